@@ -3,8 +3,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <string.h>
 
 enum { SIZE = 3, LENGTH = 7, CLASSES = 3, VOCABULARY = 6, STEPS = 2 };
 
@@ -15,7 +13,6 @@ static const char *const MIXERS[] = {"softmax",     "gfsa",        "plaplacian",
 
 static filtra_trainer *make_trainer(const char *mixer, filtra_model **model) {
   const bool converter = !strcmp(mixer, CONVERTER);
-  filtra_trainer *trainer;
   assert_ok(filtra_model_create(
       test_device(),
       &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
@@ -29,13 +26,12 @@ static filtra_trainer *make_trainer(const char *mixer, filtra_model **model) {
                              .dropout = 0.1f,
                              .seed = 5},
       model));
-  assert_ok(filtra_trainer_create(*model,
-                                  &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f,
-                                                                        .weight_decay = 0.01f,
-                                                                        .clip_norm = 1.0f,
-                                                                        .steps = STEPS},
-                                                          .seed = 11},
-                                  &trainer));
+  filtra_trainer *trainer =
+      test_trainer(*model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f,
+                                                                 .weight_decay = 0.01f,
+                                                                 .clip_norm = 1.0f,
+                                                                 .steps = STEPS},
+                                                   .seed = 11});
   return trainer;
 }
 
@@ -51,8 +47,8 @@ static void train(const char *mixer, float losses[STEPS]) {
                               .lengths = lengths,
                               .labels = labels,
                               .weights = weights};
-  filtra_model *model = NULL;
-  filtra_trainer *trainer = make_trainer(mixer, &model);
+  owned_model *model = NULL;
+  owned_trainer *trainer = make_trainer(mixer, &model);
   for (int i = 0; i < STEPS; i++) {
     filtra_trainer_metrics m;
     assert_ok(filtra_trainer_step(trainer, &batch, NULL));
@@ -60,8 +56,6 @@ static void train(const char *mixer, float losses[STEPS]) {
     assert_true(isfinite(m.loss) && m.loss > 0.0f && isfinite(m.gradient_norm));
     losses[i] = m.loss;
   }
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
 }
 
 TEST(test_steps) {

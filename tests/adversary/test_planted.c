@@ -3,9 +3,6 @@
 #include "adversary/single.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct planted {
   const char *name;
   adv_fault fault;
@@ -28,7 +25,7 @@ static void run(const char *name, const char *twin, adv_manner manner, adv_repor
   char path[1024];
   adv_single s = {.groups = {GROUPS, 1, 1}, .source = {.name = name, .workgroup = 32}};
   snprintf(path, sizeof path, "%s/%s.%s.spv", PLANTED_DIR, name, twin);
-  uint32_t *words = adv_read_file(path, &s.source.bytes);
+  owned uint32_t *words = adv_read_file(path, &s.source.bytes);
   assert_non_null(words);
   s.source.words = words;
   /* workgroups of the planted kernels share y except where they index it by their own */
@@ -45,7 +42,6 @@ static void run(const char *name, const char *twin, adv_manner manner, adv_repor
   adv_memory memory = {0};
   assert_ok(adv_single_run(&s, &manner, &memory, report));
   adv_memory_destroy(&memory);
-  free(words);
 }
 
 static bool found(const adv_report *r, adv_fault fault) {

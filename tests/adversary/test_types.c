@@ -2,11 +2,8 @@
 #include "adversary/single.h"
 #include "support/harness.h"
 
-#include <math.h>
 #define kDefaultMaxIdBound another_bound /* the header defines it in each file that includes it */
 #include <spirv-tools/libspirv.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LANES = 32, RESULTS = 28, SEEDS = 12 };
 

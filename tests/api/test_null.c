@@ -5,7 +5,6 @@
 #include "support/run.h"
 
 #include <filtra/filtra.h>
-#include <string.h>
 
 static filtra_device *device;
 static filtra_arena *arena;
@@ -79,7 +78,7 @@ static void begin(void) {
 }
 
 static filtra_tensor *tensor(void) {
-  return filtra_graph_input(graph, "t", FILTRA_F32, 4, (int64_t[]){1, 1, 4, 4});
+  return test_input(graph, "t", 1, 1, 4, 4);
 }
 
 /* Something for an argument of that type, "const filtra_model *" and the like. */

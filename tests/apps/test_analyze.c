@@ -10,9 +10,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
-
-static char output[TEST_OUTPUT_BYTES];
 
 TEST(test_similarity) {
   double scratch[3];
@@ -184,7 +181,7 @@ static const char *trained(const char *mixer) {
   const char *arguments = test_text("train --data %s --mixer %s --set layers=3 --steps 4 "
                                     "--set batch_size=16 --out %s 2>&1",
                                     test_listops(), mixer, folder);
-  if (test_run_command("", arguments, output)) fail_msg("%s:\n%s", mixer, output);
+  if (test_run_command("", arguments)) fail_msg("%s:\n%s", mixer, test_output);
   return folder;
 }
 
@@ -195,11 +192,8 @@ static double member(const json_t *object, const char *key, size_t index) {
 }
 
 static json_t *analyzed(const char *folder, const char *more) {
-  json_error_t error;
-  assert_int_equal(
-      test_run_command("", test_text("analyze --run %s --json %s", folder, more), output), 0);
-  json_t *root = json_loads(output, 0, &error);
-  if (!root) fail_msg("%s: %s", error.text, output);
+  assert_code(test_filtra("analyze --run %s --json %s", folder, more), 0);
+  json_t *root = test_output_json();
   return root;
 }
 
@@ -225,7 +219,7 @@ static void check_common(const json_t *root) {
 }
 
 TEST(test_agf) {
-  json_t *root = analyzed(trained("agf"), "--samples 5 --split test");
+  json_auto_t *root = analyzed(trained("agf"), "--samples 5 --split test");
   check_common(root);
   assert_int_equal(json_integer_value(json_object_get(root, "samples")), 5);
   const json_t *coefficients = json_object_get(root, "coefficients");
@@ -237,18 +231,15 @@ TEST(test_agf) {
   for (size_t k = 0; k < 6; k++)
     sum += (double)(k + 1) * member(json_array_get(coefficients, 2), "values", k);
   assert_true(fabs(gain - sum) < 1e-7);
-  json_decref(root);
 }
 
 TEST(test_softmax_page) {
   const char *folder = trained("softmax");
-  json_t *root = analyzed(folder, "");
+  json_auto_t *root = analyzed(folder, "");
   check_common(root);
   assert_int_equal(json_array_size(json_object_get(root, "coefficients")), 0);
-  json_decref(root);
-  assert_int_equal(test_run_command("", test_text("analyze --run %s", folder), output), 0);
-  size_t size;
-  char *page = test_read(test_path(folder, "analysis.html"), &size);
+  assert_code(test_filtra("analyze --run %s", folder), 0);
+  char *page = test_read(test_path(folder, "analysis.html"), NULL);
   test_page_made(test_path(folder, "analysis.html"));
   assert_non_null(strstr(page, "<svg "));
   assert_null(strstr(page, "http")); /* self-contained */
@@ -257,14 +248,10 @@ TEST(test_softmax_page) {
   free(page);
   /* Another page, and nothing left of one that cannot be written. */
   const char *other = test_path(folder, "other.html");
-  assert_int_equal(
-      test_run_command("", test_text("analyze --run %s --out %s", folder, other), output), 0);
+  assert_code(test_filtra("analyze --run %s --out %s", folder, other), 0);
   assert_true(ft_file_exists(other));
-  assert_int_equal(
-      test_run_command("", test_text("analyze --run %s --out %s/no/a.html 2>&1", folder, folder),
-                       output),
-      2);
-  assert_non_null(strstr(output, "no/a.html"));
+  assert_prints(test_filtra("analyze --run %s --out %s/no/a.html 2>&1", folder, folder), 2,
+                "no/a.html");
 }
 
 /* Several runs on one page, and what only some of them have. */
@@ -275,20 +262,16 @@ TEST(test_several) {
     snprintf(folders[i], sizeof folders[i], "%s", trained(mixers[i]));
   snprintf(page, sizeof page, "%s", test_path(folders[0], "all.html"));
   const char *all = test_text("%s %s %s", folders[0], folders[1], folders[2]);
-  assert_int_equal(test_run_command("", test_text("analyze %s -o %s", all, page), output), 0);
-  size_t size;
-  char *text = test_read(page, &size);
+  assert_code(test_filtra("analyze %s -o %s", all, page), 0);
+  owned char *text = test_read(page, NULL);
   test_well_formed(text);
   test_page_made(page);
   assert_null(strstr(text, "nan"));
   assert_non_null(strstr(text, "the bound 2 K"));
   assert_non_null(strstr(text, "eigenvalue of A")); /* GFSA's learned filter */
   assert_non_null(strstr(text, "Their mixers learn no filter"));
-  free(text);
-  json_error_t error;
-  assert_int_equal(test_run_command("", test_text("analyze %s --json", all), output), 0);
-  json_t *root = json_loads(output, 0, &error), *runs = json_object_get(root, "runs");
-  if (!root) fail_msg("%s: %.200s", error.text, output);
+  assert_code(test_filtra("analyze %s --json", all), 0);
+  json_t *root = test_output_json(), *runs = json_object_get(root, "runs");
   assert_int_equal(json_array_size(runs), 3);
   for (size_t i = 0; i < 3; i++) {
     const json_t *run = json_array_get(runs, i);
@@ -317,9 +300,9 @@ TEST(test_usage) {
                {"analyze --run nowhere --split dev 2>&1", "train, val and test"},
                {"analyze nowhere x 2>&1", "several runs need --out FILE"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    int code = test_run_command("", cases[i].arguments, output);
-    if (code != 2 || !strstr(output, cases[i].part))
-      fail_msg("filtra %s: exit code %d, output:\n%s", cases[i].arguments, code, output);
+    int code = test_run_command("", cases[i].arguments);
+    if (code != 2 || !strstr(test_output, cases[i].part))
+      fail_msg("filtra %s: exit code %d, output:\n%s", cases[i].arguments, code, test_output);
   }
 }
 

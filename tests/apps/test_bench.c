@@ -4,10 +4,6 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const json_t *find(const json_t *results, const char *op, int index) {
   size_t i;
@@ -35,13 +31,10 @@ static const char *text(const json_t *entry, const char *key) {
 
 /* Runs the command, which prints nothing but one object. */
 static json_t *bench(const char *before, const char *arguments) {
-  static char output[TEST_OUTPUT_BYTES];
   char line[256];
-  json_error_t error;
   snprintf(line, sizeof line, "bench %s --quick --json", arguments);
-  assert_int_equal(test_run_command(before, line, output), 0);
-  json_t *root = json_loads(output, 0, &error);
-  if (!root) fail_msg("%s: %s", line, error.text);
+  assert_code(test_run_command(before, line), 0);
+  json_t *root = test_output_json();
   return root;
 }
 
@@ -119,7 +112,7 @@ static void check_names(const json_t *results) {
 /* ---- parts ---- */
 
 TEST(test_ops) {
-  json_t *root = bench("", "--ops layer_norm,kernel_polynomial,optimizer");
+  json_auto_t *root = bench("", "--ops layer_norm,kernel_polynomial,optimizer");
   const json_t *results = json_object_get(root, "results"), *entry;
   size_t i;
   const char *clock = filtra_device_get_info(test_device())->timestamps ? "device" : "host";
@@ -134,7 +127,6 @@ TEST(test_ops) {
               number(find(results, "layer_norm", 0), "flops"));
   assert_true(number(find(results, "optimizer", 0), "parameters") > 0.0);
   assert_int_equal(json_array_size(json_object_get(root, "losses")), 0);
-  json_decref(root);
 }
 
 /* In 16 bits only what has them is measured; where the device has none, the reason stands there. */
@@ -167,25 +159,23 @@ TEST(test_precision) {
 /* ---- matrix units, which the newest lavapipe imitates ---- */
 
 /* Runs the command there; -1: that driver is not here. */
-static int run_newest(const char *arguments, char output[TEST_OUTPUT_BYTES]) {
+static int run_newest(const char *arguments) {
   enum { SKIPPED = 77 };
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
   return -1; /* its loader starts no sanitized program */
 #endif
-  int code = test_run_command(TEST_SOURCE_DIR "/vendors/newest.sh", arguments, output);
-  if (code == SKIPPED) print_message("%s", output);
+  int code = test_run_command(TEST_SOURCE_DIR "/vendors/newest.sh", arguments);
+  if (code == SKIPPED) print_message("%s", test_output);
   return code == SKIPPED ? -1 : code;
 }
 
 enum { MATRIX_PRODUCTS = 2 * 3 * 4 }; /* precisions, cases, variants */
 
 static json_t *bench_newest(const char *caps) {
-  static char output[TEST_OUTPUT_BYTES];
   const char *arguments = "bench --quick --json --ops gemm --precision bf16,fp16 --device cpu "
                           "--cache-dir \"\" --caps";
-  if (run_newest(test_text("%s %s", arguments, caps), output) == -1) skip();
-  json_t *root = json_loads(output, 0, NULL);
-  if (!root) fail_msg("no object:\n%s", output);
+  if (run_newest(test_text("%s %s", arguments, caps)) == -1) skip();
+  json_t *root = test_output_json();
   check_names(json_object_get(root, "results"));
   assert_int_equal(json_array_size(json_object_get(root, "results")), MATRIX_PRODUCTS);
   return root;
@@ -271,7 +261,7 @@ TEST(test_mixer) {
 /* Without timestamps the host's clock serves; and two runs on one device agree in every bit of the
  * losses. */
 TEST(test_again) {
-  json_t *root = bench("", "--mixers agf --ops kernel_polynomial --caps timestamps=0");
+  json_auto_t *root = bench("", "--mixers agf --ops kernel_polynomial --caps timestamps=0");
   assert_string_equal(text(root, "caps"), "timestamps=0");
   check_frame(root);
   check_measured(find(json_object_get(root, "results"), "kernel_polynomial", 0), "host");
@@ -287,7 +277,6 @@ TEST(test_again) {
   double last = json_number_value(json_array_get(values, 99));
   assert_true(first > 2.0 && first < 3.0 && last < 0.6 * first);
   assert_true(json_equal(losses, json_object_get(root, "losses")));
-  json_decref(root);
   json_decref(mixer_run);
 }
 
@@ -355,51 +344,43 @@ TEST(test_misuse) {
                {"bench --ranks --lengths 64 2>&1", "--ranks goes with --json alone"},
                {"bench more 2>&1", "\"more\""}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    char output[TEST_OUTPUT_BYTES];
-    assert_int_equal(test_run_command("", cases[i].arguments, output), 2);
-    assert_non_null(strstr(output, cases[i].part));
+    assert_prints(test_run_command("", cases[i].arguments), 2, cases[i].part);
   }
 }
 
 /* A path that cannot be written shows before anything is measured. */
 TEST(test_no_folder) {
-  char output[TEST_OUTPUT_BYTES];
-  assert_int_equal(test_run_command("timeout 5", "bench --out no/such/folder/a.json 2>&1", output),
-                   2);
-  assert_non_null(strstr(output, "no/such/folder/a.json"));
+  assert_prints(test_run_command("timeout 5", "bench --out no/such/folder/a.json 2>&1"), 2,
+                "no/such/folder/a.json");
 }
 
 /* What cannot be measured stays in the file with the reason, beside all that can. */
 TEST(test_failed_part) {
-  char output[TEST_OUTPUT_BYTES];
   const char *arguments =
       "bench --quick --ops kernel_polynomial,optimizer --caps allocation=16777216 "
       "--out bench_failed.json 2>&1";
-  assert_int_equal(test_run_command("", arguments, output), 1);
-  json_t *root = json_load_file("bench_failed.json", 0, NULL);
+  assert_code(test_run_command("", arguments), 1);
+  json_auto_t *root = json_load_file("bench_failed.json", 0, NULL);
   assert_non_null(root);
   check_frame(root);
   const json_t *results = json_object_get(root, "results");
   const json_t *failed = find(results, "optimizer", 0);
   check_measured(find(results, "kernel_polynomial", 0), NULL);
-  assert_non_null(strstr(output, text(failed, "error")));
+  assert_printed(text(failed, "error"));
   assert_true(number(failed, "parameters") > 0.0);
   assert_null(json_object_get(failed, "seconds_best"));
-  json_decref(root);
 }
 
 /* A signal while it measures, which the file beside the old one shows, leaves the old one alone.
  * TERM: a shell's background jobs ignore INT. */
 TEST(test_interrupt) {
-  char output[TEST_OUTPUT_BYTES];
   const char *before = "rm -rf bench_interrupt; mkdir bench_interrupt; cd bench_interrupt || exit; "
                        "echo old >a.json;";
   const char *arguments =
       "bench --out a.json 2>&1 & while kill -0 $! && [ $(ls -A | wc -l) -lt 2 ]; "
       "do sleep 0.1; done; kill -TERM $!; wait $!; code=$?; ls -A; cat a.json; "
       "exit $code";
-  assert_int_equal(test_run_command(before, arguments, output), 1);
-  assert_non_null(strstr(output, "filtra bench: interrupted\na.json\nold\n"));
+  assert_prints(test_run_command(before, arguments), 1, "filtra bench: interrupted\na.json\nold\n");
 }
 
 TEST_MAIN(NULL, test_teardown)

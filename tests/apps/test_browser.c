@@ -3,10 +3,6 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *write_page(const char *body) {
   static const char HEAD[] =
       "<!DOCTYPE html><html><head><meta charset=\"utf-8\"><style>"
@@ -15,13 +11,12 @@ static const char *write_page(const char *body) {
       "body{color:var(--ink);background:var(--paper)}svg text{fill:var(--ink)}"
       "</style></head><body><h1>x</h1>";
   const char *path = test_path(test_folder(), "page.html");
-  char *text;
+  owned char *text = NULL;
   size_t size;
   FILE *to = open_memstream(&text, &size);
   fprintf(to, "%s%s</body></html>", HEAD, body);
   fclose(to);
   test_write(path, text, size);
-  free(text);
   return path;
 }
 
@@ -62,7 +57,7 @@ TEST(test_faults) {
     snprintf(pages[i], sizeof pages[i], "%s", write_page(CASES[i].body));
     test_page_made(pages[i]);
   }
-  char *findings = test_browse();
+  owned char *findings = test_browse();
   if (!findings) {
     print_message("SKIPPED: there is no Chromium to open pages in (Debian: chromium)\n");
     skip();
@@ -73,7 +68,6 @@ TEST(test_faults) {
       fail_msg("\"%s\" is not all that is found of %s, %d times, but:\n%s", CASES[i].finding,
                pages[i], CASES[i].times, findings);
   }
-  free(findings);
 }
 
 TEST_MAIN(NULL, test_teardown)

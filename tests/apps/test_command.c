@@ -3,9 +3,6 @@
 #include "support/harness.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(test_usage) {
   static const struct {
@@ -41,11 +38,10 @@ TEST(test_usage) {
                {"devices --caps int64=9 2>&1", "int64=9", 2},
                {"--version >/dev/full 2>/dev/null", "", 1}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    char output[TEST_OUTPUT_BYTES];
-    int code = test_run_command("", cases[i].arguments, output);
-    if (code != cases[i].code || !strstr(output, cases[i].part)) {
+    int code = test_run_command("", cases[i].arguments);
+    if (code != cases[i].code || !strstr(test_output, cases[i].part)) {
       print_error("filtra %s: exit code %d, wanted %d and \"%s\" in:\n%s\n", cases[i].arguments,
-                  code, cases[i].code, cases[i].part, output);
+                  code, cases[i].code, cases[i].part, test_output);
       fail();
     }
   }
@@ -53,47 +49,40 @@ TEST(test_usage) {
 
 /* The cases that come along, and one line for a report. */
 TEST(test_check) {
-  char output[TEST_OUTPUT_BYTES];
-  assert_int_equal(test_run_command("", "check --quiet --device cpu --cache-dir ''", output), 0);
+  assert_code(test_run_command("", "check --quiet --device cpu --cache-dir ''"), 0);
   const char *parts[] = {"filtra 0.", "29 of 29 golden cases pass on ", "the largest error is "};
   for (size_t i = 0; i < FT_COUNT(parts); i++)
-    assert_non_null(strstr(output, parts[i]));
-  assert_non_null(strchr(output, '\n'));
-  assert_string_equal(strchr(output, '\n'), "\n");
+    assert_printed(parts[i]);
+  assert_non_null(strchr(test_output, '\n'));
+  assert_string_equal(strchr(test_output, '\n'), "\n");
 }
 
 TEST(test_devices) {
-  char output[TEST_OUTPUT_BYTES];
   const filtra_device_info *info = filtra_device_get_info(test_device());
-  char arguments[128];
-  snprintf(arguments, sizeof arguments, "devices --device %u", info->index);
-  assert_int_equal(test_run_command("", arguments, output), 0);
+  assert_code(test_filtra("devices --device %u", info->index), 0);
   char starred[300];
   snprintf(starred, sizeof starred, "* %2u %s", info->index, info->name);
-  assert_non_null(strstr(output, starred));
-  assert_non_null(strstr(output, info->uuid));
+  assert_printed(starred);
+  assert_printed(info->uuid);
 }
 
 /* Lavapipe says which vectors serve what, where it was told to take the widest. */
 TEST(test_devices_vectors) {
   static const char *const WIDTHS[] = {"LP_NATIVE_VECTOR_WIDTH=256", "LP_NATIVE_VECTOR_WIDTH=512"};
-  char output[TEST_OUTPUT_BYTES];
   for (size_t i = 0; i < FT_COUNT(WIDTHS); i++) {
-    assert_int_equal(test_run_command(WIDTHS[i], "devices --device cpu", output), 0);
-    bool widest = strstr(output, " llvmpipe (LLVM ") && strstr(output, " 512 bits)");
-    assert_true(widest == (strstr(output, "LP_NATIVE_VECTOR_WIDTH=256 serves both") != NULL));
+    assert_code(test_run_command(WIDTHS[i], "devices --device cpu"), 0);
+    bool widest = strstr(test_output, " llvmpipe (LLVM ") && strstr(test_output, " 512 bits)");
+    assert_true(widest == (strstr(test_output, "LP_NATIVE_VECTOR_WIDTH=256 serves both") != NULL));
   }
 }
 
 TEST(test_devices_json) {
-  char output[TEST_OUTPUT_BYTES], arguments[128];
+  char arguments[128];
   const filtra_device_info *info = filtra_device_get_info(test_device());
   snprintf(arguments, sizeof arguments, "devices --json --device %s --caps int64=0,fp16=0",
            info->uuid);
-  assert_int_equal(test_run_command("", arguments, output), 0);
-  json_error_t error;
-  json_t *root = json_loads(output, 0, &error); /* also says that nothing else was printed */
-  assert_non_null(root);
+  assert_code(test_run_command("", arguments), 0);
+  json_auto_t *root = test_output_json(); /* also says that nothing else was printed */
   assert_string_equal(json_string_value(json_object_get(root, "version")), filtra_version());
   json_t *list = json_object_get(root, "devices");
   uint32_t count = 0;
@@ -106,15 +95,13 @@ TEST(test_devices_json) {
   assert_true(json_is_false(json_object_get(device, "int64"))); /* as the override has it */
   assert_true(json_is_true(json_object_get(device, "usable")));
   assert_int_equal(json_integer_value(json_object_get(device, "memory_bytes")), info->memory_bytes);
-  json_decref(root);
 }
 
 TEST(test_no_driver) {
-  char output[TEST_OUTPUT_BYTES];
-  int code = test_run_command(
-      "VK_ICD_FILENAMES=/nonexistent/driver.json VK_DRIVER_FILES=", "devices --json 2>&1", output);
+  int code = test_run_command("VK_ICD_FILENAMES=/nonexistent/driver.json VK_DRIVER_FILES=",
+                              "devices --json 2>&1");
   assert_int_equal(code, 3);
-  assert_non_null(strstr(output, "install"));
+  assert_printed("install");
 }
 
 TEST_MAIN(NULL, test_teardown)

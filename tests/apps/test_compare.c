@@ -9,20 +9,10 @@
 #include "bench_file.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-static char output[TEST_OUTPUT_BYTES];
-
 static void compare(int code, const char *arguments) {
-  int got = test_run_command("", test_text("compare %s 2>&1", arguments), output);
-  if (got != code) fail_msg("exit code %d instead of %d, output:\n%s", got, code, output);
-}
-
-static void assert_printed(const char *part) {
-  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+  assert_code(test_filtra("compare %s 2>&1", arguments), code);
 }
 
 /* ---- files ---- */
@@ -85,7 +75,7 @@ TEST(test_table) {
   assert_printed("| agf, 2048 tokens | 16.0 ms | 8.00 ms | 2.00 × |\n");
   assert_printed("| agf | time n^1.00, memory n^-0.25 | time n^1.00, memory n^-0.25 | – |\n");
   assert_printed("| agf | B: B | bitwise equal | 4 |");
-  assert_null(strstr(output, "Beware"));
+  assert_null(strstr(test_output, "Beware"));
 }
 
 /* A case in bf16 is none in fp32, which is what a file means that names no precision. */
@@ -102,8 +92,7 @@ TEST(test_precisions) {
 
 static json_t *compared(const char *arguments) {
   compare(0, test_text("%s --json", arguments));
-  json_t *root = json_loads(output, 0, NULL);
-  assert_non_null(root);
+  json_t *root = test_output_json();
   return root;
 }
 
@@ -166,7 +155,7 @@ TEST(test_first_lacks) {
   compare(0, test_text("%s %s %s", write_file(a), write_file(file_b()), write_file(b)));
   assert_printed("| B: B, D 1.2 | C: B, D 9 |");
   assert_printed("card | failed: no luck |");
-  assert_null(strstr(output, "| agf | B: B, D 1.2"));
+  assert_null(strstr(test_output, "| agf | B: B, D 1.2"));
   assert_printed("| C: B, D 9 | bitwise equal | 4 |");
   assert_printed("| square (tiled) | not in this file | 2.00 ms | – | 2.00 ms | – |");
 }
@@ -196,11 +185,10 @@ static size_t count(const char *text, const char *part) {
 }
 
 static char *page_of(const char *files) {
-  size_t size;
   const char *page = test_path(test_folder(), "page.html");
   compare(0, test_text("%s -o %s", files, page));
-  assert_string_equal(output, "");
-  char *text = test_read(page, &size);
+  assert_string_equal(test_output, "");
+  char *text = test_read(page, NULL);
   test_well_formed(text);
   test_page_made(page);
   assert_null(strstr(text, "nan"));
@@ -224,7 +212,7 @@ TEST(test_matrix_units) {
   json_object_set_new(narrow, "matrix_flops", json_integer(2000000000)); /* not of its shape */
   json_array_append_new(json_object_get(b, "results"), narrow);
   const char *files = test_text("%s %s %s", write_a(), write_file(b), write_file(c));
-  json_t *root = compared(files);
+  json_auto_t *root = compared(files);
   const json_t *machines = json_object_get(root, "machines"), *cases, *one;
   const json_t *first = json_array_get(machines, 0), *second = json_array_get(machines, 1);
   assert_true(json_is_null(json_object_get(first, "peak_matrix_bf16_gflops")));
@@ -242,17 +230,15 @@ TEST(test_matrix_units) {
     found += on_matrices;
   }
   assert_int_equal(found, 1);
-  json_decref(root);
   compare(0, files);
   assert_printed(
       "| Matrix units, peak | – | bf16 8000, fp16 – GFLOP/s | bf16 –, fp16 9000 GFLOP/s");
-  char *text = page_of(files);
+  owned char *text = page_of(files);
   assert_non_null(strstr(text, "50 % of the roofline of matrix units"));
   assert_non_null(strstr(text, "<td>50.0 % (matrix)</td>"));
   assert_non_null(strstr(text, "on matrix units 8000 GFLOP/s in bf16 and – in fp16 and 100 GB/s"));
   assert_int_equal(count(text, "class=\"limit\""), 3 + 2);
   assert_int_equal(count(text, "<title>what matrix units allow, bf16</title>"), 1);
-  free(text);
 }
 
 TEST(test_page) {
@@ -323,7 +309,7 @@ TEST(test_crossings) {
     add_layer(a, "linear", n, n > 4096 ? 0.0 : 5.0 * k, 1e5 * k);    /* beyond what was measured */
   }
   const char *path = write_file(a);
-  json_t *root = compared(path);
+  json_auto_t *root = compared(path);
   const json_t *list = json_object_get(root, "crossings");
   assert_int_equal(json_array_size(list), 4);
   check_crossing(list, 0, "time", "crosses", 3.0 * 1024.0);
@@ -332,17 +318,15 @@ TEST(test_crossings) {
   check_crossing(list, 1, "memory", "beyond", 0.0);
   check_crossing(list, 2, "time", "below", 0.0);
   check_crossing(list, 3, "time", "beyond", 0.0);
-  json_decref(root);
   compare(0, path);
   assert_printed("| agf | 3072 | 2896 |\n| gfsa | not up to 16384 | not up to 16384 |\n"
                  "| fnet | below 1024 | below 1024 |\n| linear | not up to 4096 | below 1024 |\n");
   assert_printed("| linear, 8192 tokens | skipped: a run would take \\<9> s |");
-  char *text = page_of(path);
+  owned char *text = page_of(path);
   assert_non_null(strstr(text, "<tr><td>agf</td><td>3072</td><td>2896</td></tr>"));
   assert_non_null(strstr(text, "skipped: a run would take &lt;9&gt; s"));
-  free(text);
   compare(0, write_a()); /* nothing of softmax */
-  assert_null(strstr(output, "less than softmax"));
+  assert_null(strstr(test_output, "less than softmax"));
 }
 
 /* More mixers than colours: the others are dashed. */
@@ -352,11 +336,10 @@ TEST(test_many_lines) {
   for (int i = 0; i < 13; i++)
     for (int n = 1024; n <= 2048; n *= 2)
       add_layer(a, test_text("mixer%d", i), n, 1.0 + i, 1e6);
-  char *text = page_of(write_file(a));
+  owned char *text = page_of(write_file(a));
   assert_int_equal(count(text, "<g class=\"c4\">"), 2);
   assert_int_equal(count(text, "<g class=\"c4 d1\">"), 2);
   assert_int_equal(count(text, "<span class=\"c4 d1\">"), 2);
-  free(text);
 }
 
 /* Files with hardly anything in them, and the same device again and again. */
@@ -367,9 +350,8 @@ TEST(test_extremes) {
   json_object_del(a, "peaks");
   json_object_del(a, "host");
   const char *empty = write_file(a), *full = write_a();
-  char *text = page_of(empty);
+  owned char *text = page_of(empty);
   assert_non_null(strstr(text, "There are no results."));
-  free(text);
   compare(0, empty);
   assert_printed("No results.");
   free(page_of(test_text("%s %s %s", empty, full, empty)));
@@ -398,12 +380,11 @@ TEST(test_hostile_names) {
   json_object_set_new(result(a, 6), "mixer", json_string(hostile));
   json_object_set_new(losses(a), "mixer", json_string(hostile));
   const char *path = write_file(a);
-  char *text = page_of(test_text("%s %s", path, path));
+  owned char *text = page_of(test_text("%s %s", path, path));
   assert_null(strstr(text, "<img"));
   assert_null(strchr(text, 0x1b));
-  free(text);
   compare(0, test_text("%s %s", path, path));
-  assert_null(strchr(output, 0x1b));
+  assert_null(strchr(test_output, 0x1b));
   json_decref(compared(test_text("%s %s", path, path)));
 }
 
@@ -464,10 +445,9 @@ TEST(test_wrong) {
 
 TEST(test_bad_files) {
   const char *folder = test_folder(), *big = test_path(folder, "big.json"), *good = write_a();
-  char *text = ft_calloc(1, (17 << 20) + 1);
+  owned char *text = ft_calloc(1, (17 << 20) + 1);
   memset(text, ' ', 17 << 20);
   test_write(big, text, 17 << 20);
-  free(text);
   compare(2, big);
   assert_printed("big.json has 17825792 bytes, at most 16777216 are accepted");
   compare(2, test_path(folder, "none.json"));
@@ -522,10 +502,10 @@ TEST(test_true_files) {
   for (int i = 0; i < 2; i++) {
     const char *arguments =
         test_text("bench --mixers agf --quick --cache-dir %s --out %s/%d.json", folder, folder, i);
-    assert_int_equal(test_run_command("", arguments, output), 0);
+    assert_code(test_run_command("", arguments), 0);
   }
   const char *files = test_text("%s/0.json %s/1.json", folder, folder);
-  json_t *root = compared(files);
+  json_auto_t *root = compared(files);
   assert_true(json_is_true(json_object_get(deviation(root), "bitwise_equal")));
   assert_true(number(deviation(root), "steps") == 100);
   const json_t *cases = json_object_get(root, "cases"), *one;
@@ -537,11 +517,9 @@ TEST(test_true_files) {
     for (size_t k = 0; k < 2; k++)
       assert_true(number(json_array_get(cells, k), exponents ? "memory_exponent" : "speed") > 0.0);
   }
-  json_decref(root);
-  char *text = page_of(files);
+  owned char *text = page_of(files);
   assert_non_null(strstr(text, "bitwise equal"));
   assert_null(strstr(text, "No data."));
-  free(text);
 }
 
 TEST_ALSO(test_in_browser)

@@ -42,10 +42,9 @@ static size_t replace_each(json_t *root, json_t *inner, const char *path, const 
       else
         json_array_set_new(inner, i, value);
       if (turn) break;
-      char *text = json_dumps(root, 0);
+      owned char *text = json_dumps(root, 0);
       filtra_status status = read_text_file(path, text, strlen(text));
       assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
-      free(text);
       tried++;
     }
   }
@@ -55,13 +54,11 @@ static size_t replace_each(json_t *root, json_t *inner, const char *path, const 
 TEST(test_types) {
   static const char *const OTHERS[] = {"null", "true", "-1", "[]", "{}", "\"\"", "[[0]]", "1e308"};
   const char *path = test_path(test_folder(), "types.json");
-  json_t *root = json_loads(FILE_A, 0, NULL);
+  json_auto_t *root = json_loads(FILE_A, 0, NULL);
   for (size_t i = 0; i < FT_COUNT(OTHERS); i++) {
-    json_t *other = json_loads(OTHERS[i], JSON_DECODE_ANY, NULL);
+    json_auto_t *other = json_loads(OTHERS[i], JSON_DECODE_ANY, NULL);
     assert_true(replace_each(root, root, path, other) > 100);
-    json_decref(other);
   }
-  json_decref(root);
 }
 
 /* Each allocation fails in turn. */

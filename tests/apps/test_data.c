@@ -7,27 +7,12 @@
 #include <jansson.h>
 #include <pty.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char output[TEST_OUTPUT_BYTES];
-
 /* Runs `filtra FORMAT`, %s being `folder`. */
 static int run(const char *format, const char *folder) {
-  char arguments[1024];
-  snprintf(arguments, sizeof arguments, format, folder);
-  return test_run_command("", arguments, output);
-}
-
-static json_t *parse(void) {
-  json_error_t error;
-  json_t *root = json_loads(output, 0, &error); /* also says that nothing else was printed */
-  if (!root) print_error("%s in:\n%s\n", error.text, output);
-  assert_non_null(root);
-  return root;
+  return test_filtra(format, folder);
 }
 
 static void assert_number(json_t *root, const char *key, json_int_t expected) {
@@ -41,13 +26,13 @@ TEST(test_generate_and_inspect) {
                        "--max-length 33 --seed 3 --json",
                        folder),
                    0);
-  json_t *root = parse();
+  json_t *root = test_output_json();
   assert_number(root, "train", 40);
   assert_number(root, "max_length", 33);
   assert_number(root, "max_depth", 10);
   json_decref(root);
   assert_int_equal(run("data inspect %s/new --json", folder), 0);
-  root = parse();
+  root = test_output_json();
   assert_string_equal(json_string_value(json_object_get(root, "format")), "lra-listops");
   assert_int_equal(json_array_size(json_object_get(root, "vocabulary")), 16);
   json_t *splits = json_object_get(root, "splits");
@@ -55,8 +40,8 @@ TEST(test_generate_and_inspect) {
   assert_number(json_object_get(splits, "test"), "samples", 6);
   json_decref(root);
   assert_int_equal(run("data inspect %s/new", folder), 0);
-  assert_non_null(strstr(output, "lra-listops"));
-  assert_non_null(strstr(output, "first of train"));
+  assert_printed("lra-listops");
+  assert_printed("first of train");
 }
 
 TEST(test_inspect_text) {
@@ -67,12 +52,11 @@ TEST(test_inspect_text) {
   assert_int_equal(run("data inspect %s/notes 2>&1", folder), 2);
   assert_int_equal(run("data inspect %s/notes --format text-lm --tokenizer words --json", folder),
                    0);
-  json_t *root = parse();
+  json_auto_t *root = test_output_json();
   assert_int_equal(json_array_size(json_object_get(root, "vocabulary")), 6);
   assert_number(json_object_get(json_object_get(root, "splits"), "train"), "tokens", 9);
   assert_string_equal(json_string_value(json_object_get(json_object_get(root, "first"), "text")),
                       "one two <eos> one two <eos> three two");
-  json_decref(root);
 }
 
 TEST(test_usage) {
@@ -105,10 +89,10 @@ TEST(test_usage) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     char arguments[512];
     snprintf(arguments, sizeof arguments, cases[i].arguments, folder, folder);
-    int code = test_run_command("", arguments, output);
-    if (code != cases[i].code || !strstr(output, cases[i].part)) {
+    int code = test_run_command("", arguments);
+    if (code != cases[i].code || !strstr(test_output, cases[i].part)) {
       print_error("filtra %s: exit code %d, wanted %d and \"%s\" in:\n%s\n", arguments, code,
-                  cases[i].code, cases[i].part, output);
+                  cases[i].code, cases[i].part, test_output);
       fail();
     }
   }
@@ -131,12 +115,11 @@ TEST(test_inspect_images) {
     free(image.pixels);
   }
   assert_int_equal(run("data inspect %s 2>&1", folder), 2);
-  assert_non_null(strstr(output, "unless image_size says what they become"));
+  assert_printed("unless image_size says what they become");
   assert_int_equal(run("data inspect %s --image-size 4 --json", folder), 0);
-  json_t *root = parse();
+  json_auto_t *root = test_output_json();
   json_t *first = json_object_get(root, "first");
   assert_number(first, "length", 16);
-  json_decref(root);
   assert_int_equal(run("data inspect %s --image-size 0 2>&1", folder), 2);
 }
 
@@ -146,7 +129,7 @@ TEST(test_inspect_finds_a_wrong_label) {
   snprintf(path, sizeof path, "%s/bad.tsv", folder);
   assert_ok(ft_file_write(path, "1\t1\n2\t[MAX 1 3 ]\n", 18));
   assert_int_equal(run("data inspect %s/bad.tsv 2>&1", folder), 2);
-  assert_non_null(strstr(output, "bad.tsv:2: the label is 2 but the expression's value is 3"));
+  assert_printed("bad.tsv:2: the label is 2 but the expression's value is 3");
 }
 
 /* Stopped while it is at work: the exit code says so and no file is there, whole or temporary. */
@@ -162,8 +145,7 @@ TEST(test_interrupt_leaves_nothing) {
              "data listops --out '%s' --train 50000000 2>&1 & pid=$!; "
              "until [ -d '%s' ]; do sleep 0.01; done; kill -%s $pid; wait $pid",
              out, out, SIGNALS[i]);
-    assert_int_equal(test_run_command("", arguments, output), 1);
-    assert_non_null(strstr(output, "was stopped"));
+    assert_prints(test_run_command("", arguments), 1, "was stopped");
     assert_ok(ft_list_directory(folder, &names, &count));
     assert_int_equal(count, 0);
   }
@@ -178,21 +160,21 @@ TEST(test_terminal) {
   snprintf(path, sizeof path, "%s/a.csv", test_folder());
   assert_ok(ft_file_write(path, DATA, sizeof DATA - 1));
   snprintf(arguments, sizeof arguments, "data inspect %s", path);
-  assert_int_equal(test_run_command("", arguments, output), 0);
-  assert_true(strstr(output, "\x1b[31mred") && strstr(output, "\xc2\x9bgreen"));
+  assert_code(test_run_command("", arguments), 0);
+  assert_true(strstr(test_output, "\x1b[31mred") && strstr(test_output, "\xc2\x9bgreen"));
   pid_t child = forkpty(&terminal, NULL, NULL, NULL);
   assert_true(child >= 0);
   if (!child) {
     execl(TEST_BINARY_DIR "/../filtra", "filtra", "data", "inspect", path, NULL);
     _exit(127);
   }
-  for (ssize_t got; (got = read(terminal, output + size, sizeof output - 1 - size)) > 0;)
+  for (ssize_t got; (got = read(terminal, test_output + size, sizeof test_output - 1 - size)) > 0;)
     size += (size_t)got;
-  output[size] = '\0';
+  test_output[size] = '\0';
   close(terminal);
   assert_int_equal(waitpid(child, NULL, 0), child);
-  assert_true(strstr(output, "?[31mred") && strstr(output, "\xc2?green"));
-  assert_null(strchr(output, '\x1b'));
+  assert_true(strstr(test_output, "?[31mred") && strstr(test_output, "\xc2?green"));
+  assert_null(strchr(test_output, '\x1b'));
 }
 
 TEST_MAIN(NULL, test_teardown)

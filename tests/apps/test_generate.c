@@ -4,19 +4,11 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
-static char output[TEST_OUTPUT_BYTES];
 
 static const char *common(void) {
   static const char *cache;
   if (!cache) cache = test_folder();
   return test_text("--device cpu --cache-dir %s", cache);
-}
-
-static void assert_code(int code, int expected) {
-  if (code != expected) fail_msg("exit code %d instead of %d, output:\n%s", code, expected, output);
 }
 
 /* A run on `text`, thirty times over, or on a data set. */
@@ -29,12 +21,10 @@ static const char *make_run(const char *text, const char *data, const char *more
     data = test_path(test_folder(), "text.txt");
     test_write(data, whole, strlen(whole));
   }
-  assert_code(test_run_command("",
-                               test_text("train %s --data %s --out %s --steps 30 --set layers=1 "
-                                         "--set width=16 --set batch_size=4 "
-                                         "--set learning_rate=0.01 %s 2>&1",
-                                         common(), data, folder, more),
-                               output),
+  assert_code(test_filtra("train %s --data %s --out %s --steps 30 --set layers=1 "
+                          "--set width=16 --set batch_size=4 "
+                          "--set learning_rate=0.01 %s 2>&1",
+                          common(), data, folder, more),
               0);
   return folder;
 }
@@ -48,8 +38,7 @@ static const char *characters_run(void) {
 }
 
 static int generate(const char *before, const char *run, const char *more) {
-  return test_run_command(before, test_text("generate %s --run %s %s", common(), run, more),
-                          output);
+  return test_run_command(before, test_text("generate %s --run %s %s", common(), run, more));
 }
 
 /* Unicode characters, of which a text of that alphabet consists. */
@@ -67,17 +56,16 @@ static size_t characters(const char *text, const char *alphabet) {
 
 TEST(text_follows_the_prompt) {
   assert_code(generate("", characters_run(), "--prompt 'we go' --tokens 50"), 0);
-  assert_memory_equal(output, "we go", 5);
-  assert_int_equal(characters(output, PHRASE), 5 + 50 + 1); /* longer than max_length */
-  assert_int_equal(output[strlen(output) - 1], '\n');
-  char *first = strdup(output);
+  assert_memory_equal(test_output, "we go", 5);
+  assert_int_equal(characters(test_output, PHRASE), 5 + 50 + 1); /* longer than max_length */
+  assert_int_equal(test_output[strlen(test_output) - 1], '\n');
+  owned char *first = strdup(test_output);
   assert_code(generate("printf 'we go' |", characters_run(), "--prompt - --tokens 50"), 0);
-  assert_string_equal(output, first);
+  assert_string_equal(test_output, first);
   assert_code(generate("", characters_run(), "--prompt 'we go' --tokens 50 --seed 1"), 0);
-  assert_string_not_equal(output, first);
+  assert_string_not_equal(test_output, first);
   assert_code(generate("", characters_run(), "--prompt 'we go' --tokens 50 --seed 0"), 0);
-  assert_string_equal(output, first);
-  free(first);
+  assert_string_equal(test_output, first);
   /* a prompt longer than the model's longest */
   assert_code(
       generate("", characters_run(), "--prompt 'we go on and on we go on and on' --tokens 5 2>&1"),
@@ -85,29 +73,26 @@ TEST(text_follows_the_prompt) {
   assert_code(generate("", characters_run(),
                        "--prompt 'we go on \xc3\xa4nd on we go on \xc3\xa4nd on' --tokens 5"),
               0);
-  assert_int_equal(characters(output, PHRASE), 31 + 5 + 1);
+  assert_int_equal(characters(test_output, PHRASE), 31 + 5 + 1);
 }
 
 TEST(limits_make_it_certain) {
   assert_code(generate("", characters_run(), "--prompt w --tokens 40 --temperature 0"), 0);
-  char *greedy = strdup(output);
+  owned char *greedy = strdup(test_output);
   static const char *const same[] = {"--temperature 0 --seed 5", "--top-k 1", "--top-p 0.0001",
                                      "--temperature 0.00001"};
   for (size_t i = 0; i < FT_COUNT(same); i++) {
     assert_code(generate("", characters_run(), test_text("--prompt w --tokens 40 %s", same[i])), 0);
-    assert_string_equal(output, greedy);
+    assert_string_equal(test_output, greedy);
   }
-  free(greedy);
 }
 
 TEST(json_is_one_object) {
-  json_error_t error;
   assert_code(generate("", characters_run(), "--prompt 'go \xc3\xa4' --tokens 30 --seed 3"), 0);
-  char *plain = strdup(output);
+  owned char *plain = strdup(test_output);
   assert_code(generate("", characters_run(), "--prompt 'go \xc3\xa4' --tokens 30 --seed 3 --json"),
               0);
-  json_t *root = json_loads(output, JSON_REJECT_DUPLICATES, &error);
-  assert_non_null(root);
+  json_auto_t *root = test_output_json();
   const char *prompt, *text, *run;
   json_int_t tokens, seed;
   double rate;
@@ -121,17 +106,15 @@ TEST(json_is_one_object) {
   assert_int_equal(tokens, 30);
   assert_int_equal(seed, 3);
   assert_true(rate > 0);
-  json_decref(root);
-  free(plain);
 }
 
 TEST(words_come_with_spaces) {
   const char *run = make_run("one two <unk> four\n", NULL, "--set max_length=16");
   assert_code(generate("", run, "--prompt 'one two' --tokens 60 --temperature 3"), 0);
-  assert_memory_equal(output, "one two", 7);
-  assert_null(strstr(output, "  "));
+  assert_memory_equal(test_output, "one two", 7);
+  assert_null(strstr(test_output, "  "));
   size_t words = 0;
-  for (char *word = strtok(output, " \n"); word; word = strtok(NULL, " \n"), words++)
+  for (char *word = strtok(test_output, " \n"); word; word = strtok(NULL, " \n"), words++)
     assert_non_null(strstr("one two <unk> four", word));
   assert_in_range(words, 30, 62); /* the rest are line ends */
 }
@@ -141,17 +124,16 @@ TEST(bytes_stay_bytes) {
   json_error_t error;
   const char *run = make_run(PHRASE, NULL, "--set max_length=16 --set tokenizer=bytes");
   assert_code(generate("", run, "--prompt 'a\xc3' --tokens 200 --temperature 50 --json"), 0);
-  json_t *root = json_loads(output, JSON_ALLOW_NUL, &error);
+  json_auto_t *root = json_loads(test_output, JSON_ALLOW_NUL, &error);
   assert_non_null(root);
   assert_string_equal(json_string_value(json_object_get(root, "prompt")), "a\xef\xbf\xbd");
   const json_t *text = json_object_get(root, "text");
   assert_non_null(memmem(json_string_value(text), json_string_length(text), "\xef\xbf\xbd", 3));
-  json_decref(root);
 }
 
 static void refuse(const char *run, const char *more, const char *part) {
   assert_code(generate("", run, test_text("%s 2>&1", more)), 2);
-  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+  if (!strstr(test_output, part)) fail_msg("\"%s\" is not in:\n%s", part, test_output);
 }
 
 TEST(mistakes_are_told) {
@@ -169,12 +151,10 @@ TEST(mistakes_are_told) {
   refuse(run, "--prompt w --seed x", "--seed is \"x\"");
   refuse(run, "--nothing", "filtra generate --help");
   refuse("nowhere", "--prompt w", "nowhere is not a run folder");
-  assert_code(test_run_command("", "generate --prompt w 2>&1", output), 2);
-  assert_non_null(strstr(output, "which run?"));
+  assert_prints(test_run_command("", "generate --prompt w 2>&1"), 2, "which run?");
   refuse(make_run(NULL, test_listops(), ""), "--prompt 1",
          "only language models generate, and its model is none");
-  assert_code(generate("", run, "--help"), 0);
-  assert_non_null(strstr(output, "--temperature"));
+  assert_prints(generate("", run, "--help"), 0, "--temperature");
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -6,21 +6,12 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-static char output[TEST_OUTPUT_BYTES];
 static const char *here, *there; /* the folders of the sweep on the one machine and on the other */
 
 static void report(int code, const char *arguments) {
-  int got = test_run_command("", test_text("report %s 2>&1", arguments), output);
-  if (got != code) fail_msg("exit code %d instead of %d, output:\n%s", got, code, output);
-}
-
-static void assert_printed(const char *part) {
-  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+  assert_code(test_filtra("report %s 2>&1", arguments), code);
 }
 
 static void write_text(const char *folder, const char *name, const char *text) {
@@ -102,18 +93,16 @@ TEST(test_same_bytes) {
   report(0, test_text("%s %s --json >%s", here, there, both));
   for (size_t i = 0; i < FT_COUNT(FORMATS); i++) {
     const char *a = test_path(test_folder(), "a"), *b = test_path(test_folder(), "b");
-    size_t size;
     report(0, test_text("%s %s %s >%s", here, there, FORMATS[i], a));
-    char *wanted = test_read(a, &size);
+    owned char *wanted = test_read(a, NULL);
     report(0, test_text("%s %s %s >%s", half, there, FORMATS[i], b));
-    char *got = test_read(b, &size);
+    char *got = test_read(b, NULL);
     assert_string_equal(got, wanted);
     free(got);
     report(0, test_text("%s %s >%s", both, FORMATS[i], b)); /* what was merged, again */
-    got = test_read(b, &size);
+    got = test_read(b, NULL);
     assert_string_equal(got, wanted);
     free(got);
-    free(wanted);
   }
 }
 
@@ -127,9 +116,9 @@ TEST(test_groups) {
   assert_printed("Small.");
   assert_printed("| agf | 21.43 ± 10.10 | **16.67 ± 7.86** | 1.5 | 40.00 | 2 | 77 |");
   assert_printed("| softmax | 21.43 ± 10.10 | **16.67 ± 7.86** | 1.5 | – | 2 | 77 |");
-  assert_null(strstr(strstr(output, "## made") + 1, "## made"));
+  assert_null(strstr(strstr(test_output, "## made") + 1, "## made"));
   report(0, test_text("%s --json", half));
-  json_t *root = json_loads(output, 0, NULL);
+  json_auto_t *root = test_output_json();
   const json_t *run = json_array_get(json_object_get(root, "runs"), 3);
   assert_string_equal(json_string_value(json_object_get(run, "commit")), "c2");
   assert_string_equal(json_string_value(json_object_get(run, "filtra")), "0.1.0");
@@ -138,7 +127,6 @@ TEST(test_groups) {
   assert_true(json_number_value(json_object_get(run, "seconds")) == 2.1);
   assert_int_equal(json_integer_value(json_object_get(json_object_get(run, "config"), "width")), 8);
   assert_int_equal(json_array_size(json_object_get(root, "sweeps")), 1);
-  json_decref(root);
 }
 
 /* The same data by the name, but generated otherwise, is another data set. */
@@ -148,7 +136,7 @@ TEST(test_other_data) {
              "{\"datasets\": {\"made\": {\"generate\": {\"kind\": \"listops\", \"train\": 9}}}}");
   add_cell(other, "made", "agf", 1, 20);
   report(0, test_text("%s %s --format results", half_report(), other));
-  assert_non_null(strstr(strstr(output, "## made") + 1, "## made"));
+  assert_non_null(strstr(strstr(test_output, "## made") + 1, "## made"));
 }
 
 TEST(test_repeats) {
@@ -170,10 +158,8 @@ TEST(test_repeats) {
   assert_printed(test_text(part, again));
   /* Runs that are of no sweep may agree in all settings, as on two devices. */
   write_text(again, "made-agf-seed=1/metrics.jsonl", "{\"step\":20,\"milliseconds\":9}\n");
-  size_t size;
-  char *config = test_read(test_path(cell, "config.json"), &size);
+  owned char *config = test_read(test_path(cell, "config.json"), NULL);
   write_text(again, "made-agf-seed=1/config.json", config);
-  free(config);
   assert_int_equal(remove(test_path(again, "sweep.json")), 0);
   report(0, test_text("%s %s/made-agf-seed=1", cell, again));
 }

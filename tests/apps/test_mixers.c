@@ -7,34 +7,28 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
-
-static char output[TEST_OUTPUT_BYTES];
 
 static void command(const char *arguments) {
-  int code = test_run_command("", arguments, output);
-  if (code) fail_msg("filtra %s: exit code %d, output:\n%s", arguments, code, output);
+  int code = test_run_command("", arguments);
+  if (code) fail_msg("filtra %s: exit code %d, output:\n%s", arguments, code, test_output);
 }
 
 /* Of the first and of the last eight of a run's `steps` training losses, the means. */
 static void read_losses(const char *folder, int steps, double *first, double *last) {
   enum { EACH = 8 };
-  char *text;
+  owned char *text = NULL;
   size_t size;
   int seen = 0;
   assert_ok(ft_file_read(test_path(folder, "metrics.jsonl"), 1 << 20, &text, &size));
   *first = *last = 0;
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-    json_t *entry = json_loads(line, 0, NULL);
+    json_auto_t *entry = json_loads(line, 0, NULL);
     const json_t *loss = json_object_get(entry, "loss");
     if (loss) seen++;
     if (loss && seen <= EACH) *first += json_number_value(loss) / EACH;
     if (loss && seen > steps - EACH) *last += json_number_value(loss) / EACH;
-    json_decref(entry);
   }
   assert_int_equal(seen, steps);
-  free(text);
 }
 
 TEST(every_mixer_learns_listops) {

@@ -4,26 +4,15 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-static char output[TEST_OUTPUT_BYTES];
-
-static void assert_code(int code, int expected) {
-  if (code != expected) fail_msg("exit code %d instead of %d, output:\n%s", code, expected, output);
-}
 
 /* A run of two steps on a file, NAME, of this text; `more` are options. */
 static const char *make_run(const char *name, const char *text, const char *more) {
   const char *folder = test_new_run(), *data = test_path(test_folder(), name);
   test_write(data, text, strlen(text));
-  assert_code(test_run_command("",
-                               test_text("train --device cpu --cache-dir '' --data %s --out %s "
-                                         "--steps 2 --set layers=1 --set width=8 --set heads=1 "
-                                         "--set batch_size=2 %s 2>&1",
-                                         data, folder, more),
-                               output),
+  assert_code(test_filtra("train --device cpu --cache-dir '' --data %s --out %s "
+                          "--steps 2 --set layers=1 --set width=8 --set heads=1 "
+                          "--set batch_size=2 %s 2>&1",
+                          data, folder, more),
               0);
   return folder;
 }
@@ -32,7 +21,7 @@ static const char *make_run(const char *name, const char *text, const char *more
 static int predict(const char *run, const char *lines, const char *more) {
   return test_run_command(
       test_text("printf '%s' |", lines),
-      test_text("predict --device cpu --cache-dir '' --run %s %s 2>&1", run, more), output);
+      test_text("predict --device cpu --cache-dir '' --run %s %s 2>&1", run, more));
 }
 
 static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\n"
@@ -43,21 +32,20 @@ TEST(classes_of_lines) {
   assert_code(predict(run, "bad words\\n\\ngood\\r\\n", ""), 0);
   char first[8], second[8];
   float one, two;
-  assert_int_equal(sscanf(output, "%7s\t%f\tbad words\n%7s\t%f\tgood\n", first, &one, second, &two),
-                   4);
+  assert_int_equal(
+      sscanf(test_output, "%7s\t%f\tbad words\n%7s\t%f\tgood\n", first, &one, second, &two), 4);
   assert_true(one >= 0.5f && one <= 1.0f && (!strcmp(first, "yes") || !strcmp(first, "no")));
   assert_code(predict(run, "bad words\\n", "--json"), 0);
-  json_t *root = json_loads(output, 0, NULL);
+  json_auto_t *root = test_output_json();
   json_t *entry = json_array_get(json_object_get(root, "predictions"), 0);
   assert_int_equal(json_integer_value(json_object_get(entry, "line")), 1);
   assert_int_equal(json_array_size(json_object_get(entry, "probabilities")), 2);
   assert_string_equal(json_string_value(json_object_get(entry, "name")),
                       json_integer_value(json_object_get(entry, "class")) ? "yes" : "no");
-  json_decref(root);
   assert_code(predict(run, "good\\nbad?\\nagain\\n", ""), 2); /* and the rest goes on */
-  assert_non_null(strstr(output, "standard input:2: the character '?' U+003F at column 4"));
-  assert_non_null(strstr(output, "\tgood\n"));
-  assert_non_null(strstr(output, "\tagain\n"));
+  assert_printed("standard input:2: the character '?' U+003F at column 4");
+  assert_printed("\tgood\n");
+  assert_printed("\tagain\n");
 }
 
 /* Logits of two classes, from whose difference the probability follows, for lines and samples. */
@@ -70,13 +58,14 @@ TEST(logits) {
   float probability, first, second;
   const char *run = make_run("a.csv", CLASSES, "");
   assert_code(predict(run, "bad words\\n", "--logits"), 0);
-  assert_int_equal(sscanf(output, "%*s\t%f\t%f,%f\tbad words\n", &probability, &first, &second), 3);
+  assert_int_equal(
+      sscanf(test_output, "%*s\t%f\t%f,%f\tbad words\n", &probability, &first, &second), 3);
   check_logits(probability, first, second);
   assert_code(predict(run, "", "--split train --logits"), 0);
-  assert_int_equal(sscanf(output, "0\t%*s\t%f\t%f,%f\t", &probability, &first, &second), 3);
+  assert_int_equal(sscanf(test_output, "0\t%*s\t%f\t%f,%f\t", &probability, &first, &second), 3);
   check_logits(probability, first, second);
   assert_code(predict(run, "bad words\\n", "--logits --json"), 0);
-  json_t *root = json_loads(output, 0, NULL);
+  json_auto_t *root = test_output_json();
   const json_t *entry = json_array_get(json_object_get(root, "predictions"), 0);
   const json_t *list = json_object_get(entry, "logits");
   const json_t *chances = json_object_get(entry, "probabilities");
@@ -85,19 +74,16 @@ TEST(logits) {
   check_logits((float)json_real_value(json_array_get(chances, (size_t)best)),
                (float)json_real_value(json_array_get(list, (size_t)best)),
                (float)json_real_value(json_array_get(list, (size_t)!best)));
-  json_decref(root);
   run = make_run("a.csv", "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n", "");
-  assert_code(predict(run, "CCO\\n", "--logits"), 2);
-  assert_non_null(strstr(output, "--logits is of classes"));
+  assert_prints(predict(run, "CCO\\n", "--logits"), 2, "--logits is of classes");
 }
 
 TEST(longer_texts) {
   const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16");
-  assert_code(predict(run, "more bytes than it takes\\n", ""), 2);
-  assert_non_null(strstr(output, "standard input:1: 24 tokens; the model takes at most 16"));
+  assert_prints(predict(run, "more bytes than it takes\\n", ""), 2,
+                "standard input:1: 24 tokens; the model takes at most 16");
   run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16 --set truncate=true");
-  assert_code(predict(run, "more bytes than it takes\\n", ""), 0);
-  assert_non_null(strstr(output, "\tmore bytes than it takes\n"));
+  assert_prints(predict(run, "more bytes than it takes\\n", ""), 0, "\tmore bytes than it takes\n");
 }
 
 TEST(values_of_lines) {
@@ -105,38 +91,33 @@ TEST(values_of_lines) {
   float value;
   char text[16];
   assert_code(predict(run, "CCO\\n", ""), 0);
-  assert_int_equal(sscanf(output, "%f\t%15s", &value, text), 2);
+  assert_int_equal(sscanf(test_output, "%f\t%15s", &value, text), 2);
   assert_string_equal(text, "CCO");
   assert_code(predict(run, "CCO\\n", "--json"), 0);
-  json_t *root = json_loads(output, 0, NULL);
+  json_auto_t *root = test_output_json();
   json_t *entry = json_array_get(json_object_get(root, "predictions"), 0);
   assert_true(json_is_real(json_object_get(entry, "value")));
   assert_string_equal(json_string_value(json_object_get(entry, "text")), "CCO");
-  json_decref(root);
 }
 
 TEST(pairs) {
   const char *run = make_run(
       "pairs.tsv", "1.0\ta\tb\tone\tother\n0.0\ta\tb\tthis\tthat\n1.0\ta\tb\tso\tso\n", "");
-  assert_code(predict(run, "one\\tthe other one\\nan other one\\tx\\n", ""), 0);
-  assert_non_null(strstr(output, "\tone\tthe other one\n"));
-  assert_non_null(strstr(output, "\tan other one\tx\n"));
-  assert_code(predict(run, "one\\n", ""), 2);
-  assert_non_null(strstr(output, "standard input:1: a line for pairs holds two texts"));
-  assert_code(predict(run, "a\\tb\\tc\\n", ""), 2);
-  assert_non_null(strstr(output, "two texts"));
-  assert_code(predict(run, "a\\t\\n", ""), 2);
-  assert_non_null(strstr(output, "a text of no tokens"));
+  assert_prints(predict(run, "one\\tthe other one\\nan other one\\tx\\n", ""), 0,
+                "\tone\tthe other one\n");
+  assert_printed("\tan other one\tx\n");
+  assert_prints(predict(run, "one\\n", ""), 2,
+                "standard input:1: a line for pairs holds two texts");
+  assert_prints(predict(run, "a\\tb\\tc\\n", ""), 2, "two texts");
+  assert_prints(predict(run, "a\\t\\n", ""), 2, "a text of no tokens");
 }
 
 TEST(runs_without_texts) {
   const char *run = make_run("a.txt", "a text to be modelled\nand another line of it\n", "");
-  assert_code(predict(run, "a\\n", ""), 2);
-  assert_non_null(strstr(output, "filtra generate"));
+  assert_prints(predict(run, "a\\n", ""), 2, "filtra generate");
   run = make_run("a.ts", "@problemName x\n@classLabel true a b\n@data\n1,2,3:a\n3,2,1:b\n1,3,2:a\n",
                  "");
-  assert_code(predict(run, "1,2,3\\n", ""), 2);
-  assert_non_null(strstr(output, "reads numbers, not text"));
+  assert_prints(predict(run, "1,2,3\\n", ""), 2, "reads numbers, not text");
 }
 
 /* The run's own samples, and other files: their classes count as the training data's. */
@@ -147,20 +128,20 @@ TEST(samples_of_data) {
   float probability;
   int number;
   assert_code(predict(run, "", "--split val"), 0);
-  assert_int_equal(sscanf(output, "%d\t%7s\t%f\t%7s\n", &number, name, &probability, truth), 4);
+  assert_int_equal(sscanf(test_output, "%d\t%7s\t%f\t%7s\n", &number, name, &probability, truth),
+                   4);
   assert_int_equal(number, 0);
   const char *file = test_path(test_folder(), "other.csv");
   test_write(file, ONE, strlen(ONE));
   assert_code(predict(run, "", test_text("--data %s --json", file)), 0);
-  json_t *root = json_loads(output, 0, NULL);
+  json_auto_t *root = test_output_json();
   json_t *list = json_object_get(root, "predictions");
   assert_int_equal(json_array_size(list), 2);
   for (size_t i = 0; i < 2; i++)
     assert_int_equal(json_integer_value(json_object_get(json_array_get(list, i), "target")), 0);
-  json_decref(root);
   test_write(file, OTHER, strlen(OTHER));
-  assert_code(predict(run, "", test_text("--data %s", file)), 2);
-  assert_non_null(strstr(output, "class \"maybe\" is none of the training data's"));
+  assert_prints(predict(run, "", test_text("--data %s", file)), 2,
+                "class \"maybe\" is none of the training data's");
   assert_code(predict(run, "", "--split all"), 2);
   assert_code(predict(run, "", "--split val --input -"), 2);
 }
@@ -172,13 +153,13 @@ TEST(samples_of_series) {
   static char first[TEST_OUTPUT_BYTES];
   const char *run = make_run("x_TRAIN.ts", FILE_TEXT, "--set pooling=flatten --set head=linear");
   assert_code(predict(run, "", "--split val"), 0);
-  memcpy(first, output, sizeof first);
+  memcpy(first, test_output, sizeof first);
   const char *file = test_path(test_folder(), "y.ts");
   test_write(file, FILE_TEXT, strlen(FILE_TEXT));
   assert_code(predict(run, "", test_text("--data %s", file)), 0);
   const char *line = strchr(first, '\t');
   assert_non_null(line);
-  if (!strstr(output, line)) fail_msg("%s is not in\n%s", line, output);
+  if (!strstr(test_output, line)) fail_msg("%s is not in\n%s", line, test_output);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -7,20 +7,10 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-static char output[TEST_OUTPUT_BYTES];
-
 static void report(int code, const char *arguments) {
-  int got = test_run_command("", test_text("report %s 2>&1", arguments), output);
-  if (got != code) fail_msg("exit code %d instead of %d, output:\n%s", got, code, output);
-}
-
-static void assert_printed(const char *part) {
-  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+  assert_code(test_filtra("report %s 2>&1", arguments), code);
 }
 
 static void write_text(const char *folder, const char *name, const char *text) {
@@ -77,11 +67,11 @@ TEST(test_table) {
   assert_printed("| text.txt | softmax | perplexity | 7.39 | – | 2 | 3 | – | – |");
   assert_printed("| esol.csv | softmax | mean absolute error | 0.25 | – | 1 | 1 |");
   int lines = 0;
-  for (const char *at = output; (at = strchr(at, '\n')); at++)
+  for (const char *at = test_output; (at = strchr(at, '\n')); at++)
     lines++;
   assert_int_equal(lines, 6);
-  assert_int_equal(test_run_command("", test_text("report --json %s %s", a, c), output), 0);
-  json_t *root = json_loads(output, 0, NULL), *run;
+  assert_code(test_filtra("report --json %s %s", a, c), 0);
+  json_t *root = json_loads(test_output, 0, NULL), *run;
   assert_non_null(root);
   run = json_array_get(json_object_get(root, "runs"), 0);
   assert_true(json_number_value(json_object_get(run, "validation")) == 0.75);
@@ -112,9 +102,8 @@ TEST(test_page) {
   char page[512];
   snprintf(page, sizeof page, "%s/page.html", test_folder());
   report(0, test_text("%s %s %s --out %s", a, b, c, page));
-  assert_string_equal(output, test_text("%s: a table of 3 runs\n", page));
-  size_t size;
-  char *text = test_read(page, &size);
+  assert_string_equal(test_output, test_text("%s: a table of 3 runs\n", page));
+  char *text = test_read(page, NULL);
   test_well_formed(text);
   test_page_made(page);
   assert_non_null(strstr(text, "<h2>a&amp;b</h2>"));
@@ -128,7 +117,7 @@ TEST(test_page) {
   free(text);
   snprintf(page, sizeof page, "%s/page.md", test_folder());
   report(0, test_text("%s --out %s", a, page));
-  text = test_read(page, &size);
+  text = test_read(page, NULL);
   assert_int_equal(strncmp(text, "| Run | Data |", 14), 0);
   free(text);
 }
@@ -211,31 +200,26 @@ TEST(test_wrong) {
 TEST(test_real_run) {
   const char *folder = test_new_run();
   const char *common = test_text("--device cpu --cache-dir %s", test_folder());
-  assert_int_equal(test_run_command("",
-                                    test_text("train %s --steps 4 --set width=8 --set layers=1 "
-                                              "--set log_every=1 --data %s --out %s 2>/dev/null",
-                                              common, test_listops(), folder),
-                                    output),
-                   0);
+  assert_code(test_filtra("train %s --steps 4 --set width=8 --set layers=1 "
+                          "--set log_every=1 --data %s --out %s 2>/dev/null",
+                          common, test_listops(), folder),
+              0);
   report(0, folder);
   assert_printed("| accuracy |");
   assert_printed("| – |"); /* no test yet */
-  assert_int_equal(
-      test_run_command("", test_text("eval %s --run %s --json", common, folder), output), 0);
-  json_t *result = json_loads(output, 0, NULL);
+  assert_code(test_filtra("eval %s --run %s --json", common, folder), 0);
+  json_auto_t *result = test_output_json();
   double accuracy = json_number_value(json_object_get(result, "accuracy"));
   double top5 = json_number_value(json_object_get(result, "top5_accuracy"));
-  json_decref(result);
   assert_true(top5 >= accuracy);
   report(0, folder);
-  assert_null(strstr(output, "| – |"));
+  assert_null(strstr(test_output, "| – |"));
   assert_printed("| Test | Test top-5 |");
   assert_printed(test_text("| %.2f %% | %.2f %% |", 100.0 * accuracy, 100.0 * top5));
   const char *other = make_run("{\"data\": \"d\"}", ACCURACY); /* of few classes, say */
   report(0, test_text("%s %s", folder, other));
   assert_printed("| 75.00 % | – | – | 40 |");
-  assert_int_equal(test_run_command("", test_text("report --json %s", folder), output), 0);
-  assert_printed(test_text("\"test_top5\": %.3f", top5));
+  assert_prints(test_filtra("report --json %s", folder), 0, test_text("\"test_top5\": %.3f", top5));
   assert_true(ft_file_exists(test_path(folder, "about.json")));
   test_no_leftovers(folder);
 }

@@ -9,11 +9,7 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-
-static char output[TEST_OUTPUT_BYTES];
 
 static void assert_near(double got, double wanted) {
   if (!(fabs(got - wanted) <= 1e-12)) fail_msg("%.15g, not %.15g", got, wanted);
@@ -142,12 +138,8 @@ static void make_runs(void) {
 
 static void report(const char *arguments) {
   make_runs();
-  int code = test_run_command("", test_text("report %s %s 2>&1", folder, arguments), output);
-  if (code) fail_msg("exit code %d, output:\n%s", code, output);
-}
-
-static void assert_printed(const char *part) {
-  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+  int code = test_filtra("report %s %s 2>&1", folder, arguments);
+  if (code) fail_msg("exit code %d, output:\n%s", code, test_output);
 }
 
 TEST(test_formats) {
@@ -158,7 +150,7 @@ TEST(test_formats) {
   assert_printed("of the test split");
   assert_printed("over the 3 data sets that every method has");
   assert_printed("Pairs are the means of the data sets");
-  int code = test_run_command("", test_text("report %s/a-* 2>&1", folder), output);
+  int code = test_filtra("report %s/a-* 2>&1", folder);
   assert_int_equal(code, 0);
   assert_printed("Pairs are the seeds of the one data set judged by accuracy");
   assert_printed("With 2 pairs p is never below 0.5.");
@@ -170,17 +162,15 @@ TEST(test_formats) {
   assert_printed("| gfsa K=2 | 50.00 ± 0.00 | 61.00 ± 1.41 | 2 | 2 | – | 5.0 | – |\n");
   const char *page = test_path(folder, "page.html");
   report(test_text("--out %s", page));
-  size_t size;
-  char *text = test_read(page, &size);
+  owned char *text = test_read(page, NULL);
   test_well_formed(text);
   test_page_made(page);
   assert_non_null(strstr(text, "<strong>72.00 ± 2.83</strong>"));
-  free(text);
 }
 
 TEST(test_json) {
   report("--json");
-  json_t *root = json_loads(output, 0, NULL), *summary = json_object_get(root, "summary");
+  json_t *root = json_loads(test_output, 0, NULL), *summary = json_object_get(root, "summary");
   assert_non_null(summary);
   const json_t *b = json_array_get(json_object_get(summary, "data_sets"), 1);
   const json_t *wilcoxon = json_object_get(summary, "wilcoxon"), *test;

@@ -5,26 +5,12 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-static char output[TEST_OUTPUT_BYTES];
 
 static int sweep(const char *file, const char *more) {
   static const char *cache;
   if (!cache) cache = test_folder();
-  return test_run_command(
-      "", test_text("sweep %s --device cpu --cache-dir %s %s", file, cache, more), output);
-}
-
-static void assert_code(int code, int expected) {
-  if (code != expected) fail_msg("exit code %d instead of %d, output:\n%s", code, expected, output);
-}
-
-static void assert_printed(const char *part) {
-  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
+  return test_filtra("sweep %s --device cpu --cache-dir %s %s", file, cache, more);
 }
 
 /* A file with these keys in a folder of its own; valid until the next. */
@@ -55,8 +41,8 @@ static const char *reference(void) {
   static const char *folder;
   if (folder) return folder;
   folder = test_new_run();
-  assert_code(sweep(grid_file(), test_text("--out %s --jobs 2 2>&1", folder)), 0);
-  assert_printed("4 of 4 cells, ETA 0:00:00, last tiny-");
+  assert_prints(sweep(grid_file(), test_text("--out %s --jobs 2 2>&1", folder)), 0,
+                "4 of 4 cells, ETA 0:00:00, last tiny-");
   assert_printed(test_text("%s: 4 cells finished, 0 of them before, 0 failed\n", folder));
   return folder;
 }
@@ -100,29 +86,24 @@ TEST(test_wrong_files) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *out = test_new_run();
     int code = sweep(write_file(cases[i].keys), test_text("--out %s 2>&1", out));
-    if (code != 2 || !strstr(output, cases[i].part))
+    if (code != 2 || !strstr(test_output, cases[i].part))
       fail_msg("%s: exit code %d, wanted \"%s\" in:\n%s", cases[i].keys, code, cases[i].part,
-               output);
+               test_output);
     assert_false(ft_file_exists(out));
   }
 }
 
 TEST(test_usage) {
   const char *file = grid_file();
-  assert_code(sweep("", "2>&1"), 2);
-  assert_printed("which sweep?");
-  assert_code(sweep(file, "--list 2>&1"), 2);
-  assert_printed("give --out DIR or the key \"out\"");
-  assert_code(sweep(file, "--out x --list --data other=y 2>&1"), 2);
-  assert_printed("has no data set \"other\"");
-  assert_code(sweep(file, "--out x --list --data tiny 2>&1"), 2);
-  assert_printed("--data is tiny, not NAME=PATH");
-  assert_code(sweep(file, "--out x --list --devices 0,1 2>&1"), 2);
-  assert_printed("give --device or --devices, not both");
-  assert_code(sweep(file, "--out x --list --cells '*softmax*,agf' 2>&1"), 2);
-  assert_printed("--cells: \"agf\" is the name of no cell");
-  assert_code(sweep("", "--help"), 0);
-  assert_printed("filtra sweep FILE");
+  assert_prints(sweep("", "2>&1"), 2, "which sweep?");
+  assert_prints(sweep(file, "--list 2>&1"), 2, "give --out DIR or the key \"out\"");
+  assert_prints(sweep(file, "--out x --list --data other=y 2>&1"), 2, "has no data set \"other\"");
+  assert_prints(sweep(file, "--out x --list --data tiny 2>&1"), 2, "--data is tiny, not NAME=PATH");
+  assert_prints(sweep(file, "--out x --list --devices 0,1 2>&1"), 2,
+                "give --device or --devices, not both");
+  assert_prints(sweep(file, "--out x --list --cells '*softmax*,agf' 2>&1"), 2,
+                "--cells: \"agf\" is the name of no cell");
+  assert_prints(sweep("", "--help"), 0, "filtra sweep FILE");
 }
 
 /* What is finished is kept as it is, and settings that changed are refused. */
@@ -136,15 +117,15 @@ TEST(test_finished) {
   uint64_t before = test_snapshot(out);
   assert_code(sweep(file, test_text("--out %s --json 2>/dev/null", out)), 0);
   assert_true(test_snapshot(out) == before);
-  json_t *root = json_loads(output, 0, NULL), *cell;
+  json_t *root = json_loads(test_output, 0, NULL), *cell;
   assert_int_equal(json_integer_value(json_object_get(root, "finished")), 4);
   cell = json_array_get(json_object_get(root, "cells"), 2);
   assert_string_equal(json_string_value(json_object_get(cell, "cell")), CELLS[2]);
   assert_string_equal(json_string_value(json_object_get(cell, "state")), "finished");
   json_decref(root);
   test_patch(file, "\"steps\": 12", "\"steps\": 13");
-  assert_code(sweep(file, test_text("--out %s 2>&1", out)), 2);
-  assert_printed("was begun with other settings: \"steps\" was 12 and is 13 now");
+  assert_prints(sweep(file, test_text("--out %s 2>&1", out)), 2,
+                "was begun with other settings: \"steps\" was 12 and is 13 now");
   assert_true(test_snapshot(out) == before);
 }
 
@@ -166,11 +147,11 @@ static int meet(const char *out, const char *action) {
 /* A cell whose process dies is noted, the others go on, and it goes on next time. */
 TEST(test_crash) {
   const char *out = test_new_run();
-  assert_code(meet(out, "kill -9 $(cat /proc/$p/task/$p/children)"), 1);
-  assert_printed("3 cells finished, 0 of them before, 1 failed\n");
+  assert_prints(meet(out, "kill -9 $(cat /proc/$p/task/$p/children)"), 1,
+                "3 cells finished, 0 of them before, 1 failed\n");
   assert_printed("tiny-softmax-seed=1: its process was ended by signal 9");
-  assert_code(sweep(grid_file(), test_text("--out %s 2>&1", out)), 0);
-  assert_printed("4 cells finished, 3 of them before, 0 failed\n");
+  assert_prints(sweep(grid_file(), test_text("--out %s 2>&1", out)), 0,
+                "4 cells finished, 3 of them before, 0 failed\n");
   assert_same_cells(out);
 }
 
@@ -184,11 +165,10 @@ TEST(test_killed_sweep) {
   int code = 1;
   for (int i = 0; i < 100 && code; i++) /* it keeps its run to itself until it ends */
     code = sweep(grid_file(), test_text("--out %s 2>&1; c=$?; sleep 0.1; exit $c", out));
-  assert_code(code, 0);
-  assert_printed("4 of 4 cells");
+  assert_prints(code, 0, "4 of 4 cells");
   assert_same_cells(out);
-  assert_code(test_run_command("", test_text("report %s --json", out), output), 0);
-  json_t *root = json_loads(output, 0, NULL), *run;
+  assert_code(test_filtra("report %s --json", out), 0);
+  json_t *root = json_loads(test_output, 0, NULL), *run;
   size_t i;
   json_array_foreach(json_object_get(root, "runs"), i, run)
       assert_true(json_number_value(json_object_get(run, "seconds")) > 0.0);
@@ -198,13 +178,12 @@ TEST(test_killed_sweep) {
 
 TEST(test_interruption) {
   const char *out = test_new_run();
-  assert_code(meet(out, "kill $p"), 1);
-  assert_printed("Continue with the same command.");
-  assert_code(sweep(grid_file(), test_text("--out %s --list", out)), 0);
-  assert_printed("begun     tiny-softmax-seed=1\n");
+  assert_prints(meet(out, "kill $p"), 1, "Continue with the same command.");
+  assert_prints(sweep(grid_file(), test_text("--out %s --list", out)), 0,
+                "begun     tiny-softmax-seed=1\n");
   assert_printed("new       tiny-softmax-seed=2\n");
-  assert_code(sweep(grid_file(), test_text("--out %s --cells '*softmax*' 2>&1", out)), 0);
-  assert_printed("2 cells finished");
+  assert_prints(sweep(grid_file(), test_text("--out %s --cells '*softmax*' 2>&1", out)), 0,
+                "2 cells finished");
   assert_code(sweep(grid_file(), test_text("--out %s 2>&1", out)), 0);
   assert_same_cells(out);
 }
@@ -213,13 +192,10 @@ TEST(test_interruption) {
 TEST(test_devices) {
   static const char SYSTEM[] = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json";
   const char *out = test_new_run(), *softmax = "--cells '*softmax*' 2>&1";
-  assert_code(test_run_command("",
-                               test_text("sweep %s --cache-dir %s --devices cpu,none --out %s "
-                                         "%s",
-                                         grid_file(), test_folder(), out, softmax),
-                               output),
-              1);
-  assert_printed("1 cells finished, 0 of them before, 1 failed");
+  assert_prints(test_filtra("sweep %s --cache-dir %s --devices cpu,none --out %s "
+                            "%s",
+                            grid_file(), test_folder(), out, softmax),
+                1, "1 cells finished, 0 of them before, 1 failed");
   assert_printed("tiny-softmax-seed=2: filtra train: ");
   assert_printed("\"none\"");
   const char *icds = getenv("FILTRA_ICD_DIR");
@@ -237,16 +213,14 @@ TEST(test_devices) {
            "env ASAN_OPTIONS=quarantine_size_mb=8:detect_leaks=0 VK_DRIVER_FILES=%s:%s", SYSTEM,
            other);
   out = test_new_run();
-  assert_code(test_run_command(before,
-                               test_text("sweep %s --cache-dir %s --devices 0,1 --out %s %s",
-                                         grid_file(), test_folder(), out, softmax),
-                               output),
-              0);
+  assert_code(
+      test_run_command(before, test_text("sweep %s --cache-dir %s --devices 0,1 --out %s %s",
+                                         grid_file(), test_folder(), out, softmax)),
+      0);
   for (size_t i = 0; i < 2; i++) {
-    json_t *about = json_load_file(test_path(test_path(out, CELLS[i]), "about.json"), 0, NULL);
+    json_auto_t *about = json_load_file(test_path(test_path(out, CELLS[i]), "about.json"), 0, NULL);
     snprintf(drivers[i], sizeof drivers[i], "%s",
              json_string_value(json_object_get(about, "driver")));
-    json_decref(about);
   }
   assert_string_not_equal(drivers[0], drivers[1]);
 }
@@ -259,15 +233,15 @@ TEST(test_failing_cell) {
       " \"datasets\": {\"made\": {\"evaluate\": \"val\", \"generate\": {\"kind\": \"listops\","
       " \"train\": 16, \"val\": 8, \"test\": 8, \"min-length\": 3, \"max-length\": 12}}},"
       " \"mixers\": [\"softmax\"], \"options\": {\"max_length\": [2, 16]}, \"seeds\": [1]}");
-  assert_code(sweep(file, test_text("--out %s 2>&1", out)), 1);
-  assert_printed("made-softmax-max_length=2-seed=1: filtra train: ");
+  assert_prints(sweep(file, test_text("--out %s 2>&1", out)), 1,
+                "made-softmax-max_length=2-seed=1: filtra train: ");
   assert_printed("basic_train.tsv:2");
   assert_printed("1 cells finished, 0 of them before, 1 failed");
   assert_true(ft_file_exists(
       test_path(test_path(out, "made-softmax-max_length=16-seed=1"), "eval-val.json")));
   test_patch(file, "\"train\": 16", "\"train\": 17");
-  assert_code(sweep(file, test_text("--out %s 2>&1", out)), 2);
-  assert_printed("data set \"made\" was generated with other settings");
+  assert_prints(sweep(file, test_text("--out %s 2>&1", out)), 2,
+                "data set \"made\" was generated with other settings");
 }
 
 /* Every cell of the sweeps that come with the sources is a configuration that can be trained. */
@@ -283,10 +257,9 @@ TEST(test_kept_sweeps) {
     for (size_t i = 0; i < FILES[f].sets; i++)
       snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "--data %s=%s ", SETS[i],
                test_folder());
-    assert_code(sweep(test_text(TEST_SOURCE_DIR "/../presets/sweeps/%s.json", FILES[f].name),
-                      test_text("%s --out %s/none --list 2>&1", paths, test_folder())),
-                0);
-    assert_printed(FILES[f].says);
+    assert_prints(sweep(test_text(TEST_SOURCE_DIR "/../presets/sweeps/%s.json", FILES[f].name),
+                        test_text("%s --out %s/none --list 2>&1", paths, test_folder())),
+                  0, FILES[f].says);
   }
 }
 

@@ -7,13 +7,8 @@
 
 #include <jansson.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char output[TEST_OUTPUT_BYTES];
 
 /* A short run that evaluates and saves all the time: a kill meets half-written files. */
 static const char *short_run(void) {
@@ -31,7 +26,7 @@ static const char *common(void) {
 }
 
 static int run(const char *before, const char *arguments) {
-  return test_run_command(before, test_text("train %s %s", common(), arguments), output);
+  return test_run_command(before, test_text("train %s %s", common(), arguments));
 }
 
 static int train(const char *before, const char *folder, const char *more) {
@@ -42,17 +37,9 @@ static int resume(const char *folder, const char *more) {
   return run("", test_text("--resume %s %s", folder, more));
 }
 
-static void assert_code(int code, int expected) {
-  if (code != expected) fail_msg("exit code %d instead of %d, output:\n%s", code, expected, output);
-}
-
-static void assert_printed(const char *part) {
-  if (!strstr(output, part)) fail_msg("\"%s\" is not in:\n%s", part, output);
-}
-
 static void assert_one_line(void) {
-  const char *end = strchr(output, '\n');
-  if (!end || end[1]) fail_msg("not one line:\n%s", output);
+  const char *end = strchr(test_output, '\n');
+  if (!end || end[1]) fail_msg("not one line:\n%s", test_output);
 }
 
 /* The run that others must equal. */
@@ -99,28 +86,20 @@ TEST(test_wrong_options) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *folder = test_new_run();
     int code = train("", folder, test_text("%s 2>&1", cases[i].more));
-    if (code != 2 || !strstr(output, cases[i].part))
+    if (code != 2 || !strstr(test_output, cases[i].part))
       fail_msg("%s: exit code %d, wanted \"%s\" in:\n%s", cases[i].more, code, cases[i].part,
-               output);
+               test_output);
     assert_one_line();
     assert_false(ft_file_exists(folder));
   }
-  assert_code(run("", "2>&1"), 2);
-  assert_printed("--data");
-  assert_code(run("", "--data x --out '' 2>&1"), 2);
-  assert_printed("--out is \"\"");
-  assert_code(run("", "--data x --allow-changes 2>&1"), 2);
-  assert_printed("goes with --resume");
-  assert_code(run("", "more 2>&1"), 2);
-  assert_printed("what is \"more\"?");
-  assert_code(run("", "--nothing 2>&1"), 2);
-  assert_printed("filtra train --help");
-  assert_code(run("", "--help"), 0);
-  assert_printed("learning_rate");
-  assert_code(run("", "--help drop_path"), 0);
-  assert_printed("Stochastic depth: ");
-  assert_code(run("", "--help droppath 2>&1"), 2);
-  assert_printed("(did you mean \"drop_path\"?)");
+  assert_prints(run("", "2>&1"), 2, "--data");
+  assert_prints(run("", "--data x --out '' 2>&1"), 2, "--out is \"\"");
+  assert_prints(run("", "--data x --allow-changes 2>&1"), 2, "goes with --resume");
+  assert_prints(run("", "more 2>&1"), 2, "what is \"more\"?");
+  assert_prints(run("", "--nothing 2>&1"), 2, "filtra train --help");
+  assert_prints(run("", "--help"), 0, "learning_rate");
+  assert_prints(run("", "--help drop_path"), 0, "Stochastic depth: ");
+  assert_prints(run("", "--help droppath 2>&1"), 2, "(did you mean \"drop_path\"?)");
 }
 
 static const char *config_in; /* folder of the next two functions */
@@ -146,37 +125,30 @@ TEST(test_wrong_files) {
   };
   config_in = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    assert_code(run_config(cases[i].text, strlen(cases[i].text)), 2);
-    assert_printed(cases[i].part);
+    assert_prints(run_config(cases[i].text, strlen(cases[i].text)), 2, cases[i].part);
     assert_one_line();
   }
   size_t size = 17 << 20;
-  char *large = malloc(size);
+  owned char *large = malloc(size);
   memset(large, ' ', size);
-  assert_code(run_config(large, size), 2);
-  assert_printed("at most 16777216 are accepted");
+  assert_prints(run_config(large, size), 2, "at most 16777216 are accepted");
   memset(large, 'x', size); /* a string without end */
   memcpy(large, "{\"data\": \"", 10);
   memcpy(large + 100000, "\"}", 3);
-  assert_code(run_config(large, 100002), 2);
-  assert_printed("\"data\" is longer than 1023 characters");
+  assert_prints(run_config(large, 100002), 2, "\"data\" is longer than 1023 characters");
   assert_one_line();
-  free(large);
   assert_false(ft_file_exists(test_path(config_in, "run")));
 }
 
 TEST(test_wrong_folders) {
   uint64_t before = test_snapshot(reference_run());
-  assert_code(train("", reference_run(), "2>&1"), 2);
-  assert_printed("holds a run already");
-  assert_code(resume(test_folder(), "2>&1"), 2);
-  assert_printed("is not a run folder");
+  assert_prints(train("", reference_run(), "2>&1"), 2, "holds a run already");
+  assert_prints(resume(test_folder(), "2>&1"), 2, "is not a run folder");
   assert_code(resume("nowhere", "2>&1"), 2);
   assert_one_line();
-  assert_code(resume(reference_run(), "--steps 3 2>&1"), 2);
-  assert_printed("--resume takes the configuration of the run");
-  assert_code(resume(reference_run(), "2>&1"), 0);
-  assert_printed("is complete: 16 of 16 steps");
+  assert_prints(resume(reference_run(), "--steps 3 2>&1"), 2,
+                "--resume takes the configuration of the run");
+  assert_prints(resume(reference_run(), "2>&1"), 0, "is complete: 16 of 16 steps");
   assert_true(test_snapshot(reference_run()) == before);
 }
 
@@ -185,20 +157,17 @@ TEST(test_wrong_folders) {
 TEST(test_json) {
   const char *run_folder = test_new_run(), *where = test_folder();
   assert_code(train("", run_folder, test_text("--json 2>%s/progress", where)), 0);
-  json_t *root = json_loads(output, 0, NULL); /* one object and nothing else */
-  assert_non_null(root);
+  json_t *root = test_output_json(); /* one object and nothing else */
   assert_string_equal(json_string_value(json_object_get(root, "run")), run_folder);
   assert_int_equal(json_integer_value(json_object_get(root, "steps")), 16);
   assert_true(json_is_real(json_object_get(root, "validation_loss")));
   json_decref(root);
-  size_t size;
-  char *progress = test_read(test_path(where, "progress"), &size);
+  owned char *progress = test_read(test_path(where, "progress"), NULL);
   assert_non_null(strstr(progress, "Training on "));
   assert_non_null(strstr(progress, "step 16/16"));
   assert_null(strpbrk(progress, "\r\033")); /* no terminal, no tricks */
-  free(progress);
   assert_code(resume(run_folder, "--json 2>/dev/null"), 0);
-  root = json_loads(output, 0, NULL);
+  root = test_output_json();
   assert_int_equal(json_integer_value(json_object_get(root, "steps")), 16);
   assert_true(json_is_null(json_object_get(root, "loss")));
   json_decref(root);
@@ -214,12 +183,12 @@ TEST(test_terminal) {
                                TEST_BINARY_DIR, common(), short_run(), test_new_run()),
                      "r");
   assert_non_null(pipe);
-  output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
+  test_output[fread(test_output, 1, sizeof test_output - 1, pipe)] = '\0';
   assert_int_equal(pclose(pipe), 0);
-  char *first = strstr(output, "\rstep ");
+  char *first = strstr(test_output, "\rstep ");
   assert_non_null(first);
   assert_printed(end);
-  assert_null(memchr(first, '\n', (size_t)(strstr(output, end) - first)));
+  assert_null(memchr(first, '\n', (size_t)(strstr(test_output, end) - first)));
   for (char *at = first; (at = strstr(at, "\rstep ")); at++)
     assert_in_range(strcspn(at + 1, "\033"), 20, 59);
 }
@@ -289,8 +258,8 @@ TEST(test_no_model_yet) {
   assert_true(wait_for(child, folder, 1, &status));
   kill(child, SIGINT);
   assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(test_run_command("", test_text("eval %s --device cpu 2>&1", folder), output), 2);
-  assert_printed("has no model.safetensors yet");
+  assert_prints(test_filtra("eval %s --device cpu 2>&1", folder), 2,
+                "has no model.safetensors yet");
   assert_printed("filtra train --resume");
 }
 
@@ -306,8 +275,7 @@ TEST(test_interrupted) {
       assert_int_equal(waitpid(child, &status, 0), child);
     }
     assert_true(WIFEXITED(status));
-    size_t size;
-    char *text = test_read(log, &size);
+    owned char *text = test_read(log, NULL);
     if (WEXITSTATUS(status) == 1) {
       assert_non_null(strstr(text, "Continue with: filtra train --resume "));
       assert_non_null(strstr(text, folder));
@@ -315,7 +283,6 @@ TEST(test_interrupted) {
     } else {
       assert_int_equal(WEXITSTATUS(status), 0); /* it was at its last step */
     }
-    free(text);
     assert_code(resume(folder, "2>&1"), 0);
     test_same_run(reference_run(), folder);
   }
@@ -376,12 +343,9 @@ TEST(test_started_together) {
     if (WEXITSTATUS(status[!winner]) == 0) continue; /* by a name of its own, it came later */
     assert_int_equal(WEXITSTATUS(status[!winner]), 2);
     if (winner == 0) test_same_run(reference_run(), folder);
-    size_t size;
-    char *config = test_read(test_path(folder, "config.json"), &size);
+    owned char *config = test_read(test_path(folder, "config.json"), NULL);
     assert_non_null(strstr(config, test_text("\"seed\": %d", winner + 1)));
-    free(config);
-    assert_code(resume(folder, "2>&1"), 0);
-    assert_printed("is complete: 16 of 16 steps");
+    assert_prints(resume(folder, "2>&1"), 0, "is complete: 16 of 16 steps");
   }
 }
 
@@ -447,8 +411,7 @@ TEST(test_no_room) {
     code = train_in(kilobytes, mounted, folder);
     if (!code) break;
     failures++;
-    assert_code(code, 1);
-    assert_printed("cannot ");
+    assert_prints(code, 1, "cannot ");
     assert_printed(mounted);
     assert_printed("No space left on device");
     if (!ft_file_exists(folder)) continue;
@@ -468,8 +431,7 @@ TEST(test_failing_folder_syncs) {
   for (int n = 1; n < 8; n++) {
     const char *folder = test_new_run();
     code = train(test_text("FAIL_FOLDER_SYNC=%d LD_PRELOAD=%s", n, library), folder, "2>&1");
-    assert_code(code, 1);
-    assert_printed("cannot sync the folder of ");
+    assert_prints(code, 1, "cannot sync the folder of ");
     bool begun = ft_file_exists(test_path(folder, "config.json"));
     assert_true(begun || !ft_file_exists(folder));
     assert_code(begun ? resume(folder, "2>&1") : train("", folder, "2>&1"), 0);
@@ -484,8 +446,7 @@ TEST(test_any_directory) {
   assert_code(
       run(before, test_text("%s --data %s --out %s --steps 1 2>&1", short_run(), name, folder)), 0);
   test_patch(test_path(folder, "config.json"), "\"steps\": 1", "\"steps\": 2");
-  assert_code(resume(folder, "2>&1"), 2);
-  assert_printed("\"steps\" was 1 and is 2");
+  assert_prints(resume(folder, "2>&1"), 2, "\"steps\" was 1 and is 2");
   /* one more step, in the tests' own directory */
   assert_code(resume(folder, "--allow-changes 2>&1"), 0);
   assert_int_equal(count_lines(test_path(folder, "metrics.jsonl")), 4);
@@ -497,11 +458,9 @@ TEST(test_any_directory) {
 }
 
 static json_int_t planned(const char *key) {
-  json_t *object = json_loads(output, 0, NULL);
-  if (!object) fail_msg("not JSON:\n%s", output);
+  json_auto_t *object = test_output_json();
   const json_t *value = json_object_get(object, key);
   json_int_t number = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
-  json_decref(object);
   return number;
 }
 
@@ -535,10 +494,9 @@ TEST(plans_say_what_fits) {
   const char *less = test_text("%s --caps memory=100000000", deep);
   assert_code(run("", less), 0);
   assert_false(planned("fits"));
-  json_t *object = json_loads(output, 0, NULL);
+  json_auto_t *object = test_output_json();
   const char *advice = json_string_value(json_object_get(object, "advice"));
   assert_string_equal(advice, "recompute=blocks");
-  json_decref(object);
   assert_code(run("", test_text("%s --set recompute=blocks", less)), 0);
   assert_true(planned("fits"));
   assert_false(ft_file_exists("runs"));

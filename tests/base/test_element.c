@@ -3,9 +3,6 @@
 
 #include "base/element.h"
 
-#include <math.h>
-#include <string.h>
-
 static uint16_t rounded(filtra_dtype dtype, double value) {
   uint16_t bits[2] = {0};
   ft_element_set(dtype, bits, 1, (float)value);

@@ -4,20 +4,17 @@
 #include "base/file.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static void assert_content(const char *path, const char *want) {
-  char *data;
+  owned char *data = NULL;
   size_t size;
   assert_ok(ft_file_read(path, 1 << 20, &data, &size));
   assert_int_equal(size, strlen(want));
   assert_string_equal(data, want);
-  free(data);
 }
 
 static void assert_entries(const char *folder, size_t want) {
@@ -32,7 +29,7 @@ static void assert_entries(const char *folder, size_t want) {
 
 TEST(test_write_and_replace) {
   const char *folder = test_folder();
-  char *path = ft_path_join(folder, "a.txt");
+  owned char *path = ft_path_join(folder, "a.txt");
   assert_ok(ft_file_write(path, "old", 3));
   assert_content(path, "old");
   assert_ok(ft_file_write(path, "newer", 5));
@@ -45,12 +42,11 @@ TEST(test_write_and_replace) {
   assert_ok(ft_file_write(path, "", 0));
   assert_content(path, "");
   assert_entries(folder, 1);
-  free(path);
 }
 
 TEST(test_abort_leaves_the_old_file) {
   const char *folder = test_folder();
-  char *path = ft_path_join(folder, "a.txt");
+  owned char *path = ft_path_join(folder, "a.txt");
   assert_ok(ft_file_write(path, "old", 3));
   ft_atomic_file file;
   assert_ok(ft_atomic_open(path, &file));
@@ -61,16 +57,15 @@ TEST(test_abort_leaves_the_old_file) {
   ft_atomic_abort(&file); /* harmless twice */
   assert_content(path, "old");
   assert_entries(folder, 1);
-  free(path);
 }
 
 /* A limit on file sizes stands for a full disk: write(2) first falls short, then fails. */
 TEST(test_failed_writes_leave_the_old_file) {
   const char *folder = test_folder();
-  char *path = ft_path_join(folder, "a.txt");
+  owned char *path = ft_path_join(folder, "a.txt");
   assert_ok(ft_file_write(path, "old", 3));
   enum { BIG = 1 << 20, LIMIT = 100000 };
-  char *data = ft_calloc(BIG, 1);
+  owned char *data = ft_calloc(BIG, 1);
   struct rlimit before, small;
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
   small = before;
@@ -94,8 +89,6 @@ TEST(test_failed_writes_leave_the_old_file) {
   assert_int_equal(piecewise, FILTRA_ERROR_IO);
   assert_content(path, "old");
   assert_entries(folder, 1);
-  free(data);
-  free(path);
 }
 
 /* A line is added whole or not at all. */
@@ -123,8 +116,8 @@ TEST(test_failed_appending_adds_nothing) {
 TEST(test_kill_leaves_a_whole_file) {
   enum { SIZE = 200000, ROUNDS = 10 };
   const char *folder = test_folder();
-  char *path = ft_path_join(folder, "a.bin");
-  char *data = ft_calloc(SIZE, 1);
+  owned char *path = ft_path_join(folder, "a.bin");
+  owned char *data = ft_calloc(SIZE, 1);
   assert_ok(ft_file_write(path, data, SIZE));
   for (int round = 0; round < ROUNDS; round++) {
     pid_t child = fork();
@@ -139,21 +132,18 @@ TEST(test_kill_leaves_a_whole_file) {
     int status;
     waitpid(child, &status, 0);
     assert_true(WIFSIGNALED(status));
-    char *got;
+    owned char *got = NULL;
     size_t size;
     assert_ok(ft_file_read(path, SIZE, &got, &size));
     assert_int_equal(size, SIZE);
     for (int i = 1; i < SIZE; i++)
       assert_int_equal(got[i], got[0]);
-    free(got);
   }
-  free(data);
-  free(path);
 }
 
 TEST(test_links_and_special_files) {
   const char *folder = test_folder();
-  char *target = ft_path_join(folder, "target"), *link = ft_path_join(folder, "link");
+  owned char *target = ft_path_join(folder, "target"), *link = ft_path_join(folder, "link");
   assert_ok(ft_file_write(target, "old", 3));
   assert_int_equal(symlink("target", link), 0);
   assert_ok(ft_file_write(link, "new", 3));
@@ -173,8 +163,6 @@ TEST(test_links_and_special_files) {
   assert_fails(ft_file_read(fifo, 10, &data, &size), FILTRA_ERROR_PATH, "not a regular file");
   assert_fails(ft_file_read(folder, 10, &data, &size), FILTRA_ERROR_PATH, "not a regular file");
   free(fifo);
-  free(target);
-  free(link);
 }
 
 TEST(test_read_errors) {
@@ -209,7 +197,7 @@ TEST(test_allocation_failures) {
 }
 
 TEST(test_making_folders) {
-  char *deep = ft_path_join(test_folder(), "a/b//c/"), *file = ft_path_join(deep, "f");
+  owned char *deep = ft_path_join(test_folder(), "a/b//c/"), *file = ft_path_join(deep, "f");
   assert_ok(ft_make_directories(deep));
   assert_ok(ft_make_directories(deep));
   assert_true(ft_is_directory(deep));
@@ -217,9 +205,9 @@ TEST(test_making_folders) {
   assert_true(ft_file_exists(file));
   assert_false(ft_is_directory(file));
   assert_fails(ft_make_directories(file), FILTRA_ERROR_PATH, file);
-  char *below = ft_path_join(deep, "more/g");
+  owned char *below = ft_path_join(deep, "more/g");
   assert_ok(ft_file_write_below(below, "y", 1));
-  char *made = ft_strdup(below);
+  owned char *made = ft_strdup(below);
   *strrchr(made, '/') = '\0';
   struct stat info;
   assert_true(!stat(made, &info) && (info.st_mode & 0777) == 0700 && ft_is_private(made));
@@ -227,11 +215,7 @@ TEST(test_making_folders) {
   assert_int_equal(chmod(made, 0700), 0);
   const bool root = !geteuid(); /* in some containers one that can give nothing away */
   if (!root || !chown(made, 1, (gid_t)-1)) assert_false(ft_is_private(root ? made : "/"));
-  free(made);
   assert_content(below, "y");
-  free(below);
-  free(deep);
-  free(file);
 }
 
 TEST(test_listing_folders) {
@@ -239,9 +223,8 @@ TEST(test_listing_folders) {
   static const char *const sorted[] = {".hidden", "a10", "a9", "b"};
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(unsorted); i++) {
-    char *path = ft_path_join(folder, unsorted[i]);
+    owned char *path = ft_path_join(folder, unsorted[i]);
     assert_ok(ft_file_write(path, "", 0));
-    free(path);
   }
   char **names;
   size_t count;
@@ -275,12 +258,11 @@ TEST(test_cache_directory) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     set_or_unset("XDG_CACHE_HOME", cases[i].cache);
     set_or_unset("HOME", cases[i].home);
-    char *got = ft_cache_directory();
+    owned char *got = ft_cache_directory();
     if (cases[i].want)
       assert_string_equal(got, cases[i].want);
     else
       assert_null(got);
-    free(got);
   }
 }
 

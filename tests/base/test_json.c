@@ -7,9 +7,6 @@
 #include "base/memory.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Every allocation in turn, until none is left that fails. */
 static void check_starved(const char *text) {
@@ -49,7 +46,7 @@ TEST(test_memory_runs_out) {
 
 /* What is taken from a value while memory runs out is not said to be of another form. */
 TEST(test_taking_without_memory) {
-  json_t *value = json_pack("{si ss}", "format", 3, "id", "a");
+  json_auto_t *value = json_pack("{si ss}", "format", 3, "id", "a");
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   int format = 0;
   const char *id = NULL;
@@ -65,7 +62,6 @@ TEST(test_taking_without_memory) {
   assert_int_equal(ft_json_unpack(value, "c.json", "{ss}", "format", &id), FILTRA_ERROR_INPUT);
   assert_int_equal(ft_json_unpack(value, "c.json", "{si}", "other", &format), FILTRA_ERROR_INPUT);
   assert_int_equal(ft_json_unpack(NULL, "c.json", "{si}", "format", &format), FILTRA_ERROR_INPUT);
-  json_decref(value);
 }
 
 /* A text that is made is whole. Jansson's own is closed over a piece that it had no memory for. */
@@ -75,15 +71,15 @@ TEST(test_writing_without_memory) {
   memset(filler, 'x', sizeof filler - 1);
   filler[sizeof filler - 1] = '\0';
   snprintf(text, sizeof text, NAMES, filler);
-  json_t *object = json_loads(text, 0, NULL);
-  char *whole = json_dumps(object, JSON_INDENT(1));
+  json_auto_t *object = json_loads(text, 0, NULL);
+  owned char *whole = json_dumps(object, JSON_INDENT(1));
   for (int hook = 0; hook < 2; hook++) { /* allocations of Jansson's; ours */
     bool failed = true;
     for (long n = 1; failed; n++) {
       ft_fail(FILTRA_ERROR_INPUT, "before");
       ft_memory_fail_after(hook ? n : 0);
       test_starve(hook ? LONG_MAX : n, false);
-      char *got = ft_json_dumps(object, JSON_INDENT(1));
+      owned char *got = ft_json_dumps(object, JSON_INDENT(1));
       const bool starved = test_feed();
       ft_memory_fail_after(0);
       if (got)
@@ -92,11 +88,8 @@ TEST(test_writing_without_memory) {
         assert_non_null(strstr(filtra_error_message(), "out of host memory"));
       failed = hook ? !got : starved;
       assert_true(n > 1 || failed);
-      free(got);
     }
   }
-  free(whole);
-  json_decref(object);
 }
 
 /* A list has all its values, or there is none. */
@@ -105,13 +98,12 @@ TEST(test_lists_are_whole) {
   bool failed = true;
   for (long n = 1; failed; n++) {
     test_starve(n, false);
-    json_t *list = json_array();
+    json_auto_t *list = json_array();
     for (int i = 0; i < VALUES; i++)
       ft_json_append(&list, json_integer(i));
     failed = test_feed();
     assert_int_equal(json_array_size(list), failed ? 0 : VALUES);
     assert_true(failed == !list && (failed || n > VALUES));
-    json_decref(list);
   }
 }
 
@@ -148,11 +140,10 @@ TEST(test_load_errors) {
   json_t *object;
   assert_fails(ft_json_load("/dev/null/none.json", &object), FILTRA_ERROR_PATH,
                "/dev/null/none.json");
-  char *path = ft_path_join(test_folder(), "bad.json");
+  owned char *path = ft_path_join(test_folder(), "bad.json");
   assert_ok(ft_file_write(path, "{\n  \"a\": tru\n}", 14));
   assert_fails(ft_json_load(path, &object), FILTRA_ERROR_INPUT, "bad.json:2:10: ");
   assert_null(object);
-  free(path);
 }
 
 TEST_MAIN(NULL, test_teardown)

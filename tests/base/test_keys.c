@@ -3,10 +3,6 @@
 
 #include "base/keys.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum color { RED, GREEN, BLUE };
 static const char *const color_names[] = {"red", "green", "blue", NULL};
 
@@ -37,10 +33,9 @@ static const ft_key list[] = {
 static const ft_keys keys = FT_KEYS(list);
 
 static filtra_status parse(const char *text, struct config *config) {
-  json_t *object;
+  json_auto_t *object = NULL;
   FT_TRY(ft_json_parse(text, strlen(text), "c.json", &object));
   filtra_status status = ft_keys_read(object, &keys, config, "c.json");
-  json_decref(object);
   return status;
 }
 
@@ -123,11 +118,11 @@ TEST(test_written_structs_read_back) {
   assert_ok(parse("{\"layers\": 3, \"offset\": -7, \"learning_rate\": 0.1, \"dropout\": 0.3333333,"
                   " \"name\": \"h\\\"\xc3\xa9\", \"slopes\": [0.1, 0.2, -0.3]}",
                   &c));
-  json_t *object = ft_keys_write(&keys, &c);
+  json_auto_t *object = ft_keys_write(&keys, &c);
   assert_non_null(object);
   assert_int_equal(json_object_size(object), keys.count - 1);
   assert_true(json_real_value(json_object_get(object, "learning_rate")) == 0.1);
-  char *text = json_dumps(object, 0);
+  owned char *text = json_dumps(object, 0);
   assert_ok(parse(text, &back));
   assert_true(back.layers == c.layers && back.offset == c.offset);
   assert_true(back.learning_rate == c.learning_rate && back.dropout == c.dropout);
@@ -135,8 +130,6 @@ TEST(test_written_structs_read_back) {
   assert_string_equal(back.name, c.name);
   assert_int_equal(back.slopes.count, 3);
   assert_memory_equal(back.slopes.values, c.slopes.values, 3 * sizeof(float));
-  free(text);
-  json_decref(object);
 }
 
 static filtra_status complete(struct config *c) {

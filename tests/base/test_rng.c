@@ -3,8 +3,6 @@
 
 #include "base/rng.h"
 
-#include <math.h>
-
 /* From kat_vectors of the authors' Random123 library, "philox4x32 10". */
 static const struct {
   uint32_t counter[4], key[2], answer[4];

@@ -7,8 +7,6 @@
 
 #include <jansson.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 static const float f32[6] = {1, -2, 3.5f, 0, 1e-30f, 6};
@@ -55,7 +53,7 @@ static void assert_tensor(const ft_safetensors *file, const char *name, filtra_d
 }
 
 TEST(test_round_trip) {
-  char *path = ft_path_join(test_folder(), "a.safetensors");
+  owned char *path = ft_path_join(test_folder(), "a.safetensors");
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   ft_safetensors *file;
   assert_ok(ft_safetensors_open(path, &file));
@@ -86,12 +84,11 @@ TEST(test_round_trip) {
   assert_int_equal(ft_safetensors_count(file), 0);
   assert_null(ft_safetensors_meta(file, "op"));
   ft_safetensors_close(&file);
-  free(path);
 }
 
 /* The layout that other readers rely on, byte by byte. */
 TEST(test_layout) {
-  char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
+  owned char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes = NULL;
   ft_safetensor t = tensors[4];
   assert_ok(ft_safetensors_write(path, &t, 1, meta, 1));
   /* The sum was computed by another program's CRC-32, over the file with eight zeros there. */
@@ -107,13 +104,11 @@ TEST(test_layout) {
   for (size_t i = strlen(header); i < length; i++)
     assert_int_equal(bytes[8 + i], ' ');
   assert_memory_equal(bytes + 8 + length, f32 + 2, 4);
-  free(bytes);
-  free(path);
 }
 
 TEST(test_refused_writes) {
   const char *folder = test_folder();
-  char *path = ft_path_join(folder, "a.safetensors");
+  owned char *path = ft_path_join(folder, "a.safetensors");
   ft_safetensor twice[] = {tensors[0], tensors[0]};
   ft_safetensor t = tensors[0];
   const struct {
@@ -149,7 +144,6 @@ TEST(test_refused_writes) {
   assert_ok(ft_list_directory(folder, &names, &count));
   assert_int_equal(count, 0); /* not even a temporary file */
   free(names);
-  free(path);
 }
 
 /* A limit on file sizes stands for a full disk. */
@@ -180,7 +174,7 @@ TEST(test_full_disk) {
 /* ---- damaged files ---- */
 
 TEST(test_every_truncation_fails) {
-  char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
+  owned char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes = NULL;
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   size_t size;
   assert_ok(ft_file_read(path, 10000, &bytes, &size));
@@ -193,13 +187,11 @@ TEST(test_every_truncation_fails) {
   assert_ok(ft_file_write(path, bytes, size));
   assert_ok(ft_safetensors_open(path, &file));
   ft_safetensors_close(&file);
-  free(bytes);
-  free(path);
 }
 
 /* Every byte of the header changed in several ways: read or refused, but never a crash. */
 TEST(test_changed_bytes) {
-  char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
+  owned char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes = NULL;
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   size_t size, refused = 0;
   assert_ok(ft_file_read(path, 10000, &bytes, &size));
@@ -221,13 +213,11 @@ TEST(test_changed_bytes) {
     bytes[i] = kept;
   }
   assert_true(refused > 1000);
-  free(bytes);
-  free(path);
 }
 
 /* Whichever bit of a file flips, in data and names of values alike, reading it fails. */
 TEST(test_flipped_bits) {
-  char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes;
+  owned char *path = ft_path_join(test_folder(), "a.safetensors"), *bytes = NULL;
   assert_ok(ft_safetensors_write(path, tensors, TENSORS, meta, FT_COUNT(meta)));
   size_t size;
   assert_ok(ft_file_read(path, 10000, &bytes, &size));
@@ -243,8 +233,6 @@ TEST(test_flipped_bits) {
     assert_fails(ft_safetensors_open(path, &file), FILTRA_ERROR_INPUT, path);
     bytes[bit / 8] ^= (char)(1 << bit % 8);
   }
-  free(bytes);
-  free(path);
 }
 
 static filtra_status open_made(const char *path, const char *header, uint64_t header_size,
@@ -317,7 +305,7 @@ static const struct {
 };
 
 TEST(test_made_headers) {
-  char *path = ft_path_join(test_folder(), "a.safetensors");
+  owned char *path = ft_path_join(test_folder(), "a.safetensors");
   for (size_t i = 0; i < FT_COUNT(made); i++) {
     filtra_status status =
         open_made(path, made[i].header, strlen(made[i].header), made[i].data_size);
@@ -333,13 +321,13 @@ TEST(test_made_headers) {
   for (size_t i = 0; i < FT_COUNT(lengths); i++)
     assert_fails(open_made(path, "{}", lengths[i], 0), FILTRA_ERROR_INPUT,
                  "not a safetensors file");
-  free(path);
 }
 
 /* A header is not much longer than the data that it speaks of. */
 TEST(test_large_headers) {
   enum { LARGE = 5 << 20 };
-  char *path = ft_path_join(test_folder(), "a.safetensors"), *header = ft_calloc(LARGE + 1, 1);
+  owned char *path = ft_path_join(test_folder(), "a.safetensors"),
+             *header = ft_calloc(LARGE + 1, 1);
   memset(header, ' ', LARGE);
   memcpy(header, "{}", 2);
   assert_fails(open_made(path, header, LARGE, 0), FILTRA_ERROR_INPUT,
@@ -353,13 +341,11 @@ TEST(test_large_headers) {
   int length = snprintf(header, 128, "{%s}", TENSOR("a", "U8", "2000000", "0,2000000"));
   memset(header + length, ' ', LARGE - (size_t)length);
   assert_ok(open_made(path, header, LARGE, 2000000));
-  free(header);
-  free(path);
 }
 
 /* Headers of any length and narrow tensors before wide ones are legal: data is realigned. */
 TEST(test_unaligned_data) {
-  char *path = ft_path_join(test_folder(), "a.safetensors");
+  owned char *path = ft_path_join(test_folder(), "a.safetensors");
   for (int spaces = 0; spaces < 8; spaces++) {
     char header[256];
     int length = snprintf(header, sizeof header, "{%s,%s}%*s", TENSOR("a", "F32", "1", "0,4"),
@@ -372,11 +358,10 @@ TEST(test_unaligned_data) {
     assert_tensor(file, "b", FILTRA_F64, 1, bytes + 4, 8);
     ft_safetensors_close(&file);
   }
-  free(path);
 }
 
 TEST(test_allocation_failures) {
-  char *path = ft_path_join(test_folder(), "a.safetensors");
+  owned char *path = ft_path_join(test_folder(), "a.safetensors");
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   for (long n = 1; status; n++) {
     ft_safetensors *file = NULL;
@@ -387,7 +372,6 @@ TEST(test_allocation_failures) {
     if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
     ft_safetensors_close(&file);
   }
-  free(path);
 }
 
 /* Names are never at fault for want of memory. */

@@ -3,8 +3,6 @@
 #include "base/source.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

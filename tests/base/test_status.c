@@ -2,8 +2,6 @@
 #include "support/harness.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(test_message_is_kept) {
   assert_int_equal(ft_fail(FILTRA_ERROR_INPUT, "line %d", 3), FILTRA_ERROR_INPUT);
@@ -85,21 +83,19 @@ TEST(test_log_sink) {
 }
 
 TEST(test_allocation) {
-  char *text = ft_format("%d-%s", 7, "x");
+  owned char *text = ft_format("%d-%s", 7, "x");
   assert_string_equal(text, "7-x");
-  free(text);
   unsigned char *zeroed = ft_calloc(3, 5);
   for (int i = 0; i < 15; i++)
     assert_int_equal(zeroed[i], 0);
   free(zeroed);
-  void *empty = ft_calloc(0, 8);
+  owned void *empty = ft_calloc(0, 8);
   assert_non_null(empty);
-  free(empty);
   assert_null(ft_calloc(SIZE_MAX / 2, 4));
   assert_null(ft_realloc(NULL, SIZE_MAX, SIZE_MAX));
   assert_non_null(strstr(filtra_error_message(), "more than can be addressed"));
 
-  int *numbers = NULL;
+  owned int *numbers = NULL;
   size_t capacity = 0;
   for (size_t count = 0; count < 1000; count++) {
     assert_ok(FT_GROW(numbers, count, capacity));
@@ -107,7 +103,6 @@ TEST(test_allocation) {
   }
   for (int i = 0; i < 1000; i++)
     assert_int_equal(numbers[i], i);
-  free(numbers);
 }
 
 TEST(test_injected_failure) {
@@ -116,17 +111,15 @@ TEST(test_injected_failure) {
   assert_non_null(first);
   assert_null(ft_strdup("b"));
   assert_non_null(strstr(filtra_error_message(), "out of host memory"));
-  char *third = ft_strdup("c");
+  owned char *third = ft_strdup("c");
   assert_non_null(third);
   ft_memory_fail_after(1);
   ft_memory_fail_after(0);
-  char *fourth = ft_realloc(first, 10, 1);
+  owned char *fourth = ft_realloc(first, 10, 1);
   assert_string_equal(fourth, "a");
   ft_memory_fail_after(1);
   assert_null(ft_realloc(fourth, 20, 1));
   assert_string_equal(fourth, "a"); /* still ours */
-  free(third);
-  free(fourth);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -3,9 +3,6 @@
 #include "support/files.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char small_pairs[] = "1.0\tP01\tP02\tab \"c\tde\n0.0\tP03\tP04\tf\tghi\n";
 
 static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
@@ -30,14 +27,11 @@ TEST(test_folder_of_pairs) {
                   "1\ta\tb\tc\td\r\n");
   test_write_text(folder, "new_aan_pairs.test.tsv", "0.0\ta\tb\tc\td");
   test_write_text(folder, "other.train.tsv", "not this");
-  filtra_dataset *ds = open_ok(folder, NULL);
+  owned_dataset *ds = open_ok(folder, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 2);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1);
+  test_counts(ds, 2, 1, 1);
   assert_false(info->validation_held_out);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 0, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TRAIN, 0);
   assert_int_equal(s.label, 1);
   assert_tokens(s.tokens, s.length, "ab \"c");
   assert_tokens(s.second, s.second_length, "de");
@@ -48,30 +42,26 @@ TEST(test_folder_of_pairs) {
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 0, &s));
   assert_int_equal(s.label, 1);
   assert_tokens(s.second, s.second_length, "d");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_lengths) {
-  char *text = ft_calloc(20000, 1);
+  owned char *text = ft_calloc(20000, 1);
   strcpy(text, "1.0\ta\tb\t");
   memset(text + strlen(text), 'x', 5000);
   strcat(text, "\ty\n");
   const char *path = test_write_text(test_folder(), "pairs.tsv", text);
-  free(text);
   filtra_sample s;
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
   assert_int_equal(s.length, 4000); /* as the task has it */
   assert_tokens(s.second, s.second_length, "y");
   filtra_dataset_close(&ds);
   filtra_dataset_options options = {.file_split = FILTRA_SPLIT_TEST, .max_length = 4500};
-  assert_fails(filtra_dataset_open(path, &options, &ds), FILTRA_ERROR_INPUT,
-               "pairs.tsv:1: a sequence of more than 4500 tokens");
+  test_refuse_dataset(path, &options, "pairs.tsv:1: a sequence of more than 4500 tokens");
   options.truncate = true;
   ds = open_ok(path, &options);
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
   assert_int_equal(s.length, 4500);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_what_is_wrong) {
@@ -99,36 +89,23 @@ TEST(test_what_is_wrong) {
     memcpy(text, small_pairs, size);
     memcpy(text + size, cases[i].line, cases[i].size);
     text[size + cases[i].size] = '\n';
-    filtra_dataset *ds;
-    assert_fails(
-        filtra_dataset_open(test_write_bytes(folder, "pairs.tsv", text, size + cases[i].size + 1),
-                            NULL, &ds),
-        FILTRA_ERROR_INPUT, cases[i].part);
-    assert_null(ds);
+    test_refuse_dataset(test_write_bytes(folder, "pairs.tsv", text, size + cases[i].size + 1), NULL,
+                        cases[i].part);
   }
-  filtra_dataset *ds;
-  assert_fails(filtra_dataset_open(folder, &(filtra_dataset_options){.format = "aan-pairs"}, &ds),
-               FILTRA_ERROR_INPUT, "none of the files");
+  test_refuse_dataset(folder, &(filtra_dataset_options){.format = "aan-pairs"},
+                      "none of the files");
   test_write_text(folder, "new_aan_pairs.val.tsv", small_pairs);
   test_write_text(folder, "new_aan_pairs.eval.tsv", small_pairs);
-  assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_INPUT,
-               "more than one file of the val split");
+  test_refuse_dataset(folder, NULL, "more than one file of the val split");
   const char *path = test_write_text(folder, "pairs.tsv", small_pairs);
-  assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = "listops"}, &ds),
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "listops"}),
                FILTRA_ERROR_ARGUMENT, "reads no free text");
 }
 
 /* Cut at any byte: a shorter set or an error with the line. */
 TEST(test_cut_anywhere) {
-  const char *folder = test_folder();
-  for (size_t cut = 0; cut < sizeof small_pairs; cut++) {
-    filtra_dataset *ds;
-    const char *path = test_write_bytes(folder, "cut.tsv", small_pairs, cut);
-    filtra_status status = filtra_dataset_open(
-        path, &(filtra_dataset_options){.format = "aan-pairs", .tokenizer = "words"}, &ds);
-    if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.tsv");
-    filtra_dataset_close(&ds);
-  }
+  test_dataset_cuts("cut.tsv", small_pairs, strlen(small_pairs),
+                    &(filtra_dataset_options){.format = "aan-pairs", .tokenizer = "words"});
 }
 
 TEST_MAIN(NULL, test_teardown)

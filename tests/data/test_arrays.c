@@ -4,8 +4,6 @@
 #include "support/run.h"
 
 #include <filtra/data.h>
-#include <math.h>
-#include <string.h>
 
 static int32_t tokens[] = {5, 6, 7, 1, 2, 9, 9, 9, 9, 3};
 static uint32_t lengths[] = {3, 2, 4, 1};
@@ -20,12 +18,10 @@ static filtra_dataset_arrays classes(void) {
 }
 
 TEST(tokens_are_copied) {
-  filtra_dataset *ds;
-  filtra_loader *loader;
   filtra_batch batch;
   filtra_sample sample;
   filtra_dataset_arrays arrays = classes();
-  assert_ok(filtra_dataset_create(&arrays, &ds));
+  owned_dataset *ds = test_dataset(&arrays);
   tokens[3] = 4; /* theirs, from here on */
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 4);
@@ -36,7 +32,7 @@ TEST(tokens_are_copied) {
   assert_int_equal(sample.length, 2);
   assert_int_equal(sample.tokens[0], 1);
   assert_int_equal(sample.label, 1);
-  assert_ok(filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 4}, &loader));
+  filtra_loader *loader = test_loader(ds, &(filtra_loader_options){.batch_size = 4});
   assert_ok(filtra_loader_next(loader, &batch));
   assert_int_equal(batch.length, 16);
   assert_int_equal(batch.tokens[16], 1);
@@ -48,21 +44,18 @@ TEST(tokens_are_copied) {
   arrays.hold_out = true;
   assert_ok(filtra_dataset_create(&arrays, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 1);
-  filtra_dataset_close(&ds);
 }
 
 static uint64_t fingerprint_with(int32_t token) {
   const int32_t was = tokens[3];
-  filtra_dataset *ds;
   filtra_sample sample;
   filtra_dataset_arrays arrays = classes();
   tokens[3] = token;
-  assert_ok(filtra_dataset_create(&arrays, &ds));
+  owned_dataset *ds = test_dataset(&arrays);
   tokens[3] = was;
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &sample));
   assert_int_equal(sample.tokens[0], token);
   uint64_t fingerprint = ft_dataset_fingerprint(ds);
-  filtra_dataset_close(&ds);
   return fingerprint;
 }
 
@@ -86,25 +79,22 @@ TEST(features_are_standardised) {
                                   .target = FILTRA_TARGET_VALUE,
                                   .features = 2,
                                   .standardise = true};
-  filtra_dataset *ds;
   filtra_sample sample;
   float got[4];
-  assert_ok(filtra_dataset_create(&arrays, &ds));
+  owned_dataset *ds = test_dataset(&arrays);
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 1, got));
   assert_float_equal((double)got[0], 0.0, 1e-6);
   assert_float_equal((double)got[3], 1.0, 1e-6);
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &sample));
   assert_true(sample.value == -1.0f);
-  filtra_dataset_close(&ds);
 }
 
 TEST(pairs_and_successors) {
   filtra_dataset_arrays arrays = classes();
-  filtra_dataset *ds;
   filtra_sample sample;
   arrays.splits[FILTRA_SPLIT_TRAIN].second = tokens;
   arrays.splits[FILTRA_SPLIT_TRAIN].second_lengths = lengths;
-  assert_ok(filtra_dataset_create(&arrays, &ds));
+  owned_dataset *ds = test_dataset(&arrays);
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 2, &sample));
   assert_int_equal(sample.second_length, 4);
   assert_int_equal(sample.second[0], 9);
@@ -116,7 +106,6 @@ TEST(pairs_and_successors) {
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 0, &sample));
   assert_int_equal(sample.length, 2);
   assert_int_equal(sample.tokens[2], 7);
-  filtra_dataset_close(&ds);
 }
 
 static void refuses(filtra_dataset_arrays arrays, filtra_status status, const char *part) {

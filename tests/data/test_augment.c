@@ -7,10 +7,7 @@
 #include "support/images.h"
 #include "support/run.h"
 
-#include <math.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- single steps ---- */
 
@@ -99,7 +96,7 @@ TEST(test_tables) {
   CHECK(FT_IMAGE_SOLARIZE_ADD, 1.0, 1, 6, x, 110, 120, 210, 237, 128, 255);
   CHECK(FT_IMAGE_AUTO_CONTRAST, 0.9, 1, 6, low, 0, 51, 128, 255, 0, 255);
   /* 255 x 4 + 4 pixels: a step of 4, half a step first */
-  uint8_t *many = ft_calloc(1024, 1);
+  owned uint8_t *many = ft_calloc(1024, 1);
   for (int i = 0; i < 1024; i++)
     many[i] = (uint8_t)(i < 512 ? 9 : i < 1020 ? 200 : 201);
   ft_image image = {32, 32, 1, many};
@@ -107,7 +104,6 @@ TEST(test_tables) {
   assert_int_equal(many[0], 0);
   assert_int_equal(many[512], 128); /* (2 + 512) / 4 */
   assert_int_equal(many[1023], 255);
-  free(many);
 }
 
 /* By hand: mean 100, and 3 x 3 pixels around the middle one. */
@@ -279,10 +275,8 @@ static const char *write_images(void) {
 }
 
 static filtra_loader *make_loader(const filtra_dataset *ds, const filtra_augmentation *a) {
-  filtra_loader *l;
-  assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.batch_size = 4, .shuffle = true, .seed = 8, .augmentation = a},
-      &l));
+  filtra_loader *l = test_loader(
+      ds, &(filtra_loader_options){.batch_size = 4, .shuffle = true, .seed = 8, .augmentation = a});
   return l;
 }
 
@@ -307,7 +301,7 @@ static void see(filtra_loader *l, uint64_t epoch, uint64_t batch, seen_batch *s)
 
 TEST(test_batches) {
   if (!test_has_png()) skip();
-  filtra_dataset *ds =
+  owned_dataset *ds =
       test_open_dataset(write_images(), "image-folder",
                         &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB, .image_size = SIDE});
   static seen_batch first[6], again, other;
@@ -322,7 +316,7 @@ TEST(test_batches) {
   for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
     if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
   assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-  filtra_loader *alone = make_loader(ds, &everything);
+  owned_loader *alone = make_loader(ds, &everything);
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
   for (uint64_t i = 6; i-- > 0;) {
     see(alone, 1, i, &again);
@@ -331,7 +325,6 @@ TEST(test_batches) {
   see(alone, 2, 0, &other);
   assert_memory_not_equal(&other, &first[0], sizeof other);
   filtra_loader_destroy(&l);
-  filtra_loader_destroy(&alone);
   /* Each step by itself does something; none of them nothing. */
   static const filtra_augmentation single[] = {{.crop_scale = 0.3f},
                                                {.hflip = 1.0f},
@@ -352,7 +345,6 @@ TEST(test_batches) {
       assert_memory_not_equal(again.features, first[0].features, sizeof again.features);
     filtra_loader_destroy(&l);
   }
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_refused) {
@@ -370,8 +362,7 @@ TEST(test_refused) {
       {{.reserved = {1}}, "reserved"},
       {{.hflip = 0.5f}, "are for images whose pixels are numbers"},
   };
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(test_listops(), NULL, &ds));
+  owned_dataset *ds = test_open_dataset(test_listops(), NULL, NULL);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_loader *l;
     assert_fails(
@@ -379,9 +370,7 @@ TEST(test_refused) {
             ds, &(filtra_loader_options){.batch_size = 4, .augmentation = &cases[i].a}, &l),
         FILTRA_ERROR_ARGUMENT, cases[i].part);
   }
-  filtra_loader *l = make_loader(ds, &(filtra_augmentation){.crop_scale = 1.0f});
-  filtra_loader_destroy(&l);
-  filtra_dataset_close(&ds);
+  owned_loader *l = make_loader(ds, &(filtra_augmentation){.crop_scale = 1.0f});
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -3,11 +3,9 @@
 #include "reference/listops.h"
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <filtra/data.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define HEADER "Source\tTarget\n"
@@ -18,35 +16,6 @@ static const char small_lra[] = HEADER TREE "\t9\n"
 static const char small_original[] = "9\t" TREE "\n3\t3\n8\t( ( ( [LAST 0 ) 8 ) ] )\n";
 
 /* ---- helpers ---- */
-
-/* Opens and closes, after looking at every sample. */
-static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds = (filtra_dataset *)1;
-  filtra_status status = filtra_dataset_open(path, options, &ds);
-  if (status) {
-    assert_null(ds);
-    return status;
-  }
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
-    for (uint64_t i = 0; i < info->count[split]; i++) {
-      filtra_sample s;
-      assert_ok(filtra_dataset_sample(ds, split, i, &s));
-      assert_in_range(s.label, 0, info->classes - 1);
-      assert_in_range(s.length, 1, info->longest);
-      for (uint32_t k = 0; k < s.length; k++)
-        assert_in_range(s.tokens[k], 1, filtra_tokenizer_size(info->tokenizer) - 1);
-    }
-  filtra_dataset_close(&ds);
-  assert_null(ds);
-  return FILTRA_OK;
-}
-
-static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, options, &ds));
-  return ds;
-}
 
 /* A file of `count` original lines, [SM a b c ] with a, b, c the digits of the line's number. */
 static const char *write_numbered(const char *folder, const char *name, int count) {
@@ -71,18 +40,16 @@ TEST(test_lra_folder) {
   test_write_text(folder, "basic_train.tsv", small_lra);
   test_write_text(folder, "basic_val.tsv", HEADER TREE "\t9\n");
   test_write_text(folder, "basic_test.tsv", HEADER TREE "\t9\r\n" TREE "\t9\r\n" TREE "\t9");
-  filtra_dataset *ds = open_ok(folder, &(filtra_dataset_options){.verify_labels = true});
+  owned_dataset *ds =
+      test_open_dataset(folder, NULL, &(filtra_dataset_options){.verify_labels = true});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "lra-listops");
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "listops");
   assert_int_equal(info->classes, 10);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 2);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
+  test_counts(ds, 2, 1, 3);
   assert_int_equal(info->longest, 8);
   assert_false(info->validation_held_out);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TRAIN, 1);
   static const int32_t expected[] = {13, 2, 14, 9, 8, 15, 5, 15};
   assert_int_equal(s.length, FT_COUNT(expected));
   assert_memory_equal(s.tokens, expected, sizeof expected);
@@ -90,15 +57,14 @@ TEST(test_lra_folder) {
   assert_string_equal(filtra_dataset_class_name(ds, 9), "9");
   assert_null(filtra_dataset_class_name(ds, 10));
   assert_fails(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 1, &s), FILTRA_ERROR_ARGUMENT, "val");
-  filtra_dataset_close(&ds);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_original_file_and_folder) {
   const char *folder = test_folder();
   const char *path = test_write_text(folder, "test_x.tsv", small_original);
-  filtra_dataset *ds = open_ok(
-      path, &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_SPLIT_TEST});
+  filtra_dataset *ds = test_open_dataset(
+      path, NULL,
+      &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "listops");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 18);
@@ -106,14 +72,12 @@ TEST(test_original_file_and_folder) {
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL], 0);
   filtra_dataset_close(&ds);
   write_numbered(folder, "train_x.tsv", 50);
-  ds = open_ok(folder, NULL);
+  ds = test_open_dataset(folder, NULL, NULL);
   info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 45);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 5);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
+  test_counts(ds, 45, 5, 3);
   filtra_dataset_close(&ds);
   test_write_text(folder, "train_y.tsv", small_original);
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "train_x.tsv and train_y.tsv");
+  test_refuse_dataset(folder, NULL, "train_x.tsv and train_y.tsv");
 }
 
 TEST(test_bom_and_line_ends) {
@@ -127,7 +91,7 @@ TEST(test_bom_and_line_ends) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(texts); i++)
-    assert_ok(try_open(test_write_text(folder, "data.tsv", texts[i]), NULL));
+    assert_ok(test_try_dataset(test_write_text(folder, "data.tsv", texts[i]), NULL));
 }
 
 /* Every line of the shared files through the reader, with labels verified, and through the
@@ -138,17 +102,13 @@ TEST(test_shared_files) {
     uint32_t longest;
   } files[] = {{"test_d8.tsv", 93}, {"test_d14.tsv", 345}, {"test_d20s.tsv", 939}};
   for (size_t i = 0; i < FT_COUNT(files); i++) {
-    char path[512];
-    snprintf(path, sizeof path, TEST_SOURCE_DIR "/../../shared/data/listops/%s", files[i].name);
-    if (!ft_file_exists(path)) {
-      print_message("SKIPPED: %s is not there\n", path);
-      skip();
-    }
-    filtra_dataset *ds = open_ok(
-        path, &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_SPLIT_TEST});
+    const char *path = test_shared_data(test_text("listops/%s", files[i].name));
+    owned_dataset *ds = test_open_dataset(
+        path, NULL,
+        &(filtra_dataset_options){.verify_labels = true, .file_split = FILTRA_SPLIT_TEST});
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 10000);
     assert_int_equal(filtra_dataset_get_info(ds)->longest, files[i].longest);
-    char *text;
+    owned char *text = NULL;
     size_t size;
     assert_ok(ft_file_read(path, 1 << 24, &text, &size));
     char *rest = text;
@@ -162,8 +122,6 @@ TEST(test_shared_files) {
       assert_int_equal(s.label, *line - '0');
       assert_int_equal(s.length, expected.length);
     }
-    free(text);
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -176,8 +134,8 @@ TEST(test_deep_nesting) {
   to += sprintf(to, "7");
   for (int i = 0; i < DEPTH; i++)
     to += sprintf(to, " ]");
-  assert_ok(try_open(test_write_text(test_folder(), "deep.tsv", text),
-                     &(filtra_dataset_options){.verify_labels = true}));
+  assert_ok(test_try_dataset(test_write_text(test_folder(), "deep.tsv", text),
+                             &(filtra_dataset_options){.verify_labels = true}));
   free(text);
 }
 
@@ -186,8 +144,7 @@ TEST(test_deep_nesting) {
 static void collect_numbers(const filtra_dataset *ds, filtra_split split, int *seen) {
   int last = -1;
   for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[split]; i++) {
-    filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, split, i, &s));
+    filtra_sample s = test_sample(ds, split, i);
     assert_true(number_of(&s) > last); /* file order */
     last = number_of(&s);
     seen[last]++;
@@ -200,7 +157,7 @@ TEST(test_held_out_validation) {
   const uint64_t seeds[] = {1, 1, 2};
   int *const seen[] = {first, again, other};
   for (int i = 0; i < 3; i++) {
-    filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.seed = seeds[i]});
+    owned_dataset *ds = test_open_dataset(path, NULL, &(filtra_dataset_options){.seed = seeds[i]});
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_true(info->validation_held_out);
     assert_int_equal(info->count[FILTRA_SPLIT_VAL], 21);
@@ -211,7 +168,6 @@ TEST(test_held_out_validation) {
       collect_numbers(ds, FILTRA_SPLIT_VAL, all);
       collect_numbers(ds, FILTRA_SPLIT_TRAIN, all);
     }
-    filtra_dataset_close(&ds);
   }
   for (int i = 0; i < 1000; i++)
     assert_int_equal(all[i], i < 205);
@@ -239,21 +195,18 @@ static void check_classes(const int *counts, int classes, float share, int wante
                                   .seed = 3};
   arrays.splits[FILTRA_SPLIT_TRAIN] = (filtra_samples){
       .count = (uint64_t)count, .lengths = lengths, .tokens = tokens, .labels = labels};
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_create(&arrays, &ds));
+  owned_dataset *ds = test_dataset(&arrays);
   uint64_t val = filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL];
   assert_int_equal(val, wanted);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], count - wanted);
   for (uint64_t i = 0; i < val; i++) {
-    filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, i, &s));
+    filtra_sample s = test_sample(ds, FILTRA_SPLIT_VAL, i);
     held[s.label]++;
   }
   for (int c = 0; c < classes; c++) {
     double exact = (double)wanted * counts[c] / count;
     assert_true(held[c] > exact - 1 && held[c] < exact + 1);
   }
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_held_out_by_class) {
@@ -262,22 +215,20 @@ TEST(test_held_out_by_class) {
   check_classes((const int[]){300, 40, 7, 3}, 4, 0.2f, 70);
   check_classes((const int[]){1, 1, 98}, 3, 0.5f, 50);
   check_classes((const int[]){2, 1}, 2, 0.9f, 2); /* something stays to be learned from */
-  filtra_dataset *ds = NULL;
+  owned_dataset *ds = NULL;
   const char *path = write_numbered(test_folder(), "data.tsv", 20);
   assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 1}, &ds),
                FILTRA_ERROR_ARGUMENT, "\"validation_share\" is 1,");
   assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 0.3f}, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 6);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_small_sets_keep_training_data) {
   const char *folder = test_folder();
   for (int count = 1; count <= 3; count++) {
-    filtra_dataset *ds = open_ok(write_numbered(folder, "data.tsv", count), NULL);
+    owned_dataset *ds = test_open_dataset(write_numbered(folder, "data.tsv", count), NULL, NULL);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], count > 1);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], count - (count > 1));
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -309,119 +260,93 @@ TEST(test_errors_name_file_and_line) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)
-    assert_fails(try_open(test_write_text(folder, "bad.tsv", cases[i].text),
-                          &(filtra_dataset_options){.verify_labels = true}),
-                 FILTRA_ERROR_INPUT, cases[i].part);
-  assert_fails(try_open(test_write_bytes(folder, "bad.tsv", HEADER "1\0\t1\n", 18), NULL),
-               FILTRA_ERROR_INPUT, "bad.tsv:2: a NUL byte");
+    test_refuse_dataset(test_write_text(folder, "bad.tsv", cases[i].text),
+                        &(filtra_dataset_options){.verify_labels = true}, cases[i].part);
+  test_refuse_dataset(test_write_bytes(folder, "bad.tsv", HEADER "1\0\t1\n", 18), NULL,
+                      "bad.tsv:2: a NUL byte");
 }
 
 TEST(test_overlong_line) {
   enum { SIZE = 17 << 20 };
-  char *text = malloc(SIZE);
+  owned char *text = malloc(SIZE);
   memset(text, ' ', SIZE);
   memcpy(text, "1\t1\n1\t1", 7);
-  assert_fails(try_open(test_write_bytes(test_folder(), "long.tsv", text, SIZE), NULL),
-               FILTRA_ERROR_INPUT, "long.tsv:2: a line of more than 16 MiB");
-  free(text);
+  test_refuse_dataset(test_write_bytes(test_folder(), "long.tsv", text, SIZE), NULL,
+                      "long.tsv:2: a line of more than 16 MiB");
 }
 
 /* A folder of one file with a name that says nothing is that file. */
 TEST(test_only_file) {
   const char *folder = test_folder();
   test_write_text(folder, "expressions", small_original);
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(folder, NULL, &ds));
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
   assert_string_equal(filtra_dataset_get_info(ds)->format, "listops");
-  filtra_dataset_close(&ds);
   test_write_text(folder, "more", small_original);
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "holds no data set that is known");
+  test_refuse_dataset(folder, NULL, "holds no data set that is known");
 }
 
 TEST(test_paths) {
   const char *folder = test_folder();
-  char path[512];
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "holds no data set that is known");
-  assert_fails(try_open(folder, &(filtra_dataset_options){.format = "listops"}), FILTRA_ERROR_INPUT,
-               "none of the files of listops");
-  snprintf(path, sizeof path, "%s/nothing.tsv", folder);
-  assert_fails(try_open(path, NULL), FILTRA_ERROR_PATH, "nothing.tsv");
-  snprintf(path, sizeof path, "%s/pipe", folder);
+  test_refuse_dataset(folder, NULL, "holds no data set that is known");
+  test_refuse_dataset(folder, &(filtra_dataset_options){.format = "listops"},
+                      "none of the files of listops");
+  assert_fails(test_try_dataset(test_path(folder, "nothing.tsv"), NULL), FILTRA_ERROR_PATH,
+               "nothing.tsv");
+  const char *path = test_path(folder, "pipe");
   assert_int_equal(mkfifo(path, 0600), 0);
-  assert_fails(try_open(path, NULL), FILTRA_ERROR_PATH, "not a regular file");
-  snprintf(path, sizeof path, "%s/basic_test.tsv", folder);
-  assert_int_equal(mkdir(path, 0700), 0);
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_PATH, "basic_test.tsv");
+  assert_fails(test_try_dataset(path, NULL), FILTRA_ERROR_PATH, "not a regular file");
+  assert_int_equal(mkdir(test_path(folder, "basic_test.tsv"), 0700), 0);
+  assert_fails(test_try_dataset(folder, NULL), FILTRA_ERROR_PATH, "basic_test.tsv");
 }
 
 TEST(test_options) {
   const char *path = test_write_text(test_folder(), "data.tsv", small_original);
-  assert_fails(try_open(path, &(filtra_dataset_options){.format = "nothing"}),
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.format = "nothing"}),
                FILTRA_ERROR_ARGUMENT, "known are lra-listops, listops");
-  assert_fails(try_open(path, &(filtra_dataset_options){.format = "lra-listops"}),
-               FILTRA_ERROR_INPUT, "data.tsv:1: the header");
-  assert_fails(try_open(path, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB}),
+  test_refuse_dataset(path, &(filtra_dataset_options){.format = "lra-listops"},
+                      "data.tsv:1: the header");
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB}),
                FILTRA_ERROR_ARGUMENT, "pixels is for images");
-  assert_fails(try_open(path, &(filtra_dataset_options){.target_column = "label"}),
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.target_column = "label"}),
                FILTRA_ERROR_ARGUMENT, "are for tables");
-  assert_fails(try_open(path, &(filtra_dataset_options){.tokenizer = "bytes"}),
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "bytes"}),
                FILTRA_ERROR_ARGUMENT, "\"bytes\" reads no expressions");
-  assert_fails(try_open(path, &(filtra_dataset_options){.tokenizer = "listops"}),
-               FILTRA_ERROR_INPUT, "data.tsv:3: unknown symbol '[LAST'");
-  assert_fails(try_open(path, &(filtra_dataset_options){.file_split = (filtra_split)3}),
+  test_refuse_dataset(path, &(filtra_dataset_options){.tokenizer = "listops"},
+                      "data.tsv:3: unknown symbol '[LAST'");
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.file_split = (filtra_split)3}),
                FILTRA_ERROR_ARGUMENT, "file_split");
 }
 
 TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "data.tsv", small_lra);
-  assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 7}), FILTRA_ERROR_INPUT,
-               "data.tsv:3: a sequence of 8 tokens where at most 7 are accepted");
-  assert_ok(try_open(path, &(filtra_dataset_options){.max_length = 8}));
-  filtra_dataset *ds = open_ok(
-      path,
+  test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 7},
+                      "data.tsv:3: a sequence of 8 tokens where at most 7 are accepted");
+  assert_ok(test_try_dataset(path, &(filtra_dataset_options){.max_length = 8}));
+  owned_dataset *ds = test_open_dataset(
+      path, NULL,
       &(filtra_dataset_options){.max_length = 5, .truncate = true, .file_split = FILTRA_SPLIT_VAL});
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_VAL, 1, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_VAL, 1);
   static const int32_t expected[] = {13, 2, 14, 9, 8};
   assert_int_equal(s.length, 5);
   assert_memory_equal(s.tokens, expected, sizeof expected);
   assert_int_equal(s.label, 4); /* of the whole expression */
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 5);
-  filtra_dataset_close(&ds);
 }
 
 /* Every shorter file is either refused or has whole lines only. */
 TEST(test_cut_at_every_byte) {
   static const char *const texts[] = {small_lra, small_original};
-  const char *folder = test_folder();
-  for (int t = 0; t < 2; t++) {
-    size_t size = strlen(texts[t]), whole = 0;
-    for (size_t i = 0; i < size; i++) {
-      filtra_status status = try_open(test_write_bytes(folder, "cut.tsv", texts[t], i),
-                                      &(filtra_dataset_options){.verify_labels = true});
-      if (status) assert_true(status == FILTRA_ERROR_INPUT && *filtra_error_message());
-      whole += status == FILTRA_OK;
-    }
-    assert_int_equal(whole, t == 0 ? 3 : 5); /* with and without the last line's end */
-  }
+  for (int t = 0; t < 2; t++)
+    assert_int_equal(test_dataset_cuts("cut.tsv", texts[t], strlen(texts[t]),
+                                       &(filtra_dataset_options){.verify_labels = true}),
+                     t == 0 ? 4 : 6); /* with and without the last line's end */
 }
 
 TEST(test_damaged_at_every_byte) {
   static const char *const texts[] = {small_lra, small_original};
   static const char bytes[] = {'\0', '\xff', ' ', '\t', '\n', '\r', '(', ']', '[', '5'};
-  const char *folder = test_folder();
-  for (int t = 0; t < 2; t++) {
-    size_t size = strlen(texts[t]);
-    for (size_t i = 0; i < size; i++)
-      for (size_t b = 0; b < sizeof bytes; b++) {
-        char damaged[256];
-        memcpy(damaged, texts[t], size);
-        damaged[i] = bytes[b];
-        filtra_status status =
-            try_open(test_write_bytes(folder, "damaged.tsv", damaged, size), NULL);
-        assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
-      }
-  }
+  for (int t = 0; t < 2; t++)
+    test_dataset_damage("damaged.tsv", texts[t], bytes, sizeof bytes);
 }
 
 TEST(test_every_allocation_may_fail) {

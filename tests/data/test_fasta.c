@@ -3,20 +3,12 @@
 #include "support/files.h"
 #include "support/harness.h"
 
-#include <string.h>
-
 /* A record's class by name, and its sequence; in the file's order, held out or not. */
 static void assert_record(const filtra_dataset *ds, filtra_split split, size_t row,
                           const char *label, const char *sequence) {
-  const ft_samples *samples = &ds->samples[split];
-  const ft_sample_row *r = &samples->rows[row];
-  assert_true(row < samples->count);
-  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)r->label), label);
-  assert_int_equal(r->length, strlen(sequence));
-  for (uint32_t i = 0; i < r->length; i++)
-    assert_string_equal(
-        filtra_tokenizer_symbol(ds->info.tokenizer, samples->tokens.ids[r->first + i]),
-        ((char[2]){sequence[i]}));
+  const int32_t found = ds->samples[split].rows[row].label;
+  test_text_row(ds, split, row, found, sequence);
+  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)found), label);
 }
 
 TEST(test_class_per_file) {
@@ -27,7 +19,7 @@ TEST(test_class_per_file) {
   test_write_text(folder, "ant_train.fasta", ">1\nC");
   test_write_text(folder, "ant-x_test.fna", ">1|zebra\nTTT  \n");
   test_write_text(folder, "README", "not this");
-  filtra_dataset *ds = test_open_dataset(folder, "fasta", NULL);
+  owned_dataset *ds = test_open_dataset(folder, "fasta", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "dna");
   assert_int_equal(info->classes, 3);
@@ -40,7 +32,6 @@ TEST(test_class_per_file) {
   assert_record(ds, FILTRA_SPLIT_TRAIN, 3, "zebra", "ACGTN");
   assert_record(ds, FILTRA_SPLIT_VAL, 0, "ant", "A");
   assert_record(ds, FILTRA_SPLIT_TEST, 0, "ant-x", "TTT");
-  filtra_dataset_close(&ds);
   test_write_text(folder, "new_test.fa", ">1\nA");
   test_refuse_dataset(folder, NULL, "new_test.fa: \"new\" is none of the 3 classes");
   test_write_text(folder, "test.fa", ">1 ant\nA");
@@ -51,14 +42,13 @@ TEST(test_class_per_header) {
   const char *folder = test_folder();
   test_write_text(folder, "train.fasta", ">s1|chr2|10\nA\n>s 2|b|9 \nC\n>s3 x y 10\nG\n");
   test_write_text(folder, "test.fasta", ">s1 9\nACG\n");
-  filtra_dataset *ds = test_open_dataset(folder, "fasta", NULL);
+  owned_dataset *ds = test_open_dataset(folder, "fasta", NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 2);
   assert_record(ds, FILTRA_SPLIT_TRAIN, 0, "10", "A");
   assert_record(ds, FILTRA_SPLIT_TRAIN, 1, "9", "C");
   assert_record(ds, FILTRA_SPLIT_TRAIN, 2, "10", "G");
   assert_record(ds, FILTRA_SPLIT_TEST, 0, "9", "ACG");
   assert_int_equal(ds->samples[FILTRA_SPLIT_TEST].rows[0].label, 0); /* numbers in their order */
-  filtra_dataset_close(&ds);
   test_write_text(folder, "test.fasta", ">s1 9\nACG\n>s2 8\nA\n");
   test_refuse_dataset(folder, NULL, "test.fasta:3: \"8\" is none of the 2 classes");
 }
@@ -70,13 +60,12 @@ TEST(test_other_alphabets) {
 
 TEST(test_proteins) {
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
-  filtra_dataset *ds = test_open_dataset(
+  owned_dataset *ds = test_open_dataset(
       path, "fasta",
       &(filtra_dataset_options){.tokenizer = "characters", .file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_tokenizer_size(ds->info.tokenizer), 8);
   assert_record(ds, FILTRA_SPLIT_TEST, 0, "1", "MKVLE*");
   assert_record(ds, FILTRA_SPLIT_TEST, 1, "0", "AA");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_lengths) {
@@ -84,9 +73,8 @@ TEST(test_lengths) {
   filtra_dataset_options options = {.max_length = 4, .file_split = FILTRA_SPLIT_TEST};
   test_refuse_dataset(path, &options, "x.fa:3: a sequence of more than 4 tokens");
   options.truncate = true;
-  filtra_dataset *ds = test_open_dataset(path, "fasta", &options);
+  owned_dataset *ds = test_open_dataset(path, "fasta", &options);
   assert_record(ds, FILTRA_SPLIT_TEST, 1, "2", "ACGT");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_what_is_wrong) {
@@ -119,16 +107,9 @@ TEST(test_what_is_wrong) {
 TEST(test_cut_anywhere) {
   static const char text[] = "\xef\xbb\xbf>a|1\r\nAC\r\nGT\r\n>b|2\r\nNN\r\n";
   static const char *const names[] = {"dna", "characters", "words"};
-  const char *folder = test_folder();
-  for (size_t cut = 0; cut < sizeof text; cut++)
-    for (size_t i = 0; i < FT_COUNT(names); i++) {
-      filtra_dataset *ds;
-      filtra_status status = filtra_dataset_open(
-          test_write_bytes(folder, "cut.fa", text, cut),
-          &(filtra_dataset_options){.format = "fasta", .tokenizer = names[i]}, &ds);
-      if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.fa");
-      filtra_dataset_close(&ds);
-    }
+  for (size_t i = 0; i < FT_COUNT(names); i++)
+    test_dataset_cuts("cut.fa", text, strlen(text),
+                      &(filtra_dataset_options){.format = "fasta", .tokenizer = names[i]});
 }
 
 TEST(test_memory_failures) {
@@ -140,18 +121,12 @@ TEST(test_memory_failures) {
 }
 
 TEST(test_enhancers) {
-  static const char path[] = TEST_SOURCE_DIR "/../../shared/data/dna/enhancers";
-  if (!ft_file_exists(path)) {
-    print_message("SKIPPED: %s is not there\n", path);
-    skip();
-  }
-  filtra_dataset *ds = test_open_dataset(path, "fasta", NULL);
+  owned_dataset *ds = test_open_dataset(test_shared_data("dna/enhancers"), "fasta", NULL);
   assert_int_equal(ds->samples[FILTRA_SPLIT_TRAIN].count, 2 * 1484);
   assert_int_equal(ds->samples[FILTRA_SPLIT_TEST].count, 2 * 200);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "original_enhancer");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "original_non_enhancer");
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 200);
-  filtra_dataset_close(&ds);
 }
 
 TEST_MAIN(NULL, test_teardown)

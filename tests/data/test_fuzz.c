@@ -3,11 +3,8 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/dataset.h"
+#include "support/files.h"
 #include "support/harness.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ROUNDS = 400, MOST_BYTES = 4096 };
 
@@ -80,17 +77,15 @@ static void check_tokens(const filtra_dataset_info *info, const int32_t *tokens,
 
 static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t index) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, split, index, &s));
+  filtra_sample s = test_sample(ds, split, index);
   if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
   if (info->input == FILTRA_INPUT_TOKENS) {
     check_tokens(info, s.tokens, s.length);
     if (info->sequences == 2) check_tokens(info, s.second, s.second_length);
     return;
   }
-  float *features = ft_calloc((size_t)s.length * info->features, sizeof *features);
+  owned float *features = ft_calloc((size_t)s.length * info->features, sizeof *features);
   assert_ok(filtra_dataset_sample_features(ds, split, index, features));
-  free(features);
 }
 
 TEST(test_damaged_text) {
@@ -101,7 +96,7 @@ TEST(test_damaged_text) {
                                               .tokenizer = seeds[i].tokenizer,
                                               .max_length = round % 3 ? 0 : 3,
                                               .truncate = round % 2 == 0};
-      filtra_dataset *ds;
+      owned_dataset *ds = NULL;
       filtra_status status = filtra_dataset_open(write_damaged(&rng, seeds[i].text), &options, &ds);
       if (status) {
         assert_null(ds);
@@ -112,7 +107,6 @@ TEST(test_damaged_text) {
       for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
         for (uint64_t k = 0; k < info->count[split]; k++)
           check_sample(ds, split, k);
-      filtra_dataset_close(&ds);
     }
 }
 

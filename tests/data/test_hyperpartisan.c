@@ -6,10 +6,7 @@
 #include "data/xml.h"
 #include "support/files.h"
 #include "support/harness.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "support/run.h"
 
 static const char small_articles[] =
     "\xef\xbb\xbf<?xml version=\"1.0\" encoding=\"UTF-8\"?><!-- news --><articles>\n"
@@ -22,54 +19,31 @@ static const char small_labels[] =
 
 static void write_set(const char *folder, const char *split, const char *articles,
                       const char *labels) {
-  char name[64];
-  snprintf(name, sizeof name, "articles-%s-x.xml", split);
-  test_write_bytes(folder, name, articles, strlen(articles));
-  snprintf(name, sizeof name, "ground-truth-%s-x.xml", split);
-  test_write_bytes(folder, name, labels, strlen(labels));
-}
-
-static void assert_sample(const filtra_dataset *ds, filtra_split split, size_t row, int label,
-                          const char *expected) {
-  const ft_samples *samples = &ds->samples[split];
-  const ft_sample_row *r = &samples->rows[row];
-  int32_t tokens[64];
-  char text[128];
-  size_t length;
-  for (uint32_t i = 0; i < r->length; i++)
-    tokens[i] = samples->tokens.ids[r->first + i];
-  assert_ok(
-      filtra_tokenizer_decode(ds->info.tokenizer, tokens, r->length, text, sizeof text, &length));
-  assert_string_equal(text, expected);
-  assert_int_equal(r->label, label);
+  test_write_text(folder, test_text("articles-%s-x.xml", split), articles);
+  test_write_text(folder, test_text("ground-truth-%s-x.xml", split), labels);
 }
 
 TEST(test_articles) {
   const char *folder = test_folder();
-  filtra_dataset *ds;
   write_set(folder, "training", small_articles, small_labels);
   write_set(folder, "test", "<articles><article id='3'>so</article></articles>",
             "<articles><article id='3' hyperpartisan='false'/></articles>");
   test_write_bytes(folder, "article.xsd", "<x/>", 4);
-  assert_ok(filtra_dataset_open(folder, NULL, &ds));
+  owned_dataset *ds = test_open_dataset(folder, "hyperpartisan", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_string_equal(info->format, "hyperpartisan");
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
   assert_int_equal(info->classes, 2);
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL], 2);
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 0, 1, "\nOne  two <3\xe2\x82\xac");
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 0, "three four");
-  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "so");
-  filtra_dataset_close(&ds);
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 0, 1, "\nOne  two <3\xe2\x82\xac");
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 0, "three four");
+  test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "so");
 }
 
 static void refuse(const char *articles, const char *labels, const char *part) {
   static const char *folder;
-  filtra_dataset *ds;
   if (!folder) folder = test_folder();
   write_set(folder, "training", articles, labels);
-  assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_INPUT, part);
-  assert_null(ds);
+  test_refuse_dataset(folder, NULL, part);
 }
 
 TEST(test_what_is_wrong) {
@@ -113,12 +87,10 @@ TEST(test_what_is_wrong) {
          "two labels of article 0");
   refuse("", small_labels, "lacks article 0");
   const char *folder = test_folder();
-  filtra_dataset *ds;
   test_write_bytes(folder, "articles-training-a.xml", "<a/>", 4);
-  assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_PATH,
-               "ground-truth-training-a");
+  assert_fails(test_try_dataset(folder, NULL), FILTRA_ERROR_PATH, "ground-truth-training-a");
   test_write_bytes(folder, "articles-training-b.xml", "<a/>", 4);
-  assert_fails(filtra_dataset_open(folder, NULL, &ds), FILTRA_ERROR_INPUT, "more than one file");
+  test_refuse_dataset(folder, NULL, "more than one file");
 }
 
 /* Nesting, names and attributes have limits, whatever the file. */
@@ -157,10 +129,8 @@ TEST(test_damaged) {
                      round % 2 ? size : strlen(small_articles));
     test_write_bytes(folder, "ground-truth-training-x.xml", labels,
                      round % 2 ? strlen(small_labels) : size);
-    filtra_dataset *ds;
-    filtra_status status = filtra_dataset_open(folder, NULL, &ds);
+    filtra_status status = test_try_dataset(folder, NULL);
     if (status) assert_fails(status, FILTRA_ERROR_INPUT, "-training-x.xml");
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -171,13 +141,7 @@ TEST(test_memory_failures) {
 }
 
 TEST(test_shared) {
-  static const char path[] = TEST_SOURCE_DIR "/../../shared/data/longdoc/hyperpartisan";
-  if (!ft_file_exists(path)) {
-    print_message("SKIPPED: %s is not there\n", path);
-    skip();
-  }
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, NULL, &ds));
+  owned_dataset *ds = test_open_dataset(test_shared_data("longdoc/hyperpartisan"), NULL, NULL);
   const ft_samples *samples = &ds->samples[FILTRA_SPLIT_TRAIN];
   size_t count[2] = {0}, longer[2] = {0};
   for (size_t i = 0; i < samples->count; i++) {
@@ -189,7 +153,6 @@ TEST(test_shared) {
   assert_int_equal(count[1], 238);
   assert_int_equal(longer[0], 201);
   assert_int_equal(longer[1], 5);
-  filtra_dataset_close(&ds);
 }
 
 TEST_MAIN(NULL, test_teardown)

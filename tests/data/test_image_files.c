@@ -1,31 +1,15 @@
 /* Readers of image files that hold many images: CIFAR-10's binary version and IDX. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 
 #include <filtra/data.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { RECORD = 3073, PLANE = 1024 };
 
 /* ---- helpers ---- */
-
-static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, options, &ds));
-  return ds;
-}
-
-static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  filtra_status status = filtra_dataset_open(path, options, &ds);
-  assert_true(status ? ds == NULL : ds != NULL);
-  filtra_dataset_close(&ds);
-  return status;
-}
 
 /* A byte of channel c, pixel i, of image n: any two images differ. */
 static uint8_t byte_of(int n, int c, int i) {
@@ -33,7 +17,7 @@ static uint8_t byte_of(int n, int c, int i) {
 }
 
 static void write_cifar(const char *path, int first, int count) {
-  uint8_t *data = ft_calloc((size_t)count, RECORD);
+  owned uint8_t *data = ft_calloc((size_t)count, RECORD);
   for (int n = 0; n < count; n++) {
     uint8_t *record = data + (size_t)n * RECORD;
     record[0] = (uint8_t)((first + n) % 10);
@@ -42,7 +26,6 @@ static void write_cifar(const char *path, int first, int count) {
         record[1 + c * PLANE + i] = byte_of(first + n, c, i);
   }
   test_write(path, data, (size_t)count * RECORD);
-  free(data);
 }
 
 static void put(uint8_t *to, uint32_t number) {
@@ -52,7 +35,7 @@ static void put(uint8_t *to, uint32_t number) {
 
 static void write_idx_images(const char *path, uint32_t count, uint32_t rows, uint32_t columns) {
   size_t pixels = (size_t)rows * columns, size = 16 + count * pixels;
-  uint8_t *data = ft_calloc(size, 1);
+  owned uint8_t *data = ft_calloc(size, 1);
   put(data, 0x803);
   put(data + 4, count);
   put(data + 8, rows);
@@ -60,17 +43,15 @@ static void write_idx_images(const char *path, uint32_t count, uint32_t rows, ui
   for (size_t i = 0; i < count * pixels; i++)
     data[16 + i] = byte_of((int)(i / pixels), 0, (int)(i % pixels));
   test_write(path, data, size);
-  free(data);
 }
 
 static void write_idx_labels(const char *path, uint32_t count, uint32_t classes) {
-  uint8_t *data = ft_calloc(8 + count, 1);
+  owned uint8_t *data = ft_calloc(8 + count, 1);
   put(data, 0x801);
   put(data + 4, count);
   for (uint32_t i = 0; i < count; i++)
     data[8 + i] = (uint8_t)(i % classes);
   test_write(path, data, 8 + count);
-  free(data);
 }
 
 /* ---- CIFAR-10 ---- */
@@ -80,14 +61,12 @@ TEST(test_cifar_folder) {
   write_cifar(test_path(folder, "data_batch_1.bin"), 0, 17);
   write_cifar(test_path(folder, "data_batch_2.bin"), 17, 13);
   write_cifar(test_path(folder, "test_batch.bin"), 100, 5);
-  filtra_dataset *ds = open_ok(folder, NULL);
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "cifar10");
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "pixels");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 256);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 27);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 3);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 5);
+  test_counts(ds, 27, 3, 5);
   assert_true(info->validation_held_out);
   assert_int_equal(info->longest, PLANE);
   assert_int_equal(info->height, 32);
@@ -107,7 +86,6 @@ TEST(test_cifar_folder) {
         assert_int_equal(s.tokens[i], (int)floor(255.5 * grey / 255.0));
       }
     }
-  filtra_dataset_close(&ds);
 }
 
 /* Mean and deviation of a channel over a split as the dataset gives them. */
@@ -135,7 +113,8 @@ TEST(test_features) {
   write_cifar(test_path(folder, "test_batch.bin"), 100, 5);
   static const filtra_pixels kinds[] = {FILTRA_PIXELS_RGB, FILTRA_PIXELS_GREY_FEATURES};
   for (size_t k = 0; k < FT_COUNT(kinds); k++) {
-    filtra_dataset *ds = open_ok(folder, &(filtra_dataset_options){.pixels = kinds[k]});
+    owned_dataset *ds =
+        test_open_dataset(folder, NULL, &(filtra_dataset_options){.pixels = kinds[k]});
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_int_equal(info->input, FILTRA_INPUT_FEATURES);
     assert_int_equal(info->features, k == 0 ? 3 : 1);
@@ -145,17 +124,16 @@ TEST(test_features) {
       moments(ds, FILTRA_SPLIT_TRAIN, (int)c, &mean, &deviation);
       assert_true(fabs(mean) < 1e-5 && fabs(deviation - 1.0) < 1e-3);
     }
-    filtra_dataset_close(&ds);
   }
   /* one scale and one offset for all pixels of a channel, in order */
-  filtra_dataset *ds = open_ok(folder, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
+  owned_dataset *ds =
+      test_open_dataset(folder, NULL, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
   float first[3 * PLANE], last[3 * PLANE];
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 0, first));
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_VAL, 0, last));
   double scale = ((double)first[3] - first[0]) / (byte_of(0, 0, 1) - byte_of(0, 0, 0));
   assert_true(fabs(((double)last[0] - first[0]) - scale * (byte_of(36, 0, 0) - byte_of(0, 0, 0))) <
               1e-4);
-  filtra_dataset_close(&ds);
 }
 
 /* What a test file has is the same with and without its folder: training images standardise it. */
@@ -173,7 +151,8 @@ TEST(test_test_file_alone) {
   for (int i = 0; i < 2; i++) {
     const filtra_dataset_options options = {.pixels = FILTRA_PIXELS_GREY_FEATURES,
                                             .file_split = FILTRA_SPLIT_TEST};
-    filtra_dataset *all = open_ok(paths[i][0], &options), *one = open_ok(paths[i][1], &options);
+    filtra_dataset *all = test_open_dataset(paths[i][0], NULL, &options),
+                   *one = test_open_dataset(paths[i][1], NULL, &options);
     float a[PLANE], b[PLANE];
     assert_int_equal(filtra_dataset_get_info(one)->count[FILTRA_SPLIT_TEST], 3);
     for (uint64_t k = 0; k < 3; k++) {
@@ -189,19 +168,20 @@ TEST(test_test_file_alone) {
 TEST(test_cifar_one_file) {
   const char *path = test_path(test_folder(), "test_batch.bin");
   write_cifar(path, 0, 7);
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  filtra_dataset *ds =
+      test_open_dataset(path, NULL, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 7);
   filtra_dataset_close(&ds);
-  ds = open_ok(path, NULL);
+  ds = test_open_dataset(path, NULL, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 6);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 1);
   filtra_dataset_close(&ds);
-  assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 1023}), FILTRA_ERROR_INPUT,
-               "1024 pixels where at most 1023");
-  assert_fails(try_open(path, &(filtra_dataset_options){.tokenizer = "listops"}),
+  test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 1023},
+                      "1024 pixels where at most 1023");
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "listops"}),
                FILTRA_ERROR_ARGUMENT, "reads no images");
-  assert_ok(try_open(path, &(filtra_dataset_options){.tokenizer = "pixels"}));
-  assert_fails(try_open(path, &(filtra_dataset_options){.pixels = (filtra_pixels)3}),
+  assert_ok(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "pixels"}));
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.pixels = (filtra_pixels)3}),
                FILTRA_ERROR_ARGUMENT, "pixels");
 }
 
@@ -209,21 +189,19 @@ TEST(test_cifar_damaged) {
   const char *path = test_path(test_folder(), "data_batch_3.bin");
   write_cifar(path, 0, 3);
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   static const size_t cuts[] = {1, 2, 3072, 3074, 6145, 3 * RECORD - 1};
   for (size_t i = 0; i < FT_COUNT(cuts); i++) {
     test_write(path, data, cuts[i]);
-    assert_fails(try_open(path, NULL), FILTRA_ERROR_INPUT, "data_batch_3.bin has");
+    test_refuse_dataset(path, NULL, "data_batch_3.bin has");
   }
   test_write(path, data, RECORD);
-  assert_ok(try_open(path, NULL));
+  assert_ok(test_try_dataset(path, NULL));
   test_write(path, data, 0);
-  assert_fails(try_open(path, NULL), FILTRA_ERROR_INPUT, "data_batch_3.bin is empty");
+  test_refuse_dataset(path, NULL, "data_batch_3.bin is empty");
   data[2 * RECORD] = 10;
   test_write(path, data, size);
-  assert_fails(try_open(path, NULL), FILTRA_ERROR_INPUT,
-               "data_batch_3.bin, record 2 (byte 6146): label 10 where 0 to 9");
-  free(data);
+  test_refuse_dataset(path, NULL, "data_batch_3.bin, record 2 (byte 6146): label 10 where 0 to 9");
 }
 
 /* ---- IDX ---- */
@@ -234,31 +212,26 @@ TEST(test_idx_folder) {
   write_idx_labels(test_path(folder, "train-labels-idx1-ubyte"), 50, 6);
   write_idx_images(test_path(folder, "t10k-images-idx3-ubyte"), 12, 5, 7);
   write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 6);
-  filtra_dataset *ds = open_ok(folder, NULL);
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "idx");
   assert_int_equal(info->classes, 6);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 45);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 5);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 12);
+  test_counts(ds, 45, 5, 12);
   assert_int_equal(info->height, 5);
   assert_int_equal(info->width, 7);
   assert_string_equal(filtra_dataset_class_name(ds, 5), "5");
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 11, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 11);
   assert_int_equal(s.label, 5);
   assert_int_equal(s.length, 35);
   for (int i = 0; i < 35; i++)
     assert_int_equal(s.tokens[i], byte_of(11, 0, i));
-  filtra_dataset_close(&ds);
   write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 7);
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
-               "label 6 at entry 6; training has 0 to 5");
+  test_refuse_dataset(folder, NULL, "label 6 at entry 6; training has 0 to 5");
   write_idx_images(test_path(folder, "t10k-images-idx3-ubyte"), 12, 7, 5);
   write_idx_labels(test_path(folder, "t10k-labels-idx1-ubyte"), 12, 6);
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "t10k-images-idx3-ubyte, image 0");
+  test_refuse_dataset(folder, NULL, "t10k-images-idx3-ubyte, image 0");
   write_idx_images(test_path(folder, "test-images-idx3-ubyte"), 12, 5, 7);
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one file of images");
+  test_refuse_dataset(folder, NULL, "more than one file of images");
 }
 
 TEST(test_idx_wrong) {
@@ -266,12 +239,12 @@ TEST(test_idx_wrong) {
   const char *images = test_path(folder, "train-images-idx3-ubyte");
   const char *labels = test_path(folder, "train-labels-idx1-ubyte");
   write_idx_images(images, 3, 4, 4);
-  assert_fails(try_open(images, NULL), FILTRA_ERROR_INPUT, "the labels of");
+  test_refuse_dataset(images, NULL, "the labels of");
   write_idx_labels(labels, 4, 2);
-  assert_fails(try_open(images, NULL), FILTRA_ERROR_INPUT, "has 3 images but");
-  assert_fails(try_open(labels, NULL), FILTRA_ERROR_INPUT, "the labels of");
+  test_refuse_dataset(images, NULL, "has 3 images but");
+  test_refuse_dataset(labels, NULL, "the labels of");
   write_idx_labels(labels, 3, 2);
-  assert_ok(try_open(images, NULL));
+  assert_ok(test_try_dataset(images, NULL));
   static const struct {
     size_t at;
     uint32_t number;
@@ -288,16 +261,14 @@ TEST(test_idx_wrong) {
       {12, 3, "goes on behind the 3 entries"},
   };
   size_t size;
-  char *data = test_read(images, &size);
+  owned char *data = test_read(images, &size);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    char *changed = ft_calloc(size, 1);
+    owned char *changed = ft_calloc(size, 1);
     memcpy(changed, data, size);
     put((uint8_t *)changed + cases[i].at, cases[i].number);
     test_write(images, changed, size);
-    assert_fails(try_open(images, NULL), FILTRA_ERROR_INPUT, cases[i].part);
-    free(changed);
+    test_refuse_dataset(images, NULL, cases[i].part);
   }
-  free(data);
 }
 
 /* Whatever is cut off or changed: an error that names the file, or a set that can be read. */
@@ -309,38 +280,29 @@ TEST(test_idx_damaged_at_every_byte) {
   write_idx_labels(paths[1], 3, 2);
   for (int f = 0; f < 2; f++) {
     size_t size;
-    char *data = test_read(paths[f], &size);
+    owned char *data = test_read(paths[f], &size);
     for (size_t i = 0; i < size; i++) {
       test_write(paths[f], data, i);
-      assert_fails(try_open(paths[0], NULL), FILTRA_ERROR_INPUT, "train-");
-      assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "train-");
+      test_refuse_dataset(paths[0], NULL, "train-");
+      test_refuse_dataset(folder, NULL, "train-");
     }
     for (size_t i = 0; i < 4 + 12u * (f == 0); i++)
       for (int bit = 0; bit < 8; bit++) {
         data[i] ^= (char)(1 << bit);
         test_write(paths[f], data, size);
-        assert_int_equal(try_open(folder, NULL), FILTRA_ERROR_INPUT);
+        assert_int_equal(test_try_dataset(folder, NULL), FILTRA_ERROR_INPUT);
         data[i] ^= (char)(1 << bit);
       }
     test_write(paths[f], data, size);
-    free(data);
   }
-  assert_ok(try_open(folder, NULL));
+  assert_ok(test_try_dataset(folder, NULL));
 }
 
 TEST(test_every_allocation_may_fail) {
   const char *folder = test_folder();
   write_cifar(test_path(folder, "data_batch_1.bin"), 0, 12);
-  for (int kind = FILTRA_PIXELS_GREY; kind <= FILTRA_PIXELS_RGB; kind++) {
-    filtra_status status = FILTRA_ERROR_HOST_MEMORY;
-    for (long n = 1; status; n++) {
-      ft_memory_fail_after(n);
-      status = try_open(folder, &(filtra_dataset_options){.pixels = (filtra_pixels)kind});
-      ft_memory_fail_after(0);
-      if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
-      assert_true(n < 200);
-    }
-  }
+  for (int kind = FILTRA_PIXELS_GREY; kind <= FILTRA_PIXELS_RGB; kind++)
+    test_dataset_memory(folder, &(filtra_dataset_options){.pixels = (filtra_pixels)kind});
 }
 
 TEST(test_pixels_tokenizer) {
@@ -364,23 +326,17 @@ TEST(test_pixels_tokenizer) {
 }
 
 TEST(test_shared_mnist) {
-  const char *path = TEST_SOURCE_DIR "/../../shared/data/mnist";
-  if (!ft_file_exists(path)) {
-    print_message("SKIPPED: %s is not there\n", path);
-    skip();
-  }
+  const char *path = test_shared_data("mnist");
   static const uint64_t expected[10] = {980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009};
   uint64_t seen[10] = {0};
-  filtra_dataset *ds = open_ok(path, NULL);
+  owned_dataset *ds = test_open_dataset(path, NULL, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 10000);
   for (uint64_t i = 0; i < 10000; i++) {
-    filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, i, &s));
+    filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, i);
     assert_int_equal(s.length, 784);
     seen[s.label]++;
   }
   assert_memory_equal(seen, expected, sizeof seen);
-  filtra_dataset_close(&ds);
 }
 
 TEST_MAIN(NULL, test_teardown)

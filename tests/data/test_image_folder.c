@@ -5,9 +5,6 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #if defined(FT_WITH_PNG) && defined(FT_WITH_JPEG)
@@ -65,8 +62,8 @@ static void write_png(const char *path, int width, int height, png_kind kind) {
   }
   if (kind.type == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette, 1 << kind.bits);
   if (kind.transparent) png_set_tRNS(png, info, alpha, 1 << kind.bits, NULL);
-  uint8_t *data = ft_calloc((size_t)height, (size_t)width * 8);
-  png_bytep *rows = ft_calloc((size_t)height, sizeof *rows);
+  owned uint8_t *data = ft_calloc((size_t)height, (size_t)width * 8);
+  owned png_bytep *rows = ft_calloc((size_t)height, sizeof *rows);
   int samples = samples_of(kind.type);
   for (int y = 0; y < height; y++) {
     rows[y] = data + (size_t)y * (size_t)width * 8;
@@ -77,8 +74,6 @@ static void write_png(const char *path, int width, int height, png_kind kind) {
   png_write_image(png, rows);
   png_write_end(png, NULL);
   png_destroy_write_struct(&png, &info);
-  free(rows);
-  free(data);
   assert_int_equal(fclose(stream), 0);
 }
 
@@ -102,13 +97,12 @@ static void write_jpeg(const char *path, int width, int height, int components, 
   jpeg_set_quality(&jpeg, 100, TRUE);
   if (progressive) jpeg_simple_progression(&jpeg);
   jpeg_start_compress(&jpeg, TRUE);
-  uint8_t *row = ft_calloc((size_t)width, (size_t)components);
+  owned uint8_t *row = ft_calloc((size_t)width, (size_t)components);
   for (int y = 0; y < height; y++) {
     for (int i = 0; i < width * components; i++)
       row[i] = (uint8_t)(8 * (i / components) + 5 * y);
     jpeg_write_scanlines(&jpeg, &row, 1);
   }
-  free(row);
   jpeg_finish_compress(&jpeg);
   jpeg_destroy_compress(&jpeg);
   assert_int_equal(fclose(stream), 0);
@@ -116,14 +110,6 @@ static void write_jpeg(const char *path, int width, int height, int components, 
 
 static void make_folder(const char *path) {
   assert_int_equal(mkdir(path, 0700), 0);
-}
-
-static filtra_status try_open(const char *path) {
-  filtra_dataset *ds;
-  filtra_status status = filtra_dataset_open(path, NULL, &ds);
-  assert_true(status ? ds == NULL : ds != NULL);
-  filtra_dataset_close(&ds);
-  return status;
 }
 
 static filtra_status try_load(const char *path) {
@@ -243,7 +229,7 @@ TEST(test_damaged_at_every_byte) {
   write_jpeg(paths[2], 9, 9, 3, true);
   for (int f = 0; f < 3; f++) {
     size_t size;
-    char *data = test_read(paths[f], &size);
+    owned char *data = test_read(paths[f], &size);
     /* A JPEG's last two bytes mark an end that is plain without them. */
     for (size_t i = 0; i < size - (f > 0 ? 2 : 0); i++)
       assert_fails(try_decode(f == 0, data, i), FILTRA_ERROR_INPUT, f == 0 ? "PNG" : "JPEG");
@@ -256,7 +242,6 @@ TEST(test_damaged_at_every_byte) {
         assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
         data[i] ^= (char)change;
       }
-    free(data);
   }
 }
 
@@ -302,8 +287,7 @@ TEST(test_class_folders) {
   write_jpeg(test_path(root, "cat/x.JPEG"), W, H, 3, false);
   test_write(test_path(root, "cat/.hidden"), "x", 1);
   test_write(test_path(root, "README"), "x", 1);
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(root, NULL, &ds));
+  owned_dataset *ds = test_open_dataset(root, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "image-folder");
   assert_int_equal(info->classes, 2);
@@ -312,24 +296,21 @@ TEST(test_class_folders) {
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 12);
   assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
   assert_int_equal(info->longest, W * H);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 0, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TRAIN, 0);
   for (int i = 0; i < W * H; i++)
     assert_int_equal(s.tokens[i], sample_of(i % W, i / W, 0));
-  filtra_dataset_close(&ds);
   write_grey(test_path(root, "dog/zz.png"), W + 1, H);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT,
-               "dog/zz.png: an image of 7 x 5 pixels; those before have 6 x 5");
+  test_refuse_dataset(root, NULL, "dog/zz.png: an image of 7 x 5 pixels; those before have 6 x 5");
   remove(test_path(root, "dog/zz.png"));
   test_write(test_path(root, "dog/zz.png"), "", 0);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "dog/zz.png: the file is empty");
+  test_refuse_dataset(root, NULL, "dog/zz.png: the file is empty");
   test_write(test_path(root, "dog/zz.png"), "GIF89a", 6);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "dog/zz.png: neither PNG nor JPEG");
+  test_refuse_dataset(root, NULL, "dog/zz.png: neither PNG nor JPEG");
   rename(test_path(root, "dog/zz.png"), test_path(root, "dog/zz.gif"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "dog/zz.gif: its name does not end in");
+  test_refuse_dataset(root, NULL, "dog/zz.gif: its name does not end in");
   remove(test_path(root, "dog/zz.gif"));
   make_folder(test_path(root, "empty"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "empty holds no files");
+  test_refuse_dataset(root, NULL, "empty holds no files");
 }
 
 TEST(test_split_folders) {
@@ -343,21 +324,16 @@ TEST(test_split_folders) {
   write_grey(test_path(root, "train/b/2.png"), W, H);
   write_grey(test_path(root, "val/a/1.png"), W, H);
   write_grey(test_path(root, "test/b/1.png"), W, H);
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(root, NULL, &ds));
+  owned_dataset *ds = test_open_dataset(root, NULL, NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->classes, 2);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 3);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1);
+  test_counts(ds, 3, 1, 1);
   assert_false(info->validation_held_out);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
   assert_int_equal(s.label, 1);
-  filtra_dataset_close(&ds);
   make_folder(test_path(root, "test/c"));
   write_grey(test_path(root, "test/c/1.png"), W, H);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "test/c: a class that the splits before");
+  test_refuse_dataset(root, NULL, "test/c: a class that the splits before");
 }
 
 TEST(test_every_allocation_may_fail) {
@@ -393,20 +369,15 @@ TEST(test_label_table) {
     write_grey(test_path(root, test_text("train_tiny/%s.png", ids[i])), W, H);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     test_write(test_path(root, "trainLabels.csv"), cases[i].text, strlen(cases[i].text));
-    if (cases[i].part)
-      assert_fails(try_open(root), FILTRA_ERROR_INPUT, cases[i].part);
-    else
-      assert_ok(try_open(root));
+    test_refuse_dataset(root, NULL, cases[i].part);
   }
   test_write(test_path(root, "trainLabels.csv"), cases[0].text, strlen(cases[0].text));
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(root, NULL, &ds));
+  owned_dataset *ds = test_open_dataset(root, NULL, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "ant");
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 2);
-  filtra_dataset_close(&ds);
   make_folder(test_path(root, "train2"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "2 folders that begin with \"train\"");
+  test_refuse_dataset(root, NULL, "2 folders that begin with \"train\"");
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -7,11 +7,7 @@
 #include "support/images.h"
 #include "support/run.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,23 +43,20 @@ static const char *write_idx(void) {
 }
 
 static filtra_loader *make_loader(const filtra_dataset *ds, filtra_split split) {
-  filtra_loader *l;
-  assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = split, .batch_size = 5, .shuffle = true, .seed = 3},
-      &l));
+  filtra_loader *l = test_loader(
+      ds, &(filtra_loader_options){.split = split, .batch_size = 5, .shuffle = true, .seed = 3});
   return l;
 }
 
 /* Read from files or kept in memory: the same numbers, batch for batch. */
-static void test_same_bits_as_in_memory(void **state) {
-  (void)state;
+TEST(test_same_bits_as_in_memory) {
   const filtra_dataset_options grey = {.pixels = FILTRA_PIXELS_GREY_FEATURES};
-  filtra_dataset *kept = test_open_dataset(write_idx(), "idx", &grey);
-  filtra_dataset *listed = test_open_dataset(write_folder(1), "image-folder", &grey);
+  owned_dataset *kept = test_open_dataset(write_idx(), "idx", &grey);
+  owned_dataset *listed = test_open_dataset(write_folder(1), "image-folder", &grey);
   assert_non_null(kept->samples[FILTRA_SPLIT_TRAIN].bytes);
   assert_null(listed->samples[FILTRA_SPLIT_TRAIN].bytes);
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_VAL; split++) {
-    filtra_loader *a = make_loader(kept, split), *b = make_loader(listed, split);
+    owned_loader *a = make_loader(kept, split), *b = make_loader(listed, split);
     for (uint64_t i = 0; i < 2 * filtra_loader_batch_count(a); i++) {
       filtra_batch x, y;
       assert_ok(filtra_loader_next(a, &x));
@@ -72,24 +65,19 @@ static void test_same_bits_as_in_memory(void **state) {
       assert_memory_equal(x.features, y.features, x.size * x.length * sizeof *x.features);
       assert_memory_equal(x.labels, y.labels, x.size * sizeof *x.labels);
     }
-    filtra_loader_destroy(&a);
-    filtra_loader_destroy(&b);
   }
-  filtra_dataset_close(&kept);
-  filtra_dataset_close(&listed);
 }
 
 /* A file that goes away after the start fails the batch that needs it, by its name; the position
  * can be taken up again when it is back. */
-static void test_a_file_that_goes_away(void **state) {
-  (void)state;
+TEST(test_a_file_that_goes_away) {
   const char *root = write_folder(3), *path = test_path(root, "b/17.png");
-  filtra_dataset *ds = test_open_dataset(root, "image-folder",
-                                         &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
+  owned_dataset *ds = test_open_dataset(root, "image-folder",
+                                        &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   test_write(path, data, size / 2); /* the header is whole */
-  filtra_loader *l = make_loader(ds, FILTRA_SPLIT_TRAIN);
+  owned_loader *l = make_loader(ds, FILTRA_SPLIT_TRAIN);
   filtra_status status = FILTRA_OK;
   filtra_batch batch;
   uint64_t good = 0;
@@ -112,19 +100,15 @@ static void test_a_file_that_goes_away(void **state) {
   test_write(path, data, size);
   assert_ok(filtra_loader_set_position(l, (filtra_loader_position){.batch = good}));
   assert_ok(filtra_loader_next(l, &batch));
-  free(data);
-  filtra_loader_destroy(&l);
-  filtra_dataset_close(&ds);
 }
 
 /* All headers are read at the start, and nothing else. */
-static void test_headers_at_the_start(void **state) {
-  (void)state;
+TEST(test_headers_at_the_start) {
   const filtra_dataset_options rgb = {.pixels = FILTRA_PIXELS_RGB,
                                       .normalize = FILTRA_NORMALIZE_IMAGENET};
   const char *root = write_folder(3), *path = test_path(root, "b/17.png");
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   test_write(path, data, 20);
   test_refuse_dataset(root, &rgb, "b/17.png: neither PNG nor JPEG");
   test_write(path, data, 24);
@@ -139,7 +123,6 @@ static void test_headers_at_the_start(void **state) {
   ft_image first = test_picture(SIDE, SIDE, 3, 0);
   assert_true(fabs((double)features[1] - (first.pixels[1] / 255.0 - 0.456) / 0.224) < 1e-5);
   free(first.pixels);
-  free(data);
   filtra_dataset_close(&ds);
   ft_image other = test_picture(SIDE, SIDE + 1, 3, 1);
   test_write_png(root, "b/17.png", &other);
@@ -158,8 +141,7 @@ static void check_row(const uint8_t *from, uint32_t width, const uint8_t *want, 
 
 /* By hand, from Keys' w(0.25) = 0.8671875, w(0.75) = 0.2265625 and w(1.25) = -0.0703125: what lies
  * outside of 0 to 255 is cut. */
-static void test_cubic_weights(void **state) {
-  (void)state;
+TEST(test_cubic_weights) {
   check_row((uint8_t[]){0, 100}, 2, (uint8_t[]){0, 21, 79, 109}, 4);
   check_row((uint8_t[]){0, 0, 100, 100}, 4, (uint8_t[]){8, 92}, 2);
   check_row((uint8_t[]){7, 7, 7, 7, 7}, 5, (uint8_t[]){7, 7}, 2);
@@ -167,8 +149,7 @@ static void test_cubic_weights(void **state) {
 }
 
 /* Whole pixels of a box come out as they are, in both directions and each channel. */
-static void test_boxes(void **state) {
-  (void)state;
+TEST(test_boxes) {
   ft_image image = test_picture(7, 9, 3, 2), to = {.height = 4, .width = 3};
   assert_ok(ft_image_resample(&image, (ft_box){5.0, 2.0, 3.0, 4.0}, &to));
   for (uint32_t y = 0; y < 4; y++)
@@ -181,8 +162,7 @@ static void test_boxes(void **state) {
 }
 
 /* Images of any size become squares, as tokens and as features. */
-static void test_image_size(void **state) {
-  (void)state;
+TEST(test_image_size) {
   const char *root = test_folder();
   for (uint32_t i = 0; i < 4; i++) {
     ft_image image = test_picture(8 + 3 * i, 10 + i % 2, 1, i);
@@ -190,9 +170,9 @@ static void test_image_size(void **state) {
     free(image.pixels);
   }
   filtra_dataset_options o = {.image_size = 5, .crop_pct = 0.5f, .file_split = FILTRA_SPLIT_TEST};
-  filtra_dataset *tokens = test_open_dataset(root, "image-folder", &o);
+  owned_dataset *tokens = test_open_dataset(root, "image-folder", &o);
   o.pixels = FILTRA_PIXELS_GREY_FEATURES;
-  filtra_dataset *numbers = test_open_dataset(root, "image-folder", &o);
+  owned_dataset *numbers = test_open_dataset(root, "image-folder", &o);
   for (uint32_t i = 0; i < 4; i++) {
     filtra_sample s;
     float x[25];
@@ -203,15 +183,12 @@ static void test_image_size(void **state) {
       assert_true(x[k] == ft_standard_byte(numbers->feature_mean[0], numbers->feature_factor[0],
                                            (uint8_t)s.tokens[k]));
   }
-  filtra_dataset_close(&tokens);
-  filtra_dataset_close(&numbers);
   o.image_size = 0;
   o.crop_pct = 0.0f;
   test_refuse_dataset(root, &o, "unless image_size says what they become");
 }
 
-static void test_options_out_of_range(void **state) {
-  (void)state;
+TEST(test_options_out_of_range) {
   static const struct {
     filtra_dataset_options options;
     const char *part;
@@ -243,16 +220,14 @@ enum { LIMITS_MEMORY = 1 };
 enum { LARGE = 512, LARGE_COUNT = 128 }; /* 96 MiB of pixels */
 
 static filtra_status walk(const char *root) {
-  filtra_dataset *ds = NULL;
-  filtra_loader *l = NULL;
+  owned_dataset *ds = NULL;
+  owned_loader *l = NULL;
   filtra_batch batch;
   filtra_status status = filtra_dataset_open(
       root, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB, .image_size = 32}, &ds);
   if (!status) status = filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 16}, &l);
   for (uint64_t i = 0; !status && i < filtra_loader_batch_count(l); i++)
     status = filtra_loader_next(l, &batch);
-  filtra_loader_destroy(&l);
-  filtra_dataset_close(&ds);
   return status;
 }
 
@@ -268,8 +243,7 @@ static int walk_within_limit(const char *root) {
   return walk(root) ? 1 : 0;
 }
 
-static void test_more_pixels_than_memory(void **state) {
-  (void)state;
+TEST(test_more_pixels_than_memory) {
   const char *root = test_folder();
   ft_image image = test_picture(LARGE, LARGE, 3, 1);
   for (uint32_t i = 0; i < LARGE_COUNT; i++) {
@@ -289,13 +263,12 @@ static void test_more_pixels_than_memory(void **state) {
 }
 
 /* Reading a batch where memory runs out fails, and goes on from there. */
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const filtra_dataset_options o = {
       .format = "image-folder", .pixels = FILTRA_PIXELS_RGB, .image_size = 4};
   const char *root = write_folder(1);
   test_dataset_memory(root, &o);
-  filtra_dataset *ds = test_open_dataset(root, "image-folder", &o);
+  owned_dataset *ds = test_open_dataset(root, "image-folder", &o);
   float features[4 * 4 * 3];
   filtra_status status;
   long n = 0;
@@ -306,21 +279,8 @@ static void test_every_allocation_may_fail(void **state) {
     assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
   } while (status);
   assert_true(n > 5);
-  filtra_dataset_close(&ds);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_bits_as_in_memory),
-      cmocka_unit_test(test_a_file_that_goes_away),
-      cmocka_unit_test(test_headers_at_the_start),
-      cmocka_unit_test(test_cubic_weights),
-      cmocka_unit_test(test_boxes),
-      cmocka_unit_test(test_image_size),
-      cmocka_unit_test(test_options_out_of_range),
-      cmocka_unit_test(test_more_pixels_than_memory),
-      cmocka_unit_test(test_every_allocation_may_fail),
-  };
-  if (!test_has_png()) return 0;
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
+  return test_has_png() ? TEST_RUN("tests", NULL, test_teardown) : 0;
 }

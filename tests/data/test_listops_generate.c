@@ -6,9 +6,6 @@
 
 #include <filtra/data.h>
 #include <filtra/synthetic.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *const names[FILTRA_SPLIT_COUNT] = {"basic_train.tsv", "basic_val.tsv",
                                                       "basic_test.tsv"};
@@ -117,13 +114,11 @@ TEST(test_same_files_for_any_number_of_threads) {
     o.seed = threads == 7 ? 78 : 77;
     assert_ok(filtra_listops_generate(folder, &o));
     for (int split = 0; split < FILTRA_SPLIT_COUNT; split++) {
-      char *a = read_split(first, split), *b = read_split(folder, split);
+      owned char *a = read_split(first, split), *b = read_split(folder, split);
       if (threads == 7)
         assert_string_not_equal(a, b);
       else
         assert_string_equal(a, b);
-      free(a);
-      free(b);
     }
   }
 }
@@ -294,34 +289,29 @@ TEST(test_cancel) {
                               .progress = stop_at,
                               .progress_user = &limit};
   const char *folder = test_folder();
-  char *fresh = ft_path_join(folder, "new");
+  owned char *fresh = ft_path_join(folder, "new");
   for (limit = 0; limit <= 3020; limit += 1510) {
     assert_fails(filtra_listops_generate(fresh, &o), FILTRA_ERROR_CANCELLED, "stopped");
     assert_no_files(folder);
     assert_fails(filtra_listops_generate(folder, &o), FILTRA_ERROR_CANCELLED, "stopped");
     assert_no_files(folder);
   }
-  free(fresh);
   assert_ok(filtra_listops_generate(folder, &o)); /* limit is above the total now */
-  char *before = read_split(folder, 0);
+  owned char *before = read_split(folder, 0);
   o.seed = 1;
   assert_fails(filtra_listops_generate(folder, &o), FILTRA_ERROR_ARGUMENT,
                "basic_train.tsv is there");
-  char *after = read_split(folder, 0);
+  owned char *after = read_split(folder, 0);
   assert_string_equal(before, after);
-  free(before);
-  free(after);
 }
 
 TEST(test_folder_cannot_be_made) {
   const filtra_listops_options o = {
       .train = 1, .val = 1, .test = 1, .min_length = 3, .max_length = 20};
-  char *file = ft_path_join(test_folder(), "file"), *inside = ft_path_join(file, "inside");
+  owned char *file = ft_path_join(test_folder(), "file"), *inside = ft_path_join(file, "inside");
   assert_ok(ft_file_write(file, "x", 1));
   assert_fails(filtra_listops_generate(file, &o), FILTRA_ERROR_PATH, "file");
   assert_fails(filtra_listops_generate(inside, &o), FILTRA_ERROR_PATH, "cannot make folder");
-  free(file);
-  free(inside);
 }
 
 TEST(test_every_allocation_may_fail) {

@@ -1,10 +1,10 @@
 #include "base/file.h"
 #include "base/memory.h"
+#include "support/files.h"
 #include "support/harness.h"
 
 #include <filtra/data.h>
 #include <filtra/synthetic.h>
-#include <string.h>
 
 enum { TRAIN = 517, VAL = 64, TEST = 61 };
 
@@ -26,8 +26,7 @@ static int free_dataset(void **state) {
 }
 
 static filtra_loader *make_loader(const filtra_loader_options *options) {
-  filtra_loader *l;
-  assert_ok(filtra_loader_create(dataset, options, &l));
+  filtra_loader *l = test_loader(dataset, options);
   return l;
 }
 
@@ -45,8 +44,7 @@ static filtra_batch next(filtra_loader *l) {
 /* ---- one batch ---- */
 
 static void check_row(const filtra_batch *b, filtra_split split, uint32_t row) {
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(dataset, split, b->indices[row], &s));
+  filtra_sample s = test_sample(dataset, split, b->indices[row]);
   assert_int_equal(b->lengths[row], s.length);
   assert_int_equal(b->labels[row], s.label);
   const int32_t *tokens = b->tokens + (size_t)row * b->length;
@@ -104,7 +102,7 @@ TEST(test_every_sample_once_per_epoch) {
 }
 
 TEST(test_file_order_without_shuffling) {
-  filtra_loader *l =
+  owned_loader *l =
       make_loader(&(filtra_loader_options){.split = FILTRA_SPLIT_VAL, .batch_size = 5});
   int64_t last[128] = {0};
   for (uint64_t i = 0; i < filtra_loader_batch_count(l); i++) {
@@ -114,18 +112,15 @@ TEST(test_file_order_without_shuffling) {
       last[b.length] = b.indices[row] + 1;
     }
   }
-  filtra_loader_destroy(&l);
 }
 
 TEST(test_drop_last) {
-  filtra_loader *l =
+  owned_loader *l =
       make_loader(&(filtra_loader_options){.batch_size = 10, .shuffle = true, .drop_last = true});
-  filtra_loader *whole = make_loader(&(filtra_loader_options){.batch_size = 10});
+  owned_loader *whole = make_loader(&(filtra_loader_options){.batch_size = 10});
   assert_true(filtra_loader_batch_count(l) < filtra_loader_batch_count(whole));
   for (uint64_t i = 0; i < 2 * filtra_loader_batch_count(l); i++)
     assert_int_equal(next(l).count, 10);
-  filtra_loader_destroy(&l);
-  filtra_loader_destroy(&whole);
 }
 
 /* ---- buckets ---- */
@@ -133,12 +128,11 @@ TEST(test_drop_last) {
 TEST(test_default_buckets) {
   static const uint32_t expected[] = {16, 32, 64, 128};
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++) {
-    filtra_loader *l = make_loader(&(filtra_loader_options){.split = split, .batch_size = 4});
+    owned_loader *l = make_loader(&(filtra_loader_options){.split = split, .batch_size = 4});
     size_t count;
     const uint32_t *buckets = filtra_loader_buckets(l, &count);
     assert_int_equal(count, FT_COUNT(expected));
     assert_memory_equal(buckets, expected, sizeof expected);
-    filtra_loader_destroy(&l);
   }
 }
 
@@ -147,28 +141,23 @@ TEST(test_last_bucket_is_at_most_max_length) {
   assert_ok(filtra_listops_generate(
       folder, &(filtra_listops_options){
                   .train = 50, .val = 1, .test = 1, .min_length = 40, .max_length = 100}));
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(folder, &(filtra_dataset_options){.max_length = 100}, &ds));
-  filtra_loader *l;
-  assert_ok(filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 4}, &l));
+  owned_dataset *ds = test_open_dataset(folder, NULL, &(filtra_dataset_options){.max_length = 100});
+  owned_loader *l = test_loader(ds, &(filtra_loader_options){.batch_size = 4});
   size_t count;
   const uint32_t *buckets = filtra_loader_buckets(l, &count);
   assert_int_equal(count, 2); /* nothing is as short as 16 or 32 */
   assert_int_equal(buckets[0], 64);
   assert_int_equal(buckets[1], 100);
-  filtra_loader_destroy(&l);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_given_buckets) {
   static const uint32_t lengths[] = {10, 50, 99, 2000};
-  filtra_loader *l =
+  owned_loader *l =
       make_loader(&(filtra_loader_options){.batch_size = 6, .buckets = lengths, .bucket_count = 4});
   size_t count;
   assert_memory_equal(filtra_loader_buckets(l, &count), lengths, sizeof lengths);
   int seen[TRAIN] = {0};
   walk_epoch(l, FILTRA_SPLIT_TRAIN, seen);
-  filtra_loader_destroy(&l);
 }
 
 /* ---- determinism ---- */
@@ -184,13 +173,11 @@ static void assert_same_batch(const filtra_batch *a, const filtra_batch *b) {
 }
 
 TEST(test_same_seed_same_batches) {
-  filtra_loader *a = shuffled(5, 1), *b = shuffled(5, 9);
+  owned_loader *a = shuffled(5, 1), *b = shuffled(5, 9);
   for (uint64_t i = 0; i < 3 * filtra_loader_batch_count(a); i++) {
     filtra_batch x = next(a), y = next(b);
     assert_same_batch(&x, &y);
   }
-  filtra_loader_destroy(&a);
-  filtra_loader_destroy(&b);
 }
 
 static void first_indices(filtra_loader *l, uint64_t epoch, uint32_t *indices) {
@@ -200,23 +187,21 @@ static void first_indices(filtra_loader *l, uint64_t epoch, uint32_t *indices) {
 
 TEST(test_seed_and_epoch_change_the_order) {
   uint32_t a[8], b[8], c[8];
-  filtra_loader *one = shuffled(1, 0), *two = shuffled(2, 0);
+  owned_loader *one = shuffled(1, 0), *two = shuffled(2, 0);
   first_indices(one, 0, a);
   first_indices(one, 1, b);
   first_indices(two, 0, c);
   assert_memory_not_equal(a, b, sizeof a);
   assert_memory_not_equal(a, c, sizeof a);
-  filtra_loader_destroy(&one);
-  filtra_loader_destroy(&two);
 }
 
 /* From every position of two epochs, in a fresh loader and in one that was elsewhere. */
 TEST(test_resume_exactly) {
-  filtra_loader *l = shuffled(3, 2), *wandering = shuffled(3, 2);
+  owned_loader *l = shuffled(3, 2), *wandering = shuffled(3, 2);
   uint64_t steps = 2 * filtra_loader_batch_count(l);
   for (uint64_t i = 0; i < steps; i++) {
     filtra_loader_position position = filtra_loader_get_position(l);
-    filtra_loader *fresh = shuffled(3, 4);
+    owned_loader *fresh = shuffled(3, 4);
     assert_ok(filtra_loader_set_position(fresh, position));
     assert_ok(filtra_loader_set_position(wandering, position));
     assert_int_equal(filtra_loader_get_position(fresh).batch, position.batch);
@@ -226,15 +211,12 @@ TEST(test_resume_exactly) {
       assert_same_batch(&got, &expected);
     }
     next(wandering);
-    filtra_loader_destroy(&fresh);
   }
-  filtra_loader_destroy(&l);
-  filtra_loader_destroy(&wandering);
 }
 
 /* A batch stays as it is until the next call, whatever the thread prepares meanwhile. */
 TEST(test_batch_stays_valid) {
-  filtra_loader *l = shuffled(4, 1);
+  owned_loader *l = shuffled(4, 1);
   size_t bucket_count;
   const uint32_t *buckets = filtra_loader_buckets(l, &bucket_count);
   for (int i = 0; i < 30; i++) {
@@ -243,19 +225,16 @@ TEST(test_batch_stays_valid) {
     while (ft_seconds() < until)
       check_batch(&b, FILTRA_SPLIT_TRAIN, buckets, bucket_count);
   }
-  filtra_loader_destroy(&l);
 }
 
 TEST(test_stop_at_any_time) {
   for (uint32_t i = 0; i < 200; i++) {
-    filtra_loader *l = shuffled(i, 1 + i % 5);
+    owned_loader *l = shuffled(i, 1 + i % 5);
     for (uint32_t k = 0; k < i % 4; k++)
       assert_ok(filtra_loader_set_position(l, (filtra_loader_position){i % 3, k}));
     if (i % 2) next(l);
-    filtra_loader_destroy(&l);
   }
-  filtra_loader *none = NULL;
-  filtra_loader_destroy(&none);
+  owned_loader *none = NULL;
 }
 
 /* ---- what is wrong ---- */
@@ -294,13 +273,12 @@ TEST(test_empty_split) {
   char path[512];
   snprintf(path, sizeof path, "%s/one.tsv", test_folder());
   assert_ok(ft_file_write(path, "1\t1\n", 4));
-  filtra_dataset *ds;
+  owned_dataset *ds = NULL;
   filtra_loader *l;
   assert_ok(filtra_dataset_open(path, NULL, &ds));
   assert_fails(filtra_loader_create(
                    ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 1}, &l),
                FILTRA_ERROR_INPUT, "no test samples");
-  filtra_dataset_close(&ds);
 }
 
 /* Series are padded to their longest or, by the rule of all other lengths, up to a max_length. */
@@ -312,26 +290,22 @@ TEST(test_buckets_of_features) {
   snprintf(path, sizeof path, "%s/a.ts", test_folder());
   assert_ok(ft_file_write(path, text, strlen(text)));
   for (uint32_t max_length = 0; max_length <= 100; max_length += 100) {
-    filtra_dataset *ds;
-    filtra_loader *l;
+    owned_dataset *ds = NULL;
     size_t count;
     assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.max_length = max_length}, &ds));
-    assert_ok(filtra_loader_create(ds, &(filtra_loader_options){.batch_size = 1}, &l));
+    owned_loader *l = test_loader(ds, &(filtra_loader_options){.batch_size = 1});
     const uint32_t *buckets = filtra_loader_buckets(l, &count);
     assert_int_equal(buckets[count - 1], max_length ? 32 : 20);
-    filtra_loader_destroy(&l);
-    filtra_dataset_close(&ds);
   }
 }
 
 TEST(test_position_beyond_the_epoch) {
-  filtra_loader *l = shuffled(1, 0);
+  owned_loader *l = shuffled(1, 0);
   filtra_loader_position position = {0, filtra_loader_batch_count(l)};
   assert_fails(filtra_loader_set_position(l, position), FILTRA_ERROR_ARGUMENT, "does not exist");
   position = (filtra_loader_position){UINT64_MAX, position.batch - 1};
   assert_ok(filtra_loader_set_position(l, position));
   assert_true(next(l).epoch == UINT64_MAX);
-  filtra_loader_destroy(&l);
 }
 
 TEST(test_every_allocation_may_fail) {

@@ -8,22 +8,9 @@
 
 #include <filtra/data.h>
 #include <filtra/synthetic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { SIDE = FT_PATHFINDER_SIDE, PIXELS = FT_PATHFINDER_PIXELS };
-
-#ifdef FT_WITH_PNG
-static filtra_status try_open(const char *path) {
-  filtra_dataset *ds;
-  filtra_status status = filtra_dataset_open(path, NULL, &ds);
-  assert_true(status ? ds == NULL : ds != NULL);
-  filtra_dataset_close(&ds);
-  return status;
-}
-#endif
 
 /* ---- drawing ---- */
 
@@ -41,8 +28,7 @@ static int count_markers(const uint8_t pixels[PIXELS]) {
   return count;
 }
 
-static void test_images(void **state) {
-  (void)state;
+TEST(test_images) {
   const ft_pathfinder_shape shape = {14, 4, 5};
   ft_pathfinder_style *style = ft_pathfinder_style_make(&shape);
   int connected = 0, marked = 0;
@@ -86,8 +72,7 @@ static bool same_file(const char *a, const char *b, const char *name) {
   return same;
 }
 
-static void test_any_number_of_threads(void **state) {
-  (void)state;
+TEST(test_any_number_of_threads) {
   const char *one = test_folder(), *three = test_folder(), *other = test_folder();
   int same = 0;
   generate(one, 1, 7, 70);
@@ -103,40 +88,32 @@ static void test_any_number_of_threads(void **state) {
   assert_false(same_file(one, other, "curv_contour_length_14/metadata/0.npy"));
 }
 
-#ifdef FT_WITH_PNG
+#ifdef FT_WITH_PNG /* what was written can be read */
 
-static void test_layout(void **state) {
-  (void)state;
+TEST(test_layout) {
   const char *folder = test_folder();
   generate(folder, 0, 1, 1010); /* one folder and the beginning of a second one */
   const char *root = test_path(folder, "curv_contour_length_14");
   assert_true(ft_file_exists(test_path(root, "imgs/0/sample_999.png")));
   assert_true(ft_file_exists(test_path(root, "imgs/1/sample_9.png")));
   assert_false(ft_file_exists(test_path(root, "imgs/1/sample_10.png")));
-  size_t size;
-  char *text = test_read(test_path(root, "metadata/1.npy"), &size);
+  owned char *text = test_read(test_path(root, "metadata/1.npy"), NULL);
   int label, end = 0;
   assert_int_equal(sscanf(text, "imgs/1 sample_0.png 0 %d 1.0 14 4 2 0.5 1 1%n", &label, &end), 1);
   assert_true(end > 0 && text[end] == '\n' && label >= 0 && label <= 1);
-  free(text);
   for (int above = 0; above < 2; above++) {
-    filtra_dataset *ds;
-    assert_ok(filtra_dataset_open(above ? folder : root, NULL, &ds));
+    owned_dataset *ds = test_open_dataset(above ? folder : root, NULL, NULL);
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_string_equal(info->format, "pathfinder");
     assert_int_equal(info->classes, 2);
     assert_int_equal(info->height, 32);
     assert_int_equal(info->width, 32);
-    assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 808);
-    assert_int_equal(info->count[FILTRA_SPLIT_VAL], 101);
-    assert_int_equal(info->count[FILTRA_SPLIT_TEST], 101);
-    filtra_dataset_close(&ds);
+    test_counts(ds, 808, 101, 101);
   }
 }
 
 /* What is read is what was drawn, with its label, whatever the run's seed. */
-static void test_images_come_back(void **state) {
-  (void)state;
+TEST(test_images_come_back) {
   const char *folder = test_folder();
   generate(folder, 0, 11, 20);
   const ft_pathfinder_shape shape = {14, 4, 5};
@@ -175,8 +152,7 @@ static bool stop_soon(void *user, uint64_t done, uint64_t total) {
   return done < 30;
 }
 
-static void test_refusals(void **state) {
-  (void)state;
+TEST(test_refusals) {
   const char *folder = test_folder();
   uint64_t done = 0, empty = test_snapshot(folder);
   assert_fails(
@@ -213,8 +189,7 @@ static void write_metadata(const char *root, const char *text) {
   test_write(test_path(root, "metadata/0.npy"), text, strlen(text));
 }
 
-static void test_metadata(void **state) {
-  (void)state;
+TEST(test_metadata) {
   static const struct {
     const char *text, *part; /* NULL: fine */
   } cases[] = {
@@ -240,45 +215,39 @@ static void test_metadata(void **state) {
   snprintf(root, sizeof root, "%s/curv_contour_length_14", folder);
   generate(folder, 1, 1, 3);
   test_write(test_path(root, "imgs/0/sample_2.png"), "", 0);
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(folder, NULL, &ds)); /* without the empty file */
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL); /* without the empty file */
   const uint64_t *count = filtra_dataset_get_info(ds)->count;
   assert_int_equal(count[0] + count[1] + count[2], 2);
-  filtra_dataset_close(&ds);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     write_metadata(root, cases[i].text);
-    if (cases[i].part)
-      assert_fails(try_open(root), FILTRA_ERROR_INPUT, cases[i].part);
-    else
-      assert_ok(try_open(root));
+    test_refuse_dataset(root, NULL, cases[i].part);
   }
   write_metadata(root, "imgs/0 sample_3.png 3 1\n");
-  assert_fails(try_open(root), FILTRA_ERROR_PATH, "sample_3.png");
+  assert_fails(test_try_dataset(root, NULL), FILTRA_ERROR_PATH, "sample_3.png");
   write_metadata(root, "imgs/0 sample_1.png 1 1\n");
   test_write(test_path(root, "imgs/0/sample_1.png"), "no image", 8);
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "sample_1.png: neither PNG nor JPEG");
+  test_refuse_dataset(root, NULL, "sample_1.png: neither PNG nor JPEG");
   remove(test_path(root, "metadata/0.npy"));
-  assert_fails(try_open(root), FILTRA_ERROR_INPUT, "holds no metadata");
+  test_refuse_dataset(root, NULL, "holds no metadata");
 }
 
-static void test_several_difficulties(void **state) {
-  (void)state;
+TEST(test_several_difficulties) {
   const char *folder = test_folder();
   generate(folder, 1, 1, 3);
   assert_int_equal(mkdir(test_path(folder, "curv_contour_length_9.77-0.tmp"), 0700), 0);
-  assert_ok(try_open(folder));
+  assert_ok(test_try_dataset(folder, NULL));
   assert_ok(filtra_pathfinder_generate(
       folder, &(filtra_pathfinder_options){.count = 3, .contour_length = 9}));
-  assert_fails(try_open(folder), FILTRA_ERROR_INPUT,
-               "curv_contour_length_14 and curv_contour_length_9 among them; give the path of one");
-  assert_ok(try_open(test_path(folder, "curv_contour_length_9")));
+  test_refuse_dataset(
+      folder, NULL,
+      "curv_contour_length_14 and curv_contour_length_9 among them; give the path of one");
+  assert_ok(test_try_dataset(test_path(folder, "curv_contour_length_9"), NULL));
   const char *empty = test_folder();
   assert_int_equal(mkdir(test_path(empty, "curv_baseline"), 0700), 0);
-  assert_fails(try_open(empty), FILTRA_ERROR_INPUT, "curv_baseline holds no folders imgs");
+  test_refuse_dataset(empty, NULL, "curv_baseline holds no folders imgs");
 }
 
-static void test_every_allocation_may_fail(void **state) {
-  (void)state;
+TEST(test_every_allocation_may_fail) {
   const char *folder = test_folder();
   generate(folder, 1, 1, 3);
   test_dataset_memory(folder, &(filtra_dataset_options){.format = "pathfinder"});
@@ -294,18 +263,4 @@ static void test_every_allocation_may_fail(void **state) {
 
 #endif
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_images),
-      cmocka_unit_test(test_any_number_of_threads),
-      cmocka_unit_test(test_refusals),
-#ifdef FT_WITH_PNG /* what was written can be read */
-      cmocka_unit_test(test_layout),
-      cmocka_unit_test(test_images_come_back),
-      cmocka_unit_test(test_metadata),
-      cmocka_unit_test(test_several_difficulties),
-      cmocka_unit_test(test_every_allocation_may_fail),
-#endif
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -5,10 +5,6 @@
 #include "support/harness.h"
 
 #include <filtra/data.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char classes_csv[] = "id,text,label\r\n1,\"a, \"\"b\"\"\nc\",yes\r\n\r\n2, abc ,no\r\n"
                                   "3,cab,yes\r\n";
@@ -17,94 +13,55 @@ static const char values_csv[] =
 static const char plain_tsv[] = "ACGT\t10\nCCA\t9\nGTA\t10\n";
 
 static filtra_dataset *open_ok(const char *path, filtra_dataset_options options) {
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, &options, &ds));
+  filtra_dataset *ds = test_open_dataset(path, NULL, &options);
   assert_string_equal(filtra_dataset_get_info(ds)->format, "table");
   return ds;
 }
 
-/* Opens and closes, after looking at every sample. */
-static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  FT_TRY(filtra_dataset_open(path, options, &ds));
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
-    for (uint64_t i = 0; i < info->count[split]; i++) {
-      filtra_sample s;
-      assert_ok(filtra_dataset_sample(ds, split, i, &s));
-      assert_in_range(s.length, 1, info->longest);
-      if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
-      if (info->target == FILTRA_TARGET_VALUE) assert_true(isfinite(s.value));
-      for (uint32_t k = 0; k < s.length; k++)
-        assert_in_range(s.tokens[k], 1, filtra_tokenizer_size(info->tokenizer) - 1);
-    }
-  filtra_dataset_close(&ds);
-  return FILTRA_OK;
-}
-
-/* Sample `index` of the test split as text. */
-static const char *text_of(const filtra_dataset *ds, uint64_t index) {
-  static char text[256];
-  int32_t ids[64];
-  filtra_sample s;
-  size_t length;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, index, &s));
-  for (uint32_t i = 0; i < s.length; i++)
-    ids[i] = s.tokens[i];
-  assert_ok(filtra_tokenizer_decode(filtra_dataset_get_info(ds)->tokenizer, ids, s.length, text,
-                                    sizeof text, &length));
-  return text;
-}
-
 static const char *class_of(const filtra_dataset *ds, uint64_t index) {
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, index, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, index);
   return filtra_dataset_class_name(ds, (uint32_t)s.label);
 }
 
 /* ---- what is right ---- */
 
 TEST(test_quoted_fields) {
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", classes_csv),
-                               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", classes_csv),
+                              (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
   assert_int_equal(info->classes, 2);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
-  assert_string_equal(text_of(ds, 0), "a, \"b\"\nc");
-  assert_string_equal(text_of(ds, 1), "abc");
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "a, \"b\"\nc");
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 1), "abc");
   assert_string_equal(class_of(ds, 0), "yes");
   assert_string_equal(class_of(ds, 1), "no");
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_values) {
   static const float expected[] = {-1.5f, 2.0f, 0.3f};
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", values_csv),
-                               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.csv", values_csv),
+                              (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
   for (uint64_t i = 0; i < 3; i++) {
-    filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, i, &s));
+    filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, i);
     assert_true(s.value == expected[i]);
   }
-  assert_string_equal(text_of(ds, 1), "C=O");
-  filtra_dataset_close(&ds);
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 1), "C=O");
 }
 
 /* Whole numbers are classes, in their order as numbers. */
 TEST(test_without_a_header) {
   const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
-  filtra_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(path, (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "9");
   assert_string_equal(filtra_dataset_class_name(ds, 1), "10");
   assert_string_equal(class_of(ds, 1), "9");
   filtra_dataset_close(&ds);
   ds = open_ok(path, (filtra_dataset_options){.tokenizer = "dna", .file_split = FILTRA_SPLIT_TEST});
-  assert_string_equal(text_of(ds, 0), "ACGT");
-  filtra_dataset_close(&ds);
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "ACGT");
 }
 
 TEST(test_which_columns) {
@@ -129,10 +86,9 @@ TEST(test_which_columns) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_dataset_options options = cases[i].options;
     options.file_split = FILTRA_SPLIT_TEST;
-    filtra_dataset *ds = open_ok(test_write_text(folder, cases[i].name, cases[i].text), options);
+    owned_dataset *ds = open_ok(test_write_text(folder, cases[i].name, cases[i].text), options);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], cases[i].samples);
-    assert_string_equal(text_of(ds, 0), cases[i].first);
-    filtra_dataset_close(&ds);
+    assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), cases[i].first);
   }
 }
 
@@ -141,48 +97,35 @@ TEST(test_folders) {
   test_write_text(folder, "train.csv", "text,label\nab,x\nb,y\nab,x\n");
   test_write_text(folder, "valid.csv", "label,text\ny,bb\n");
   test_write_text(folder, "my_test.csv", "text,label\nc,y\nb,x\n");
-  filtra_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
+  owned_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 3);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 2);
+  test_counts(ds, 3, 1, 2);
   assert_false(info->validation_held_out);
   assert_string_equal(class_of(ds, 0), "y");
-  assert_string_equal(text_of(ds, 0), "c");
-  filtra_dataset_close(&ds);
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "c");
   test_write_text(folder, "my_test.csv", "text,label\nc,z\n");
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
-               "my_test.csv:2: \"z\" is none of the 2 classes");
+  test_refuse_dataset(folder, NULL, "my_test.csv:2: \"z\" is none of the 2 classes");
   test_write_text(folder, "test.csv", "text,label\nc,x\n");
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one file of the test split");
-  assert_fails(try_open(test_folder(), &(filtra_dataset_options){.format = "table"}),
-               FILTRA_ERROR_INPUT, "holds none of the files of table: ");
+  test_refuse_dataset(folder, NULL, "more than one file of the test split");
+  test_refuse_dataset(test_folder(), &(filtra_dataset_options){.format = "table"},
+                      "holds none of the files of table: ");
 }
 
 TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "a.tsv", plain_tsv);
-  assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
-               "a.tsv:1: a sequence of more than 3 tokens");
-  filtra_dataset *ds = open_ok(
+  test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 3},
+                      "a.tsv:1: a sequence of more than 3 tokens");
+  owned_dataset *ds = open_ok(
       path,
       (filtra_dataset_options){.max_length = 3, .truncate = true, .file_split = FILTRA_SPLIT_TEST});
-  assert_string_equal(text_of(ds, 0), "ACG");
-  filtra_dataset_close(&ds);
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "ACG");
 }
 
 /* The shared files have the counts that their README states. */
 TEST(test_shared_files) {
   static const uint64_t families[] = {234, 185, 144, 228, 261, 109, 521};
-  char path[2][1024];
-  snprintf(path[0], sizeof path[0],
-           TEST_SOURCE_DIR "/../../shared/data/dna/gene_family/chimp_data.txt");
-  snprintf(path[1], sizeof path[1],
-           TEST_SOURCE_DIR "/../../shared/data/molecules/delaney-processed.csv");
-  if (!ft_file_exists(path[0]) || !ft_file_exists(path[1])) {
-    print_message("SKIPPED: %s or %s is not there\n", path[0], path[1]);
-    skip();
-  }
-  filtra_dataset *ds = open_ok(path[0], (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  owned_dataset *ds = open_ok(test_shared_data("dna/gene_family/chimp_data.txt"),
+                              (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   uint64_t seen[7] = {0};
   assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1682);
@@ -193,14 +136,14 @@ TEST(test_shared_files) {
     seen[*class_of(ds, i) - '0']++;
   assert_memory_equal(seen, families, sizeof seen);
   filtra_dataset_close(&ds);
-  ds = open_ok(path[1], (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  ds = open_ok(test_shared_data("molecules/delaney-processed.csv"),
+               (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   info = filtra_dataset_get_info(ds);
   assert_int_equal(info->target, FILTRA_TARGET_VALUE);
   assert_int_equal(info->count[FILTRA_SPLIT_TEST], 1128);
   double sum = 0.0, low = 0.0, high = -99.0;
   for (uint64_t i = 0; i < 1128; i++) {
-    filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, i, &s));
+    filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, i);
     sum += s.value;
     low = fmin(low, s.value);
     high = fmax(high, s.value);
@@ -208,7 +151,6 @@ TEST(test_shared_files) {
   assert_float_equal(low, -11.6, 1e-6);
   assert_float_equal(high, 1.58, 1e-6);
   assert_float_equal(sum / 1128.0, -3.05, 5e-3);
-  filtra_dataset_close(&ds);
 }
 
 /* ---- what is wrong ---- */
@@ -247,11 +189,12 @@ TEST(test_errors_name_file_and_line) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_status wanted =
         strstr(cases[i].part, "free text") ? FILTRA_ERROR_ARGUMENT : FILTRA_ERROR_INPUT;
-    assert_fails(try_open(test_write_text(folder, "bad.csv", cases[i].text), &cases[i].options),
-                 wanted, cases[i].part);
+    assert_fails(
+        test_try_dataset(test_write_text(folder, "bad.csv", cases[i].text), &cases[i].options),
+        wanted, cases[i].part);
   }
-  assert_fails(try_open(test_write_bytes(folder, "bad.csv", "text,label\na,\0x\n", 16), NULL),
-               FILTRA_ERROR_INPUT, "bad.csv:2: a NUL byte");
+  test_refuse_dataset(test_write_bytes(folder, "bad.csv", "text,label\na,\0x\n", 16), NULL,
+                      "bad.csv:2: a NUL byte");
 }
 
 /* Thousands of classes are a column that holds none. */
@@ -261,29 +204,17 @@ TEST(test_too_many_classes) {
   to += sprintf(to, "text,label\n");
   for (int i = 0; i < ROWS; i++)
     to += sprintf(to, "a,c%d\n", i);
-  assert_fails(try_open(test_write_text(test_folder(), "a.csv", text), NULL), FILTRA_ERROR_INPUT,
-               "a.csv:10002: \"c10000\" is class number 10001");
+  test_refuse_dataset(test_write_text(test_folder(), "a.csv", text), NULL,
+                      "a.csv:10002: \"c10000\" is class number 10001");
   free(text);
 }
 
 TEST(test_cut_and_damaged_at_every_byte) {
   static const char *const texts[] = {classes_csv, values_csv, plain_tsv};
   static const char bytes[] = {'\0', '\xff', ' ', ',', '"', '\n', '\r', '\t', '9', '-', 'e', '.'};
-  const char *folder = test_folder();
   for (int t = 0; t < 3; t++) {
-    size_t size = strlen(texts[t]);
-    for (size_t i = 0; i < size; i++) {
-      filtra_status status = try_open(test_write_bytes(folder, "cut.csv", texts[t], i), NULL);
-      assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
-      if (status) assert_non_null(strstr(filtra_error_message(), "cut.csv"));
-      for (size_t b = 0; b < sizeof bytes; b++) {
-        char damaged[256];
-        memcpy(damaged, texts[t], size);
-        damaged[i] = bytes[b];
-        status = try_open(test_write_bytes(folder, "damaged.csv", damaged, size), NULL);
-        assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
-      }
-    }
+    test_dataset_cuts("cut.csv", texts[t], strlen(texts[t]), NULL);
+    test_dataset_damage("damaged.csv", texts[t], bytes, sizeof bytes);
   }
 }
 

@@ -2,10 +2,7 @@
 #include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <zlib.h>
+#include "support/run.h"
 
 /* aclImdb in small, with what the original has beside the reviews. */
 static const char *small_imdb(void) {
@@ -25,23 +22,8 @@ static const char *small_imdb(void) {
   return folder;
 }
 
-static void assert_sample(const filtra_dataset *ds, filtra_split split, size_t row, int label,
-                          const char *expected) {
-  const ft_samples *samples = &ds->samples[split];
-  const ft_sample_row *r = &samples->rows[row];
-  int32_t tokens[64];
-  char text[128];
-  size_t length;
-  for (uint32_t i = 0; i < r->length; i++)
-    tokens[i] = samples->tokens.ids[r->first + i];
-  assert_ok(
-      filtra_tokenizer_decode(ds->info.tokenizer, tokens, r->length, text, sizeof text, &length));
-  assert_string_equal(text, expected);
-  assert_int_equal(r->label, label);
-}
-
 TEST(test_imdb) {
-  filtra_dataset *ds = test_open_dataset(small_imdb(), "text-folders", NULL);
+  owned_dataset *ds = test_open_dataset(small_imdb(), "text-folders", NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "bytes");
   assert_int_equal(info->classes, 2);
@@ -50,74 +32,61 @@ TEST(test_imdb) {
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL], 3);
   assert_true(info->validation_held_out);
   assert_int_equal(info->count[FILTRA_SPLIT_TEST], 2);
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 0, 0,
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 0, 0,
                 "b\xc3\xa4"
                 "d");
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
-  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "so so");
-  filtra_dataset_close(&ds);
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
+  test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "so so");
 }
 
 TEST(test_one_level) {
   const char *folder = test_folder();
   test_write_text(folder, "sport/a.txt", "\xef\xbb\xbfone\r\ntwo");
   test_write_text(folder, "news/a.txt", "x");
-  char path[512];
-  snprintf(path, sizeof path, "%s/news/b.txt.gz", folder);
-  gzFile stream = gzopen(path, "wb");
-  gzwrite(stream, "packed", 6);
-  gzclose(stream);
-  filtra_dataset *ds = test_open_dataset(
-      folder, "text-folders", &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  test_write_gzip(folder, "news/b.txt.gz", "packed", 6, 1);
+  owned_dataset *ds = test_open_dataset(folder, "text-folders",
+                                        &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
-  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "x");
-  assert_sample(ds, FILTRA_SPLIT_TEST, 1, 0, "packed");
-  assert_sample(ds, FILTRA_SPLIT_TEST, 2, 1, "one\ntwo");
-  filtra_dataset_close(&ds);
+  test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "x");
+  test_text_row(ds, FILTRA_SPLIT_TEST, 1, 0, "packed");
+  test_text_row(ds, FILTRA_SPLIT_TEST, 2, 1, "one\ntwo");
 }
 
 TEST(test_tokenizers) {
-  filtra_dataset *ds = test_open_dataset(small_imdb(), "text-folders",
-                                         &(filtra_dataset_options){.tokenizer = "characters"});
-  assert_sample(ds, FILTRA_SPLIT_TEST, 0, 0, "so so"); /* s is in test only */
+  owned_dataset *ds = test_open_dataset(small_imdb(), "text-folders",
+                                        &(filtra_dataset_options){.tokenizer = "characters"});
+  test_text_row(ds, FILTRA_SPLIT_TEST, 0, 0, "so so"); /* s is in test only */
   filtra_dataset_close(&ds);
   ds = test_open_dataset(small_imdb(), "text-folders",
                          &(filtra_dataset_options){.tokenizer = "words"});
   assert_int_equal(filtra_tokenizer_size(ds->info.tokenizer), 7); /* words of the training data */
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
-  filtra_dataset_close(&ds);
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good<br />");
 }
 
 TEST(test_lengths) {
   const char *folder = small_imdb();
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 9},
                       "train/pos/0_9.txt: a sequence of more than 9 tokens");
-  filtra_dataset *ds = test_open_dataset(
+  owned_dataset *ds = test_open_dataset(
       folder, "text-folders", &(filtra_dataset_options){.max_length = 4, .truncate = true});
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 0, 0,
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 0, 0,
                 "b\xc3\xa4"
                 "d");
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good");
-  assert_sample(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
-  filtra_dataset_close(&ds);
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 1, 1, "good");
+  test_text_row(ds, FILTRA_SPLIT_TRAIN, 2, 1, "fine");
 }
 
 /* What is packed to a thousandth of its size takes no more room than is kept of it. */
 TEST(test_bomb) {
   const char *folder = test_folder();
   test_write_text(folder, "a/a.txt", "x");
-  char path[512], zeros[4096];
+  char zeros[4096];
   memset(zeros, 'z', sizeof zeros);
-  snprintf(path, sizeof path, "%s/a/b.txt.gz", folder);
-  gzFile stream = gzopen(path, "wb");
-  for (int i = 0; i < 25000; i++)
-    assert_int_equal(gzwrite(stream, zeros, sizeof zeros), sizeof zeros);
-  gzclose(stream);
-  filtra_dataset *ds = test_open_dataset(
+  test_write_gzip(folder, "a/b.txt.gz", zeros, sizeof zeros, 25000);
+  owned_dataset *ds = test_open_dataset(
       folder, "text-folders", &(filtra_dataset_options){.max_length = 1000, .truncate = true});
   assert_true(ds->samples[FILTRA_SPLIT_TRAIN].tokens.capacity < 1 << 20);
-  filtra_dataset_close(&ds);
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 1000},
                       "b.txt.gz: a sequence of more");
 }
@@ -140,9 +109,7 @@ TEST(test_what_is_wrong) {
   test_write_text(folder, "train/neg/1_1.txt", "\x1f\x8b\x08");
   test_refuse_dataset(folder, NULL, "train/neg/1_1.txt: the gzip data stops");
   folder = small_imdb();
-  char path[512];
-  snprintf(path, sizeof path, "%s/train/empty", folder);
-  assert_ok(ft_make_directories(path));
+  assert_ok(ft_make_directories(test_path(folder, "train/empty")));
   test_refuse_dataset(folder, NULL, "train/empty holds no files");
   test_refuse_dataset(test_folder(), &(filtra_dataset_options){.format = "text-folders"},
                       "holds no folders");
@@ -157,12 +124,8 @@ TEST(test_archives) {
                       "data.tar is a tar archive");
   test_refuse_dataset(test_write_bytes(folder, "data.zip", zip, sizeof zip), NULL,
                       "data.zip is a zip archive");
-  char path[512];
-  snprintf(path, sizeof path, "%s/data.tar.gz", folder);
-  gzFile stream = gzopen(path, "wb");
-  gzwrite(stream, tar, sizeof tar);
-  gzclose(stream);
-  test_refuse_dataset(path, NULL, "data.tar.gz is a tar archive; unpack it");
+  test_refuse_dataset(test_write_gzip(folder, "data.tar.gz", tar, sizeof tar, 1), NULL,
+                      "data.tar.gz is a tar archive; unpack it");
 }
 
 TEST(test_memory_failures) {

@@ -4,15 +4,9 @@
 #include "support/files.h"
 #include "support/harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <zlib.h>
-
 static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *options) {
   filtra_dataset *ds = test_open_dataset(path, "text-lm", options);
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->target, FILTRA_TARGET_NEXT);
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_NEXT);
   return ds;
 }
 
@@ -20,8 +14,7 @@ static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *o
 static size_t whole(const filtra_dataset *ds, filtra_split split, int32_t *tokens) {
   size_t count = 0;
   for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[split]; i++) {
-    filtra_sample s;
-    assert_ok(filtra_dataset_sample(ds, split, i, &s));
+    filtra_sample s = test_sample(ds, split, i);
     /* The token behind a window is the first of the next one. */
     if (count > 0) assert_int_equal(tokens[count - 1], s.tokens[0]);
     for (uint32_t k = count > 0; k <= s.length; k++)
@@ -43,17 +36,14 @@ static void assert_text(const filtra_dataset *ds, filtra_split split, const char
 
 TEST(test_one_file) {
   const char *path = test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyz");
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.max_length = 10});
+  owned_dataset *ds = open_ok(path, &(filtra_dataset_options){.max_length = 10});
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
   assert_int_equal(filtra_tokenizer_size(info->tokenizer), 27);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 3);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 1);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 0);
+  test_counts(ds, 3, 1, 0);
   assert_int_equal(info->longest, 10);
   assert_true(info->validation_held_out);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 2, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TRAIN, 2);
   assert_int_equal(s.length, 3); /* 24 tokens: windows of 10, 10 and 3, and the last successor */
   assert_text(ds, FILTRA_SPLIT_TRAIN, "abcdefghijklmnopqrstuvwx");
   assert_text(ds, FILTRA_SPLIT_VAL, "yz");
@@ -63,20 +53,18 @@ TEST(test_one_file) {
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 0);
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 1);
   assert_text(ds, FILTRA_SPLIT_TEST, "abcdefghijklmnopqrstuvwxyz");
-  filtra_dataset_close(&ds);
 }
 
 /* Successors come from the next window, and one bucket serves all windows. */
 TEST(test_batches) {
   const char *path =
       test_write_text(test_folder(), "input.txt", "abcdefghijklmnopqrstuvwxyzabcdefghij");
-  filtra_dataset *ds =
+  owned_dataset *ds =
       open_ok(path, &(filtra_dataset_options){.max_length = 20, .file_split = FILTRA_SPLIT_TEST});
-  filtra_loader *loader;
   filtra_batch batch;
   size_t buckets;
-  assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 2}, &loader));
+  owned_loader *loader =
+      test_loader(ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 2});
   assert_int_equal(filtra_loader_buckets(loader, &buckets)[0], 20);
   assert_int_equal(buckets, 1);
   assert_ok(filtra_loader_next(loader, &batch));
@@ -86,8 +74,6 @@ TEST(test_batches) {
   assert_int_equal(batch.labels[19], batch.tokens[20]);
   assert_int_equal(batch.labels[20 + 14], batch.tokens[9]); /* j */
   assert_int_equal(batch.labels[20 + 15], -1);
-  filtra_loader_destroy(&loader);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_folder_of_words) {
@@ -115,17 +101,15 @@ TEST(test_folder_of_words) {
 /* A vocabulary that was made before reads other text as it did the first. */
 TEST(test_fitted) {
   const char *folder = test_folder();
-  filtra_dataset *first = open_ok(test_write_text(folder, "a.txt", "abc abc\nabc"), NULL);
+  owned_dataset *first = open_ok(test_write_text(folder, "a.txt", "abc abc\nabc"), NULL);
   const filtra_dataset_options options = {.fitted = filtra_dataset_get_info(first)->tokenizer,
                                           .file_split = FILTRA_SPLIT_TEST,
                                           .tokenizer = "words"};
-  filtra_dataset *second = open_ok(test_write_text(folder, "b.txt", "cb"), &options);
+  owned_dataset *second = open_ok(test_write_text(folder, "b.txt", "cb"), &options);
   assert_ptr_equal(filtra_dataset_get_info(second)->tokenizer, options.fitted);
   assert_text(second, FILTRA_SPLIT_TEST, "cb");
-  filtra_dataset_close(&second);
   test_refuse_dataset(test_write_text(folder, "b.txt", "abc\nbad\n"), &options,
                       "b.txt:2: the character 'd' U+0064 at column 3 is not in the vocabulary");
-  filtra_dataset_close(&first);
 }
 
 /* Longer than any passage, whatever it is cut at: the same tokens as in one go. */
@@ -137,12 +121,12 @@ TEST(test_long_texts) {
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(units); i++) {
     size_t unit = strlen(units[i]), plain = strlen(joined[i]), units_in = COUNT / unit;
-    char *text = ft_calloc(COUNT + 2, 1);
+    owned char *text = ft_calloc(COUNT + 2, 1);
     text[0] = 'b'; /* so that units do not lie evenly in passages */
     for (size_t k = 0; k < units_in; k++)
       memcpy(text + 1 + k * unit, units[i], unit);
     const char *path = test_write_bytes(folder, "long.txt", text, 1 + units_in * unit);
-    filtra_dataset *ds = open_ok(
+    owned_dataset *ds = open_ok(
         path, &(filtra_dataset_options){.tokenizer = "bytes", .file_split = FILTRA_SPLIT_TEST});
     const ft_tokens *tokens = &ds->samples[FILTRA_SPLIT_TEST].tokens;
     assert_int_equal(tokens->count, 1 + units_in * plain);
@@ -150,20 +134,13 @@ TEST(test_long_texts) {
       if (tokens->ids[k] != (unsigned char)joined[i][(k - 1) % plain] + 1) fail();
     filtra_dataset_close(&ds);
     ds = open_ok(path, &(filtra_dataset_options){.tokenizer = "characters"});
-    filtra_dataset_close(&ds);
-    free(text);
   }
 }
 
 TEST(test_packed_file) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/train.txt.gz", test_folder());
-  gzFile stream = gzopen(path, "wb");
-  assert_int_equal(gzwrite(stream, "hello hello", 11), 11);
-  gzclose(stream);
-  filtra_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_VAL});
+  const char *path = test_write_gzip(test_folder(), "train.txt.gz", "hello hello", 11, 1);
+  owned_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_VAL});
   assert_text(ds, FILTRA_SPLIT_VAL, "hello hello");
-  filtra_dataset_close(&ds);
 }
 
 /* ---- what is wrong ---- */
@@ -190,9 +167,8 @@ TEST(test_damaged_texts) {
                         &(filtra_dataset_options){.tokenizer = cases[i].tokenizer}, cases[i].part);
   test_refuse_dataset(folder, &(filtra_dataset_options){.format = "text-lm"},
                       "holds none of the files of text-lm: ");
-  filtra_dataset *ds;
   const char *path = test_write_text(folder, "data.txt", "some text");
-  assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = "bites"}, &ds),
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "bites"}),
                FILTRA_ERROR_ARGUMENT, "no tokenizer \"bites\"");
 }
 
@@ -201,16 +177,9 @@ TEST(test_cut_anywhere) {
   const char *text = "\xef\xbb\xbf"
                      "a \xc3\xa9\r\n<unk> \xe2\x82\xac\n";
   static const char *const names[] = {"bytes", "characters", "words"};
-  const char *folder = test_folder();
-  for (size_t cut = 0; cut <= strlen(text); cut++)
-    for (size_t i = 0; i < FT_COUNT(names); i++) {
-      filtra_dataset *ds;
-      const char *path = test_write_bytes(folder, "cut.txt", text, cut);
-      filtra_status status =
-          filtra_dataset_open(path, &(filtra_dataset_options){.tokenizer = names[i]}, &ds);
-      if (status) assert_fails(status, FILTRA_ERROR_INPUT, "cut.txt");
-      filtra_dataset_close(&ds);
-    }
+  for (size_t i = 0; i < FT_COUNT(names); i++)
+    test_dataset_cuts("cut.txt", text, strlen(text),
+                      &(filtra_dataset_options){.tokenizer = names[i]});
 }
 
 TEST(test_memory_failures) {
@@ -223,26 +192,15 @@ TEST(test_memory_failures) {
 
 /* ---- the real ones ---- */
 
-static filtra_dataset *open_shared(const char *name, const filtra_dataset_options *options) {
-  char path[512];
-  snprintf(path, sizeof path, TEST_SOURCE_DIR "/../../shared/data/lm/%s", name);
-  if (!ft_file_exists(path)) {
-    print_message("SKIPPED: %s is not there\n", path);
-    skip();
-  }
-  return open_ok(path, options);
-}
-
 TEST(test_tinyshakespeare) {
-  filtra_dataset *ds = open_shared("tinyshakespeare/input.txt", NULL);
+  owned_dataset *ds = open_ok(test_shared_data("lm/tinyshakespeare/input.txt"), NULL);
   assert_int_equal(filtra_tokenizer_size(filtra_dataset_get_info(ds)->tokenizer), 66);
   assert_int_equal(ds->samples[FILTRA_SPLIT_TRAIN].tokens.count, 1003855);
   assert_int_equal(ds->samples[FILTRA_SPLIT_VAL].tokens.count, 111539); /* 1,115,394 in all */
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_wikitext) {
-  filtra_dataset *ds = open_shared("wikitext-2", NULL);
+  owned_dataset *ds = open_ok(test_shared_data("lm/wikitext-2"), NULL);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "words");
   assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 0);
@@ -254,7 +212,6 @@ TEST(test_wikitext) {
   for (size_t i = 0; i < val->count; i++)
     lines += val->ids[i] == FT_WORD_END_OF_LINE;
   assert_int_equal(lines, 3760);
-  filtra_dataset_close(&ds);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -4,10 +4,6 @@
 #include "data/tokenizer.h"
 #include "support/harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static filtra_status encode(const char *name, const char *text, int32_t *tokens, size_t *count) {
   return filtra_tokenizer_encode(filtra_tokenizer_find(name), text, strlen(text), tokens, 32,
                                  count);

@@ -3,14 +3,10 @@
 #include "base/memory.h"
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <filtra/data.h>
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #define HEADER                                                                                     \
   "# comment\n@problemName Small\n@timeStamps false\n@missing true\n@univariate false\n"           \
@@ -23,32 +19,9 @@ static const char small[] = HEADER "1,2,3:4,5,6:a\n"
 
 /* ---- helpers ---- */
 
-/* Opens and closes, after looking at every number. */
-static filtra_status try_open(const char *path, const filtra_dataset_options *options) {
-  filtra_dataset *ds;
-  filtra_status status = filtra_dataset_open(path, options, &ds);
-  if (status) return status;
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->input, FILTRA_INPUT_FEATURES);
-  float *x = ft_calloc((size_t)info->longest * info->features, sizeof *x);
-  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
-    for (uint64_t i = 0; i < info->count[split]; i++) {
-      filtra_sample s;
-      assert_ok(filtra_dataset_sample(ds, split, i, &s));
-      assert_in_range(s.length, 1, info->longest);
-      if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
-      assert_ok(filtra_dataset_sample_features(ds, split, i, x));
-      for (size_t k = 0; k < (size_t)s.length * info->features; k++)
-        assert_true(isfinite(x[k]));
-    }
-  free(x);
-  filtra_dataset_close(&ds);
-  return FILTRA_OK;
-}
-
 static filtra_dataset *open_ok(const char *path, filtra_split file_split) {
-  filtra_dataset *ds;
-  assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.file_split = file_split}, &ds));
+  filtra_dataset *ds =
+      test_open_dataset(path, NULL, &(filtra_dataset_options){.file_split = file_split});
   return ds;
 }
 
@@ -61,7 +34,7 @@ TEST(test_values) {
       {{1, 4}, {2, 5}, {3, 6}}, {{-1, 10}, {0.5, 2}}, {{2, 1}, {4, 1}, {6, 4}, {6, 7}}, {{7, 8}}};
   static const uint32_t lengths[] = {3, 2, 4, 1};
   static const char *const classes[] = {"a", "b", "10", "9"};
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   assert_string_equal(info->format, "ts");
   assert_int_equal(info->features, 2);
@@ -92,7 +65,6 @@ TEST(test_values) {
         assert_float_equal(x[2 * t + (uint32_t)k], (rows[i][t][k] - mean[k]) / sqrt(deviation[k]),
                            1e-6);
   }
-  filtra_dataset_close(&ds);
 }
 
 /* Samples (i, 2i) with i below `count`, each twice as long as needed to tell. */
@@ -117,11 +89,8 @@ TEST(test_standardised_by_the_training_split) {
   const char *folder = test_folder();
   write_ramp(folder, "R_TRAIN.ts", 0, 50, 4);
   write_ramp(folder, "R_TEST.ts", 1000, 3, 4);
-  filtra_dataset *ds = open_ok(folder, FILTRA_SPLIT_TRAIN);
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  assert_int_equal(info->count[FILTRA_SPLIT_TRAIN], 45);
-  assert_int_equal(info->count[FILTRA_SPLIT_VAL], 5);
-  assert_int_equal(info->count[FILTRA_SPLIT_TEST], 3);
+  owned_dataset *ds = open_ok(folder, FILTRA_SPLIT_TRAIN);
+  test_counts(ds, 45, 5, 3);
   double sum[2] = {0}, squares[2] = {0};
   float x[8];
   for (uint64_t i = 0; i < 45; i++) {
@@ -140,14 +109,12 @@ TEST(test_standardised_by_the_training_split) {
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 1, second));
   assert_true(first[0] > 60.0f && first[0] < 80.0f);
   assert_float_equal(second[0] - first[0], 1.0 / 14.5, 5e-3);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_test_files_bring_their_training_file) {
   const char *folder = test_folder();
-  char path[1024];
   write_ramp(folder, "R_TRAIN.ts", 0, 20, 3);
-  snprintf(path, sizeof path, "%s", write_ramp(folder, "R_TEST.ts", 0, 4, 6));
+  const char *path = write_ramp(folder, "R_TEST.ts", 0, 4, 6);
   filtra_dataset *whole = open_ok(folder, FILTRA_SPLIT_TRAIN),
                  *test = open_ok(path, FILTRA_SPLIT_TEST);
   assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_SPLIT_TEST], 4);
@@ -168,24 +135,20 @@ TEST(test_test_files_bring_their_training_file) {
 
 TEST(test_folders_of_several_sets) {
   const char *folder = test_folder();
-  char named[512], path[600];
-  snprintf(named, sizeof named, "%s/Two", folder);
-  assert_int_equal(mkdir(named, 0700), 0);
+  const char *named = test_path(folder, "Two");
   for (int i = 0; i < 2; i++) {
     const char *in = i ? named : folder;
     write_ramp(in, "Two_TRAIN.ts", 0, 5, 2);
     write_ramp(in, "Two_eq_TRAIN.ts", 0, 7, 2);
     write_ramp(in, "A_TRAIN.ts", 0, 9, 2);
   }
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "more than one data set");
+  test_refuse_dataset(folder, NULL, "more than one data set");
   for (int slashes = 0; slashes < 3; slashes++) {
-    snprintf(path, sizeof path, "%s%.*s", named, slashes, "//");
-    filtra_dataset *ds = open_ok(path, FILTRA_SPLIT_TRAIN);
+    owned_dataset *ds = open_ok(test_text("%s%.*s", named, slashes, "//"), FILTRA_SPLIT_TRAIN);
     assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 4);
-    filtra_dataset_close(&ds);
   }
-  assert_fails(try_open(test_folder(), &(filtra_dataset_options){.format = "ts"}),
-               FILTRA_ERROR_INPUT, "holds no NAME_TRAIN.ts");
+  test_refuse_dataset(test_folder(), &(filtra_dataset_options){.format = "ts"},
+                      "holds no NAME_TRAIN.ts");
 }
 
 TEST(test_headers) {
@@ -202,23 +165,21 @@ TEST(test_headers) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(good); i++)
-    assert_ok(try_open(test_write_text(folder, "a.ts", good[i]), NULL));
+    assert_ok(test_try_dataset(test_write_text(folder, "a.ts", good[i]), NULL));
 }
 
 TEST(test_number_targets) {
-  filtra_dataset *ds =
+  owned_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts", "@targetLabel true\n@data\n1,2:0.5\n3:-1e3\n"),
               FILTRA_SPLIT_TEST);
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 0);
-  filtra_sample s;
-  assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 1, &s));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 1);
   assert_true(s.value == -1000.0f);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_missing_throughout_and_constant) {
-  filtra_dataset *ds =
+  owned_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts",
                               "@data\n?,?:1e6,1e6:0.1,0.1:x\n1,3:1e6,1e6:0.1,0.1:y\n"),
               FILTRA_SPLIT_TEST);
@@ -229,46 +190,40 @@ TEST(test_missing_throughout_and_constant) {
   assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, 1, x));
   assert_float_equal(x[0], -sqrt(0.5), 1e-6);
   assert_true(x[1] == 0.0f && x[2] == 0.0f);
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "a.ts", small);
-  assert_fails(try_open(path, &(filtra_dataset_options){.max_length = 3}), FILTRA_ERROR_INPUT,
-               "a.ts:12: series of 4 values where at most 3 are accepted");
-  assert_ok(try_open(path, &(filtra_dataset_options){.max_length = 4}));
-  filtra_dataset *ds;
-  assert_ok(
-      filtra_dataset_open(path, &(filtra_dataset_options){.max_length = 2, .truncate = true}, &ds));
+  test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 3},
+                      "a.ts:12: series of 4 values where at most 3 are accepted");
+  assert_ok(test_try_dataset(path, &(filtra_dataset_options){.max_length = 4}));
+  owned_dataset *ds =
+      test_open_dataset(path, NULL, &(filtra_dataset_options){.max_length = 2, .truncate = true});
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 2);
   filtra_dataset_close(&ds);
   assert_ok(filtra_dataset_open(
       path, &(filtra_dataset_options){.max_length = 3, .file_split = FILTRA_SPLIT_TEST}, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 3); /* test series are cut */
-  filtra_dataset_close(&ds);
 }
 
 TEST(test_batches_of_features) {
-  filtra_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
-  filtra_loader *loader;
+  owned_dataset *ds = open_ok(test_write_text(test_folder(), "a.ts", small), FILTRA_SPLIT_TEST);
   filtra_batch batch;
-  assert_ok(filtra_loader_create(
-      ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4}, &loader));
+  owned_loader *loader =
+      test_loader(ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4});
   assert_ok(filtra_loader_next(loader, &batch));
   assert_null(batch.tokens);
   assert_int_equal(batch.length, 4);
   assert_int_equal(batch.lengths[3], 1);
   for (int k = 2; k < 8; k++)
     assert_true(batch.features[3 * 8 + k] == 0.0f);
-  filtra_loader_destroy(&loader);
-  filtra_dataset_close(&ds);
 }
 
 /* A program that has set a decimal comma reads the same numbers. */
 TEST(test_locale) {
   const char *path = test_write_text(test_folder(), "a.ts", "@data\n0.5,1.5:x\n2.5,3.5:y\n");
   const char *set = setlocale(LC_NUMERIC, "de_DE.UTF-8");
-  assert_ok(try_open(path, NULL));
+  assert_ok(test_try_dataset(path, NULL));
   setlocale(LC_NUMERIC, "C");
   if (!set) print_message("the locale de_DE.UTF-8 is not there; read in the C locale only\n");
 }
@@ -287,14 +242,9 @@ TEST(test_shared_files) {
       {"GunPoint", 50, 150, 1, 2, 150},
   };
   for (size_t i = 0; i < FT_COUNT(sets); i++) {
-    char path[1024];
-    snprintf(path, sizeof path, TEST_SOURCE_DIR "/../../shared/data/uea/%s", sets[i].path);
-    if (!ft_file_exists(path)) {
-      print_message("SKIPPED: %s is not there\n", path);
-      skip();
-    }
-    assert_ok(try_open(path, NULL));
-    filtra_dataset *ds = open_ok(path, FILTRA_SPLIT_TRAIN);
+    const char *path = test_shared_data(test_text("uea/%s", sets[i].path));
+    assert_ok(test_try_dataset(path, NULL));
+    owned_dataset *ds = open_ok(path, FILTRA_SPLIT_TRAIN);
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
     assert_int_equal(info->count[FILTRA_SPLIT_TRAIN] + info->count[FILTRA_SPLIT_VAL],
                      sets[i].train);
@@ -302,7 +252,6 @@ TEST(test_shared_files) {
     assert_int_equal(info->features, sets[i].features);
     assert_int_equal(info->classes, sets[i].classes);
     assert_int_equal(info->longest, sets[i].longest);
-    filtra_dataset_close(&ds);
   }
 }
 
@@ -348,12 +297,11 @@ TEST(test_errors_name_file_and_line) {
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)
-    assert_fails(try_open(test_write_text(folder, "bad.ts", cases[i].text), NULL),
-                 FILTRA_ERROR_INPUT, cases[i].part);
-  assert_fails(try_open(test_write_bytes(folder, "bad.ts", "@data\n1\0:a\n", 11), NULL),
-               FILTRA_ERROR_INPUT, "bad.ts:2: a NUL byte");
-  assert_fails(try_open(test_write_text(folder, "bad.ts", small),
-                        &(filtra_dataset_options){.tokenizer = "listops"}),
+    test_refuse_dataset(test_write_text(folder, "bad.ts", cases[i].text), NULL, cases[i].part);
+  test_refuse_dataset(test_write_bytes(folder, "bad.ts", "@data\n1\0:a\n", 11), NULL,
+                      "bad.ts:2: a NUL byte");
+  assert_fails(test_try_dataset(test_write_text(folder, "bad.ts", small),
+                                &(filtra_dataset_options){.tokenizer = "listops"}),
                FILTRA_ERROR_ARGUMENT, "holds series of numbers");
 }
 
@@ -361,39 +309,22 @@ TEST(test_test_files_must_fit) {
   const char *folder = test_folder();
   test_write_text(folder, "N_TRAIN.ts", "@data\n1,2:a\n3:b\n");
   test_write_text(folder, "N_TEST.ts", "@data\n1,2:c\n");
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT,
-               "N_TEST.ts:2: \"c\" is none of the 2 classes");
+  test_refuse_dataset(folder, NULL, "N_TEST.ts:2: \"c\" is none of the 2 classes");
   test_write_text(folder, "N_TEST.ts", "@data\n1,2:1,2:a\n");
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "N_TEST.ts:2: 2 dimensions where");
+  test_refuse_dataset(folder, NULL, "N_TEST.ts:2: 2 dimensions where");
   test_write_text(folder, "N_TEST.ts", "@targetLabel true\n@data\n1,2:1\n");
-  assert_fails(try_open(folder, NULL), FILTRA_ERROR_INPUT, "N_TEST.ts: targets are numbers");
+  test_refuse_dataset(folder, NULL, "N_TEST.ts: targets are numbers");
 }
 
 /* Every shorter file is either refused or has whole lines only. */
 TEST(test_cut_at_every_byte) {
-  const char *folder = test_folder();
-  size_t whole = 0;
-  for (size_t i = 0; i < strlen(small); i++) {
-    filtra_status status = try_open(test_write_bytes(folder, "cut.ts", small, i), NULL);
-    if (status) assert_int_equal(status, FILTRA_ERROR_INPUT);
-    if (status && i > 0) assert_non_null(strstr(filtra_error_message(), "cut.ts"));
-    whole += status == FILTRA_OK;
-  }
-  assert_int_equal(whole, 7); /* with and without the last line's end */
+  /* with and without the last line's end */
+  assert_int_equal(test_dataset_cuts("cut.ts", small, strlen(small), NULL), 8);
 }
 
 TEST(test_damaged_at_every_byte) {
   static const char bytes[] = {'\0', '\xff', ' ', ',', ':', '\n', '\r', '@', '?', '9', '-', 'e'};
-  const char *folder = test_folder();
-  size_t size = strlen(small);
-  for (size_t i = 0; i < size; i++)
-    for (size_t b = 0; b < sizeof bytes; b++) {
-      char damaged[512];
-      memcpy(damaged, small, size);
-      damaged[i] = bytes[b];
-      filtra_status status = try_open(test_write_bytes(folder, "damaged.ts", damaged, size), NULL);
-      assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
-    }
+  test_dataset_damage("damaged.ts", small, bytes, sizeof bytes);
 }
 
 TEST(test_every_allocation_may_fail) {

@@ -6,11 +6,6 @@
 #include "base/file.h"
 #include "train/config.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char PAGE[] = TEST_SOURCE_DIR "/../docs/config.md", MARK[] = "<!-- keys: ";
 
 /* ---- the page ---- */
@@ -79,16 +74,14 @@ static void compare(const char *is, const char *should) {
 }
 
 TEST(test_page) {
-  char *page;
+  owned char *page = NULL;
   size_t size;
   assert_ok(ft_file_read(PAGE, 1 << 20, &page, &size));
-  char *should = rewrite(page);
+  owned char *should = rewrite(page);
   if (getenv("FILTRA_WRITE_DOCS"))
     assert_ok(ft_file_write(PAGE, should, strlen(should)));
   else
     compare(page, should);
-  free(should);
-  free(page);
 }
 
 static size_t count_marks(const char *page, const char *name) {
@@ -101,28 +94,27 @@ static size_t count_marks(const char *page, const char *name) {
 }
 
 TEST(test_every_table_is_there_once) {
-  char *page;
+  owned char *page = NULL;
   size_t size;
   assert_ok(ft_file_read(PAGE, 1 << 20, &page, &size));
   for (size_t t = 0; t < FT_RUN_KEY_TABLES; t++)
     assert_int_equal(count_marks(page, ft_run_key_tables[t].name), 1);
   for (size_t i = 0; i < filtra_mixer_count(); i++)
     assert_int_equal(count_marks(page, filtra_mixer_name(i)), 1);
-  free(page);
 }
 
 /* ---- what reading does ---- */
 
 /* Reads a configuration of a run (mixer NULL) or a mixer with one key set; NULL: none. */
 static filtra_status read_with(const char *mixer, const char *key, json_t *value, json_t **all) {
-  json_t *object = mixer ? json_pack("{ss}", "name", mixer) : json_pack("{ss}", "data", "folder");
+  json_auto_t *object =
+      mixer ? json_pack("{ss}", "name", mixer) : json_pack("{ss}", "data", "folder");
   if (key) json_object_set_new(object, key, value);
   ft_run_config config;
   ft_mixer read;
   filtra_status status =
       mixer ? ft_mixer_read(object, "test", &read) : ft_run_config_read(object, "test", &config);
   if (!status && all) *all = mixer ? ft_mixer_write(&read) : ft_run_config_write(&config);
-  json_decref(object);
   return status;
 }
 
@@ -146,7 +138,7 @@ static void check_key(const char *mixer, const ft_key *k, const json_t *defaults
   }
   if (k->usual || k->type == FT_KEY_OTHER || k->type == FT_KEY_STRING) return;
   ft_key_default(k, text);
-  json_t *documented = json_loads(text, JSON_DECODE_ANY, NULL);
+  json_auto_t *documented = json_loads(text, JSON_DECODE_ANY, NULL);
   const json_t *value = json_object_get(defaults, k->name);
   bool same = json_is_number(documented)
                   ? (float)json_number_value(documented) == (float)json_number_value(value)
@@ -154,7 +146,6 @@ static void check_key(const char *mixer, const ft_key *k, const json_t *defaults
                                       : json_equal(documented, value);
   snprintf(real, sizeof real, "%s", json_is_string(value) ? json_string_value(value) : "another");
   if (!same) fail_msg("\"%s\": documented default %s, real %s", k->name, text, real);
-  json_decref(documented);
 }
 
 TEST(test_reading) {

@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "gpu/plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static char *read_page(void) {
   char *text;
   size_t size;
@@ -16,25 +13,21 @@ static char *read_page(void) {
 }
 
 TEST(test_keys) {
-  char *page = read_page();
+  owned char *page = read_page();
   for (size_t i = 0; i < ft_cap_key_count; i++) {
     char range[FT_CAP_TEXT];
     ft_cap_range(&ft_cap_keys[i], NULL, range);
-    char *row = ft_format("| `%s` | %s | ", ft_cap_keys[i].name, range);
+    owned char *row = ft_format("| `%s` | %s | ", ft_cap_keys[i].name, range);
     if (!strstr(page, row)) fail_msg("no row that begins with: %s", row);
-    free(row);
   }
-  free(page);
 }
 
 TEST(test_profiles) {
-  char *page = read_page();
+  owned char *page = read_page();
   for (const ft_profile *p = ft_profiles; p->name; p++) {
-    char *name = ft_format("`%s`", p->name);
+    owned char *name = ft_format("`%s`", p->name);
     if (!strstr(page, name)) fail_msg("the page does not mention %s", name);
-    free(name);
   }
-  free(page);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -5,9 +5,6 @@
 #include "base/file.h"
 
 #include <filtra/filtra.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MAX_ROWS = 128, MAX_TEXT = 160 };
 
@@ -97,8 +94,7 @@ static void row_of(const filtra_parameters *params, size_t i, char row[MAX_TEXT]
 /* Looks for the rows of a model's parameters and adds those not met before to the list. */
 static void check_model(const char *page, const filtra_model_config *config,
                         char rows[MAX_ROWS][MAX_TEXT], size_t *count) {
-  filtra_model *model;
-  assert_ok(filtra_model_create(test_device(), config, &model));
+  filtra_model *model = test_model(test_device(), config);
   const filtra_parameters *params = filtra_model_parameters(model);
   for (size_t i = 0; i < filtra_parameters_count(params); i++) {
     char *row = rows[*count];
@@ -115,7 +111,7 @@ static void check_model(const char *page, const filtra_model_config *config,
 
 TEST(test_every_tensor) {
   static char rows[MAX_ROWS + 1][MAX_TEXT];
-  char *page;
+  owned char *page = NULL;
   size_t size, count = 0, documented = 0;
   assert_ok(ft_file_read(TEST_SOURCE_DIR "/../docs/weights.md", 1 << 20, &page, &size));
   for (size_t i = 0; i < FT_COUNT(MIXERS); i++) {
@@ -128,7 +124,6 @@ TEST(test_every_tensor) {
   for (const char *at = page; (at = strstr(at, "\n| `")) != NULL; at++)
     documented++;
   assert_int_equal(documented, count);
-  free(page);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -8,8 +8,6 @@
 
 #include <filtra/filtra.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

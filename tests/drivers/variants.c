@@ -5,9 +5,6 @@
 #include "gpu/internal.h"
 #include "support/harness.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

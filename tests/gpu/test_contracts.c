@@ -3,9 +3,6 @@
 #include "check.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* Of the SPIR-V specification. */
 enum { HEADER_WORDS = 5, DECORATE = 71, MEMBER_DECORATE = 72, SPEC_ID = 1, OFFSET = 35 };
 enum { TYPE_FLOAT = 22, SPEC_CONSTANT_FALSE = 49, SPEC_CONSTANT = 50 };
@@ -17,8 +14,7 @@ static uint32_t *module(size_t *count) {
   const ft_kernel_source *s = ft_kernel_sources;
   while (strcmp(s->name, KERNEL) != 0)
     s++;
-  uint32_t *copy = malloc(s->bytes);
-  assert_non_null(copy);
+  uint32_t *copy = test_alloc(s->bytes);
   memcpy(copy, s->words, s->bytes);
   *count = s->bytes / sizeof *copy;
   return copy;

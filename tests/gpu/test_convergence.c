@@ -3,9 +3,6 @@
 #include "gpu/internal.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { HEADER_WORDS = 5, EXTENSION = 10, ENTRY_POINT = 15, EXECUTION_MODE = 16, CAPABILITY = 17 };
 
 static const ft_convergence modes[] = {FT_CONVERGENCE_SUBGROUP, FT_CONVERGENCE_MAXIMAL};
@@ -44,16 +41,14 @@ TEST(test_modules) {
   for (const ft_kernel_source *s = ft_kernel_sources; s->name; s++)
     for (size_t m = 0; m < FT_COUNT(modes); m++) {
       size_t bytes = s->bytes;
-      uint32_t *asking = ft_module_converging(s->words, &bytes, modes[m]);
+      owned uint32_t *asking = ft_module_converging(s->words, &bytes, modes[m]);
       assert_non_null(asking);
       check_module(s, asking, bytes, modes[m]);
       size_t again_bytes = bytes; /* one that asks by itself stays as it is */
-      uint32_t *again = ft_module_converging(asking, &again_bytes, modes[m]);
+      owned uint32_t *again = ft_module_converging(asking, &again_bytes, modes[m]);
       assert_non_null(again);
       assert_int_equal(again_bytes, bytes);
       assert_memory_equal(again, asking, bytes);
-      free(again);
-      free(asking);
     }
 }
 

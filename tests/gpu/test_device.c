@@ -4,9 +4,6 @@
 #include "support/run.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DEVICES = 16 };
 
@@ -113,7 +110,7 @@ static void count_warnings(void *user, filtra_log_level level, const char *text)
 }
 
 TEST(test_environment) {
-  char *before = getenv("FILTRA_DEVICE") ? strdup(getenv("FILTRA_DEVICE")) : NULL;
+  owned char *before = getenv("FILTRA_DEVICE") ? strdup(getenv("FILTRA_DEVICE")) : NULL;
   filtra_device *device = NULL;
   setenv("FILTRA_DEVICE", "no such device", 1);
   assert_fails(filtra_device_open(NULL, &device), FILTRA_ERROR_NO_DEVICE, "no such device");
@@ -138,7 +135,6 @@ TEST(test_environment) {
     setenv("FILTRA_DEVICE", before, 1);
   else
     unsetenv("FILTRA_DEVICE");
-  free(before);
 }
 
 TEST(test_no_driver) {
@@ -278,7 +274,7 @@ TEST(test_two_at_once) {
 }
 
 TEST(test_lost) {
-  filtra_device *device = test_open_device(NULL);
+  owned_device *device = test_open_device(NULL);
   ft_buffer buffer;
   assert_ok(ft_buffer_create(device, 4096, FT_MEMORY_DEVICE, &buffer));
   ft_vk_fail_after(1, VK_ERROR_DEVICE_LOST);
@@ -294,7 +290,6 @@ TEST(test_lost) {
   assert_fails(ft_fill(device, &buffer, 0, 4, 0), FILTRA_ERROR_DEVICE_LOST, "lost");
   assert_true(ft_done(device, 1));
   ft_buffer_destroy(device, &buffer);
-  test_close_device(&device);
 }
 
 /* Also while it is being opened, before it has a name. */
@@ -345,7 +340,7 @@ TEST(test_validation_speaks) {
 
 /* Every Vulkan call of opening made to fail in turn: a status and a sentence each time, no leak. */
 TEST(test_open_faults) {
-  char *folder = ft_format("%s/cache", test_folder());
+  owned char *folder = ft_format("%s/cache", test_folder());
   filtra_device_options options = {.select = "0", .cache_dir = folder};
   filtra_device *device = NULL;
   int faults = 0;
@@ -361,7 +356,6 @@ TEST(test_open_faults) {
   ft_vk_fail_after(0, VK_SUCCESS);
   assert_true(faults >= 6);
   filtra_device_close(&device);
-  free(folder);
 }
 
 TEST(test_open_without_memory) {
@@ -398,7 +392,7 @@ static void *use_from_elsewhere(void *argument) {
 
 /* While one thread is inside a call, another one gets an error and no more; behind it, it may. */
 TEST(test_two_threads) {
-  filtra_device *dev = test_open_device(NULL);
+  owned_device *dev = test_open_device(NULL);
   for (int inside = 1; inside >= 0; inside--) {
     pthread_t thread;
     void *result;
@@ -411,7 +405,6 @@ TEST(test_two_threads) {
     assert_int_equal(status[1], inside ? FILTRA_ERROR_ARGUMENT : FILTRA_OK);
     if (inside) ft_leave(dev);
   }
-  test_close_device(&dev);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -10,9 +10,6 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const ft_matrix_verdict good = {
@@ -36,10 +33,9 @@ TEST(test_round_trip) {
   const ft_matrix_verdict *const list[] = {&good, &bad};
   for (size_t i = 0; i < FT_COUNT(list); i++) {
     ft_matrix_verdict got;
-    char *text = document(list[i]);
+    owned char *text = document(list[i]);
     assert_ok(ft_matrix_parse(test_device(), text, strlen(text), "f", &got));
     assert_same(&got, list[i]);
-    free(text);
   }
 }
 
@@ -67,13 +63,12 @@ TEST(test_refused) {
     assert_refused("\"16x16x16\"", shapes[i], "\"f16\" is no shape");
   assert_refused("\"f16\": \"16x16x16\",\n \"bf16\": \"16x8x16\"", "\"f16\": null, \"bf16\": null",
                  "no shape has passed");
-  char *text = document(&good);
+  owned char *text = document(&good);
   for (size_t length = 0; length + 2 < strlen(text); length += 3) {
     ft_matrix_verdict got;
     assert_fails(ft_matrix_parse(test_device(), text, length, "cut", &got), FILTRA_ERROR_INPUT,
                  "cut");
   }
-  free(text);
 }
 
 /* What a device takes over when it is opened, whatever it can do. */
@@ -86,7 +81,7 @@ static ft_matrix_verdict opened(const char *folder) {
 
 TEST(test_cached) {
   const char *folder = test_folder();
-  char *path = ft_document_path(test_device(), folder, "matrices"), *text = document(&good);
+  owned char *path = ft_document_path(test_device(), folder, "matrices"), *text = document(&good);
   assert_false(opened(folder).tested);
   const mode_t mask = umask(0); /* a group may write: what we write ourselves is trusted */
   assert_ok(ft_file_write_below(path, text, strlen(text)));
@@ -98,8 +93,6 @@ TEST(test_cached) {
   assert_int_equal(chmod(path, 0600), 0);
   test_patch(path, "\"passed\": true", "\"passed\": tru?");
   assert_false(opened(folder).tested);
-  free(text);
-  free(path);
 }
 
 /* Without a verdict that passed, a device has no shape, and no kernel for matrix units. */

@@ -2,9 +2,6 @@
 #include "gpu/internal.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static unsigned char *pattern(size_t size, unsigned seed) {
   unsigned char *bytes = malloc(size + 1);
   assert_non_null(bytes);
@@ -61,13 +58,12 @@ TEST(test_copies_staged) {
 
 /* Half a megabyte at a time, with a rest. */
 TEST(test_copies_in_pieces) {
-  filtra_device *dev = test_open_device("allocation=1048576");
+  owned_device *dev = test_open_device("allocation=1048576");
   ft_buffer buffer;
   assert_ok(ft_buffer_create(dev, 900001, FT_MEMORY_DEVICE, &buffer));
   buffer.mapped = NULL;
   check_round_trip(dev, &buffer, 5, 700001);
   ft_buffer_destroy(dev, &buffer);
-  test_close_device(&dev);
 }
 
 /* Memory that is not cached is read through the staging buffer. */
@@ -119,7 +115,7 @@ TEST(test_empty_buffer) {
 }
 
 TEST(test_accounting) {
-  filtra_device *dev = test_open_device(NULL);
+  owned_device *dev = test_open_device(NULL);
   assert_int_equal(filtra_device_memory_used(dev), 0);
   ft_buffer a, b;
   assert_ok(ft_buffer_create(dev, 1000, FT_MEMORY_DEVICE, &a));
@@ -131,11 +127,10 @@ TEST(test_accounting) {
   assert_int_equal(filtra_device_memory_used(dev), one);
   ft_buffer_destroy(dev, &a);
   assert_int_equal(filtra_device_memory_used(dev), 0);
-  test_close_device(&dev);
 }
 
 TEST(test_limit) {
-  filtra_device *dev = test_open_device("allocation=2000000");
+  owned_device *dev = test_open_device("allocation=2000000");
   ft_buffer buffer;
   assert_fails(ft_buffer_create(dev, 2000000, FT_MEMORY_DEVICE, &buffer),
                FILTRA_ERROR_DEVICE_MEMORY, "2000000 bytes were asked");
@@ -144,7 +139,6 @@ TEST(test_limit) {
   assert_null(buffer.buffer);
   assert_ok(ft_buffer_create(dev, 2000000 - 65536, FT_MEMORY_DEVICE, &buffer));
   ft_buffer_destroy(dev, &buffer);
-  test_close_device(&dev);
 }
 
 /* Each Vulkan call behind a buffer and behind its copies made to fail in turn. */

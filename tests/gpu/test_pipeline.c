@@ -4,8 +4,6 @@
 #include "gpu/internal.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static ft_kernel_key affine_key(uint32_t workgroup, uint32_t accumulate) {
@@ -115,9 +113,8 @@ TEST(test_kernel_names) {
     dev.caps.subgroup = true;
     assert_string_equal(ft_kernel_name(&dev, s->name), s->name);
     dev.caps.subgroup = false;
-    char *plain = ft_format("%s.nosub", s->name);
+    owned char *plain = ft_format("%s.nosub", s->name);
     assert_string_equal(ft_kernel_name(&dev, s->name), ft_kernel_exists(plain) ? plain : s->name);
-    free(plain);
   }
 }
 
@@ -149,7 +146,7 @@ TEST(test_wrong_keys) {
 
 /* A device that lets nobody choose accepts just the size it has. */
 TEST(test_fixed_subgroup) {
-  filtra_device *dev = test_open_device(NULL);
+  owned_device *dev = test_open_device(NULL);
   dev->caps.subgroup_size_control = false;
   const bool one_size = dev->caps.subgroup_least == dev->caps.subgroup_most;
   ft_kernel_key key = affine_key(64, 0);
@@ -162,12 +159,11 @@ TEST(test_fixed_subgroup) {
   key = affine_key(32, 0);
   key.subgroup = dev->caps.subgroup_most;
   assert_fails(ft_pipelines_get(dev, &key, 1, &pipeline), FILTRA_ERROR_UNSUPPORTED, "choose");
-  test_close_device(&dev);
 }
 
 /* Full subgroups are asked for where workgroups can be cut into such, choice of the size or not. */
 TEST(test_full_subgroups) {
-  filtra_device *dev = test_open_device(NULL);
+  owned_device *dev = test_open_device(NULL);
   if (!dev->caps.subgroup || !dev->caps.full_subgroups) {
     test_close_device(&dev);
     skip();
@@ -189,11 +185,10 @@ TEST(test_full_subgroups) {
           i == 0);
     }
   }
-  test_close_device(&dev);
 }
 
 TEST(test_faults) {
-  filtra_device *dev = test_open_device(NULL);
+  owned_device *dev = test_open_device(NULL);
   ft_kernel_key keys[] = {affine_key(8, 0), affine_key(16, 0), affine_key(24, 0)};
   ft_pipeline *out[FT_COUNT(keys)];
   long faults = 0;
@@ -208,7 +203,6 @@ TEST(test_faults) {
   assert_int_equal(faults, 2 * FT_COUNT(keys)); /* a module and a pipeline each */
   for (size_t i = 0; i < FT_COUNT(keys); i++)
     assert_non_null(out[i]->handle);
-  test_close_device(&dev);
 }
 
 /* ---- the cache on disk ---- */
@@ -260,9 +254,9 @@ static void need_cache_data(void) {
 
 TEST(test_cache) {
   need_cache_data();
-  char *folder = ft_path_join(test_folder(), "made/on/the/way");
+  owned char *folder = ft_path_join(test_folder(), "made/on/the/way");
   assert_int_equal(use_cache(folder, NULL), 0);
-  char *path = only_file(folder), *first, *second;
+  owned char *path = only_file(folder), *first = NULL, *second = NULL;
   size_t first_size, second_size;
   assert_non_null(strstr(path, filtra_device_get_info(test_device())->uuid));
   assert_non_null(strstr(path, filtra_version()));
@@ -271,10 +265,6 @@ TEST(test_cache) {
   assert_ok(ft_file_read(path, 1 << 30, &second, &second_size));
   assert_int_equal(second_size, first_size); /* accepted, and nothing new to store */
   assert_memory_equal(second, first, first_size);
-  free(first);
-  free(second);
-  free(path);
-  free(folder);
 }
 
 /* Cut off at every length, and every byte of the header and some of the rest turned over: ignored
@@ -283,7 +273,7 @@ TEST(test_damaged_cache) {
   need_cache_data();
   const char *folder = test_folder();
   assert_int_equal(use_cache(folder, NULL), 0);
-  char *path = only_file(folder), *good, *now;
+  owned char *path = only_file(folder), *good = NULL, *now = NULL;
   size_t size, now_size;
   assert_ok(ft_file_read(path, 1 << 30, &good, &size));
   size_t step = size > 200 ? size / 100 : 1;
@@ -300,9 +290,6 @@ TEST(test_damaged_cache) {
   assert_int_equal(use_cache(folder, NULL), 0);
   assert_ok(ft_file_read(path, 1 << 30, &now, &now_size));
   assert_int_equal(now_size, size);
-  free(good);
-  free(now);
-  free(path);
 }
 
 TEST(test_no_cache) {
@@ -314,9 +301,8 @@ TEST(test_no_cache) {
   assert_int_equal(use_cache("", NULL), 0);
   assert_null(only_file(folder));
   assert_int_equal(use_cache(NULL, NULL), 0);
-  char *path = only_file(folder);
+  owned char *path = only_file(folder);
   assert_non_null(path);
-  free(path);
   unsetenv("FILTRA_CACHE_DIR");
 }
 
@@ -325,19 +311,15 @@ TEST(test_no_cache) {
 TEST(test_cache_not_writable) {
   need_cache_data();
   const char *folder = test_folder();
-  char *file = ft_path_join(folder, "file"), *below = ft_path_join(file, "below");
+  owned char *file = ft_path_join(folder, "file"), *below = ft_path_join(file, "below");
   assert_ok(ft_file_write(file, "x", 1));
   assert_int_equal(use_cache(below, NULL), 1);
-  char *cache = ft_path_join(folder, "cache");
+  owned char *cache = ft_path_join(folder, "cache");
   assert_int_equal(use_cache(cache, NULL), 0);
-  char *path = only_file(cache);
+  owned char *path = only_file(cache);
   remove(path);
   assert_ok(ft_make_directories(path));
   assert_int_equal(use_cache(cache, NULL), 2);
-  free(file);
-  free(below);
-  free(cache);
-  free(path);
 }
 
 /* What others could have written never reaches the driver. */
@@ -349,10 +331,9 @@ TEST(test_cache_of_others) {
   need_cache_data();
   assert_int_equal(chmod(folder, 0700), 0);
   assert_int_equal(use_cache(folder, NULL), 0);
-  char *path = only_file(folder);
+  owned char *path = only_file(folder);
   assert_int_equal(chmod(path, 0666), 0);
   assert_int_equal(use_cache(folder, NULL), 1);
-  free(path);
 }
 
 TEST_MAIN(NULL, test_teardown)

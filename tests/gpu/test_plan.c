@@ -4,10 +4,6 @@
 
 #include "base/file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A GPU that has everything and lets its subgroup size be chosen, from 8 to 32. */
 static ft_caps any_gpu(void) {
   ft_caps caps = {.info = {.device_class = FILTRA_DEVICE_DISCRETE,
@@ -117,12 +113,11 @@ TEST(test_order) {
 TEST(test_shipped_profiles) {
   size_t count = 0;
   for (const ft_profile *p = ft_profiles; p->name; p++, count++) {
-    char *item = ft_format("@%s", p->name);
+    owned char *item = ft_format("@%s", p->name);
     ft_caps caps = with(item), cpu = test_device()->caps;
     assert_ok(ft_caps_override(&cpu, item));
     assert_true(p->text[0] == '#');
     assert_in_range(caps.row_workgroup, 64 - 60 * caps.cpu, 128);
-    free(item);
   }
   assert_true(count >= 30);
 }
@@ -131,7 +126,7 @@ TEST(test_shipped_profiles) {
 TEST(test_larger_profile) {
   static const char text[] = "# a large GPU\r\n\n  shared=229376 # bytes\n\tinvocations = 512 \n"
                              "fp16=1\nmemory = 18446744073709551615\ngroups=4294967295";
-  char *path = write_profile(text, strlen(text)), *item = ft_format("@%s", path);
+  owned char *path = write_profile(text, strlen(text)), *item = ft_format("@%s", path);
   ft_caps caps = any_gpu();
   caps.info.fp16 = false;
   assert_ok(ft_caps_override(&caps, item));
@@ -141,8 +136,6 @@ TEST(test_larger_profile) {
   assert_true(caps.info.memory_bytes == UINT64_C(1) << 33);
   assert_int_equal(caps.max_groups[0], 1 << 20);
   assert_int_equal(caps.max_groups[2], 65535);
-  free(item);
-  free(path);
 }
 
 TEST(test_damaged_profiles) {
@@ -165,14 +158,12 @@ TEST(test_damaged_profiles) {
                {"int64=1\n\0", "no text file", 9}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     size_t size = cases[i].size ? cases[i].size : strlen(cases[i].text);
-    char *path = write_profile(cases[i].text, size), *item = ft_format("int64=0,@%s", path);
+    owned char *path = write_profile(cases[i].text, size), *item = ft_format("int64=0,@%s", path);
     ft_caps caps = any_gpu();
     filtra_status status = ft_caps_override(&caps, item);
     if (status != FILTRA_ERROR_INPUT && status != FILTRA_ERROR_ARGUMENT)
       fail_msg("case %zu: %s", i, filtra_status_name(status));
     assert_fails(status, status, cases[i].part);
-    free(item);
-    free(path);
   }
   ft_caps caps = any_gpu();
   assert_fails(ft_caps_override(&caps, "@minimun"), FILTRA_ERROR_INPUT, "did you mean @minimum?");
@@ -183,8 +174,8 @@ TEST(test_damaged_profiles) {
 /* A device's own profile changes nothing on it. */
 TEST(test_own_profile) {
   ft_caps caps = any_gpu(), again = caps, device = test_device()->caps;
-  char *text = ft_caps_profile(&caps), *path = write_profile(text, strlen(text));
-  char *item = ft_format("@%s", path);
+  owned char *text = ft_caps_profile(&caps), *path = write_profile(text, strlen(text));
+  owned char *item = ft_format("@%s", path);
   assert_ok(ft_caps_override(&again, item));
   assert_ok(ft_caps_override(&caps, NULL));
   char *plans[2] = {ft_caps_plan(&caps), ft_caps_plan(&again)};
@@ -193,13 +184,10 @@ TEST(test_own_profile) {
   assert_ok(ft_caps_override(&device, item)); /* and can be tried on another */
   for (int i = 0; i < 2; i++)
     free(plans[i]);
-  free(item);
-  free(path);
-  free(text);
 }
 
 TEST(test_memory) {
-  filtra_device *device = test_open_device("memory=3000000");
+  owned_device *device = test_open_device("memory=3000000");
   ft_buffer a, b;
   assert_ok(ft_buffer_create(device, 2000000, FT_MEMORY_DEVICE, &a));
   assert_fails(ft_buffer_create(device, 900000, FT_MEMORY_DEVICE, &b), FILTRA_ERROR_DEVICE_MEMORY,
@@ -209,7 +197,6 @@ TEST(test_memory) {
   ft_buffer_destroy(device, &a);
   assert_ok(ft_buffer_create(device, 2900000, FT_MEMORY_DEVICE, &b));
   ft_buffer_destroy(device, &b);
-  test_close_device(&device);
 }
 
 /* Counters of few bits wrap while a call runs: 36 bits of them do every minute at 1 ns. */

@@ -9,7 +9,6 @@
 #include "graph/program.h"
 
 #include <filtra/ops.h>
-#include <string.h>
 
 enum { ROWS = 6, COLUMNS = 8, COUNT = ROWS * COLUMNS };
 
@@ -26,7 +25,7 @@ static void build(network *n, filtra_device *dev) {
   assert_ok(filtra_parameters_create(dev, &n->params));
   assert_ok(filtra_arena_create(dev, &n->arena));
   assert_ok(filtra_graph_create(dev, &(filtra_graph_options){.arena = n->arena}, &n->graph));
-  n->x = filtra_graph_input(n->graph, "x", FILTRA_F32, 2, (int64_t[]){ROWS, COLUMNS});
+  n->x = test_input(n->graph, "x", ROWS, COLUMNS);
   filtra_tensor *w =
       filtra_graph_parameter(n->graph, n->params, "w", 2, (int64_t[]){COLUMNS, COLUMNS},
                              &(filtra_parameter_options){FILTRA_INIT_NORMAL, 1.0f, true});
@@ -50,9 +49,7 @@ static void run(const network *n, results *r) {
   float x[COUNT];
   test_random(5, -1, 1, x, COUNT);
   assert_ok(ft_graph_check(n->graph));
-  assert_ok(filtra_graph_set(n->graph, n->x, x));
-  assert_ok(filtra_graph_execute(n->graph));
-  assert_ok(filtra_graph_get(n->graph, n->y, r->y));
+  test_run_graph(n->graph, TEST_SET({n->x, x}), TEST_GET({n->y, r->y}));
   assert_ok(filtra_parameters_get_gradient(n->params, "w", r->gradient, COLUMNS * COLUMNS));
 }
 
@@ -114,7 +111,7 @@ TEST(every_failure_leaves_the_graph_as_it_was) {
  * it works as soon as enough is. */
 TEST(memory_that_comes_free) {
   enum { LIMIT = 16 << 20, STEP = 64 << 10 };
-  filtra_device *dev = test_open_device("memory=16777216");
+  owned_device *dev = test_open_device("memory=16777216");
   results expected;
   int failures = 0;
   expect(&expected);
@@ -136,7 +133,6 @@ TEST(memory_that_comes_free) {
     failures++;
   }
   assert_true(failures > 5); /* a block, and two buffers for each of three slots */
-  test_close_device(&dev);
 }
 
 /* Measuring takes nothing, needs no commit, and says what compiling takes. */
@@ -170,8 +166,7 @@ TEST(parameters_that_do_not_fit) {
   destroy(&n);
 
   build(&n, test_device());
-  filtra_graph *other;
-  assert_ok(filtra_graph_create(test_device(), NULL, &other));
+  filtra_graph *other = test_graph(test_device(), NULL);
   filtra_graph_parameter(other, n.params, "late", 1, (int64_t[]){3}, NULL);
   filtra_graph_destroy(&other);
   assert_ok(filtra_parameters_commit(n.params, 7, FILTRA_TRAINABLE));

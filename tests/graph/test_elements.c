@@ -6,8 +6,6 @@
 #include "graph/parameters.h"
 
 #include <filtra/ops.h>
-#include <math.h>
-#include <string.h>
 
 enum { ODD = 257, TYPES = 2 };
 static const filtra_dtype HALVES[TYPES] = {FILTRA_F16, FILTRA_BF16};
@@ -36,24 +34,19 @@ TEST(test_cast) {
   uint16_t h[ODD];
   fill_wide(x, ODD);
   for (int k = 0; k < TYPES; k++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){ODD});
+    owned_graph *g = test_graph(test_device(), NULL);
+    filtra_tensor *in = test_input(g, "x", ODD);
     filtra_tensor *half = filtra_graph_output(g, filtra_cast(g, in, HALVES[k]));
     filtra_tensor *back = filtra_graph_output(g, filtra_cast(g, half, FILTRA_F32));
     assert_ok(filtra_graph_compile(g));
     assert_ok(ft_graph_check(g));
     assert_int_equal(filtra_tensor_dtype(half), HALVES[k]);
-    assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, half, h));
-    assert_ok(filtra_graph_get(g, back, y));
+    test_run_graph(g, TEST_SET({in, x}), TEST_GET({half, h}, {back, y}));
     for (int i = 0; i < ODD; i++) {
       float want = rounded(HALVES[k], x[i]);
       assert_memory_equal(&y[i], &want, sizeof want);
       assert_true((float)ft_element_get(HALVES[k], h, (size_t)i) == want);
     }
-    filtra_graph_destroy(&g);
   }
 }
 
@@ -62,22 +55,17 @@ TEST(test_ports) {
   uint16_t in[ODD], out[ODD + 1];
   for (int i = 0; i < ODD; i++)
     in[i] = (uint16_t)(i * 97);
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  owned_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 1, (int64_t[]){ODD});
   filtra_tensor *copy = ft_tensor_like(g, x, "copy");
   ft_emit_copy(g, x, copy, false);
   filtra_graph_output(g, copy);
   assert_int_equal(copy->storage->bytes, 2 * ODD + 2);
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(ft_graph_check(g));
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
+  test_compile_and_run(g, TEST_SET({x, in}), NULL);
   out[ODD] = 0xabcd;
   assert_ok(filtra_graph_get(g, copy, out));
   assert_memory_equal(in, out, sizeof in);
   assert_int_equal(out[ODD], 0xabcd);
-  filtra_graph_destroy(&g);
 }
 
 /* y = cast(x) + cast(x): both contributions reach the 16-bit gradient, then x's. */
@@ -85,27 +73,20 @@ TEST(test_gradients) {
   float dy[ODD], dx[ODD];
   test_random(5, -2, 2, dy, ODD);
   for (int k = 0; k < TYPES; k++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){ODD});
-    filtra_tensor *up = filtra_graph_input(g, "dy", FILTRA_F32, 1, (int64_t[]){ODD});
+    filtra_graph *g = test_graph(test_device(), NULL);
+    filtra_tensor *x = test_input(g, "x", ODD);
+    filtra_tensor *up = test_input(g, "dy", ODD);
     filtra_graph_require_gradient(g, x);
     filtra_tensor *half = filtra_cast(g, x, HALVES[k]);
     filtra_tensor *y =
         filtra_add(g, filtra_cast(g, half, FILTRA_F32), filtra_cast(g, half, FILTRA_F32));
     assert_ok(filtra_graph_backward(g, 1, &y, &up));
     filtra_tensor *grad = filtra_graph_output(g, filtra_graph_gradient(g, x));
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(ft_graph_check(g));
-    assert_ok(filtra_graph_set(g, x, dy));
-    assert_ok(filtra_graph_set(g, up, dy));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, grad, dx));
+    test_evaluate(&g, TEST_SET({x, dy}, {up, dy}), TEST_GET({grad, dx}));
     for (int i = 0; i < ODD; i++) {
       float one = rounded(HALVES[k], dy[i]);
       assert_true(dx[i] == rounded(HALVES[k], one + dy[i]));
     }
-    filtra_graph_destroy(&g);
   }
 }
 
@@ -117,43 +98,33 @@ TEST(test_parameter_copy) {
                                               .copy = FILTRA_BF16},
                                  buffer = {
                                      .init = FILTRA_INIT_CONSTANT, .value = 2, .buffer = true};
-  filtra_parameters *params;
   float w[N], y[N], dw[N];
-  assert_ok(filtra_parameters_create(test_device(), &params));
-  for (int pass = 0; pass < 2; pass++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *master = filtra_graph_parameter(g, params, "w", 1, (int64_t[]){N}, &with_copy);
-    filtra_tensor *constant = filtra_graph_parameter(g, params, "c", 1, (int64_t[]){N}, &buffer);
-    filtra_tensor *copy = filtra_graph_parameter_copy(g, params, "w");
-    filtra_tensor *wide = filtra_cast(g, copy, FILTRA_F32);
-    filtra_tensor *sum = filtra_add(g, filtra_multiply(g, wide, constant), master);
-    filtra_graph_output(g, sum);
-    if (pass == 0) {
-      filtra_graph_destroy(&g);
-      assert_ok(filtra_parameters_commit(params, 7, FILTRA_TRAINABLE));
-      continue;
+  owned_parameters *params = test_parameters(test_device());
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *master = filtra_graph_parameter(g, params, "w", 1, (int64_t[]){N}, &with_copy);
+  filtra_tensor *constant = filtra_graph_parameter(g, params, "c", 1, (int64_t[]){N}, &buffer);
+  filtra_tensor *copy = filtra_graph_parameter_copy(g, params, "w");
+  filtra_tensor *wide = filtra_cast(g, copy, FILTRA_F32);
+  filtra_tensor *sum = filtra_add(g, filtra_multiply(g, wide, constant), master);
+  filtra_graph_output(g, sum);
+  assert_ok(filtra_parameters_commit(params, 7, FILTRA_TRAINABLE));
+  assert_ok(filtra_graph_backward(g, 1, &sum, NULL));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  for (int turn = 0; turn < 2; turn++) {
+    assert_ok(filtra_parameters_get(params, "w", w, N));
+    assert_ok(filtra_graph_execute(g));
+    assert_ok(filtra_graph_get(g, sum, y));
+    assert_ok(filtra_parameters_get_gradient(params, "w", dw, N));
+    for (int i = 0; i < N; i++) {
+      assert_true(y[i] == rounded(FILTRA_BF16, w[i]) * 2 + w[i]);
+      assert_true(dw[i] == 3.0f); /* 2 by way of the copy, 1 of the master */
+      w[i] = (float)i / 3;
     }
-    assert_ok(filtra_graph_backward(g, 1, &sum, NULL));
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(ft_graph_check(g));
-    for (int turn = 0; turn < 2; turn++) {
-      assert_ok(filtra_parameters_get(params, "w", w, N));
-      assert_ok(filtra_graph_execute(g));
-      assert_ok(filtra_graph_get(g, sum, y));
-      assert_ok(filtra_parameters_get_gradient(params, "w", dw, N));
-      for (int i = 0; i < N; i++) {
-        assert_true(y[i] == rounded(FILTRA_BF16, w[i]) * 2 + w[i]);
-        assert_true(dw[i] == 3.0f); /* 2 by way of the copy, 1 of the master */
-        w[i] = (float)i / 3;
-      }
-      assert_ok(filtra_parameters_set(params, "w", w, N));
-    }
-    assert_fails(filtra_parameters_get_gradient(params, "c", dw, N), FILTRA_ERROR_ARGUMENT,
-                 "a buffer has no gradient");
-    filtra_graph_destroy(&g);
+    assert_ok(filtra_parameters_set(params, "w", w, N));
   }
-  filtra_parameters_destroy(&params);
+  assert_fails(filtra_parameters_get_gradient(params, "c", dw, N), FILTRA_ERROR_ARGUMENT,
+               "a buffer has no gradient");
 }
 
 /* Pieces that begin and end within words: copied, added, and filled where nothing reaches them. */
@@ -161,9 +132,8 @@ TEST(test_pieces) {
   enum { ROWS = 3, WIDTH = 5, PARTS = 3, COUNT = ROWS * WIDTH * PARTS };
   static const int from[PARTS] = {2, 0, 2};
   for (int k = 0; ft_caps_of(test_device())->storage16 && k < TYPES; k++) {
-    filtra_graph *g;
     float in[COUNT], up[COUNT], y[COUNT], slope[COUNT];
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    owned_graph *g = test_graph(test_device(), NULL);
     const int64_t shape[] = {ROWS, PARTS * WIDTH};
     filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, shape), *part[PARTS];
     filtra_tensor *dy = filtra_graph_input(g, "dy", FILTRA_F32, 2, shape);
@@ -180,11 +150,7 @@ TEST(test_pieces) {
       in[i] = (float)(i + 1);
       up[i] = (float)(i - COUNT / 2);
     }
-    assert_ok(filtra_graph_set(g, x, in));
-    assert_ok(filtra_graph_set(g, dy, up));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, out, y));
-    assert_ok(filtra_graph_get(g, dx, slope));
+    test_run_graph(g, TEST_SET({x, in}, {dy, up}), TEST_GET({out, y}, {dx, slope}));
     for (int i = 0; i < COUNT; i++) {
       int row = i / WIDTH / PARTS * WIDTH * PARTS, piece = i / WIDTH % PARTS, column = i % WIDTH;
       float want = 0;
@@ -193,7 +159,6 @@ TEST(test_pieces) {
       assert_true(y[i] == in[row + from[piece] * WIDTH + column]);
       assert_true(slope[i] == want);
     }
-    filtra_graph_destroy(&g);
   }
 }
 
@@ -207,36 +172,29 @@ TEST(test_refused) {
                {(filtra_dtype)77, "type 77 (unknown)"},
                {FILTRA_F16, "must be dense F32"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    owned_graph *g = test_graph(test_device(), NULL);
     filtra_tensor *x = filtra_graph_input(g, "x", cases[i].dtype, 1, (int64_t[]){ODD});
     if (x) filtra_add(g, x, x);
     assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, cases[i].message);
-    filtra_graph_destroy(&g);
   }
-  filtra_graph *g;
-  filtra_device *device = test_open_device("storage16=0");
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  owned_device *device = test_open_device("storage16=0");
+  owned_graph *g = test_graph(device, NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F16, 2, (int64_t[]){2, ODD});
   filtra_slice(g, x, (int64_t[]){0, 1}, (int64_t[]){2, 3});
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_UNSUPPORTED, "needs 16-bit storage");
-  filtra_graph_destroy(&g);
-  test_close_device(&device);
 }
 
 /* A zero among the dimensions hides no overflow of the others. */
 TEST(test_shapes) {
   const int64_t big = INT64_C(1) << 40;
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){0, big, big});
+  owned_graph *g = test_graph(test_device(), NULL);
+  test_input(g, "x", 0, big, big);
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "dimension 1");
   filtra_graph_destroy(&g);
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){4});
+  filtra_tensor *x = test_input(g, "x", 4);
   filtra_reshape(g, x, 3, (int64_t[]){big, big, 4});
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "2^31-1");
-  filtra_graph_destroy(&g);
 }
 
 /* Rows that a kernel leaves alone hold whatever was there before, NaN too: not a find. */

@@ -7,18 +7,13 @@
 #include "graph/parameters.h"
 #include "graph/program.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static filtra_graph *new_graph(void) {
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   return g;
 }
 
 static filtra_tensor *input(filtra_graph *g, const char *name, int64_t rows, int64_t columns) {
-  filtra_tensor *t = filtra_graph_input(g, name, FILTRA_F32, 2, (int64_t[]){rows, columns});
+  filtra_tensor *t = test_input(g, name, rows, columns);
   filtra_graph_require_gradient(g, t);
   return t;
 }
@@ -35,10 +30,7 @@ TEST(gradient_accumulates) {
   assert_ok(ft_graph_check(g));
   float in[15], out[15], gradient[15];
   test_random(1, -2, 2, in, 15);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, out));
-  assert_ok(filtra_graph_get(g, dx, gradient));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({y, out}, {dx, gradient}));
   for (int i = 0; i < 15; i++) {
     assert_true(fabsf(out[i] - (in[i] * in[i] + in[i])) < 1e-5f);
     assert_true(fabsf(gradient[i] - (2 * in[i] + 1)) < 1e-5f);
@@ -49,8 +41,8 @@ TEST(gradient_accumulates) {
 
 /* An output that is a view, a reshape in between, and a chain long enough to reuse memory. */
 TEST(memory_is_reused) {
-  filtra_graph *g = new_graph();
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){4096});
+  owned_graph *g = new_graph();
+  filtra_tensor *x = test_input(g, "x", 4096);
   filtra_tensor *t = filtra_reshape(g, x, 2, (int64_t[]){64, 64});
   for (int i = 0; i < 20; i++)
     t = filtra_affine(g, t, 1.0f, 1.0f);
@@ -59,17 +51,14 @@ TEST(memory_is_reused) {
   assert_ok(ft_graph_check(g));
   assert_true(filtra_graph_activation_bytes(g) <= 3 * 4096 * sizeof(float)); /* 22 tensors */
   static float in[4096], out[4096];
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, t, out));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({t, out}));
   for (int i = 0; i < 4096; i++)
     assert_true(out[i] == 20.0f);
-  filtra_graph_destroy(&g);
 }
 
 /* The checker must find what the planners' faults would look like. */
 TEST(checker_finds_hazards) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8);
   filtra_tensor *a = filtra_affine(g, x, 2.0f, 0.0f);
   filtra_tensor *b = filtra_affine(g, a, 3.0f, 0.0f);
@@ -93,7 +82,6 @@ TEST(checker_finds_hazards) {
   calls[0].position = calls[1].position;
   calls[1].position = first;
   assert_fails(ft_graph_check(g), FILTRA_ERROR_ARGUMENT, "out of the tape's order");
-  filtra_graph_destroy(&g);
 }
 
 static size_t barriers_of(const filtra_graph *g) {
@@ -104,7 +92,7 @@ static size_t barriers_of(const filtra_graph *g) {
 }
 
 TEST(independent_calls_share_an_interval) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8);
   filtra_tensor *y[4];
   for (int i = 0; i < 4; i++)
@@ -113,12 +101,11 @@ TEST(independent_calls_share_an_interval) {
   assert_int_equal(barriers_of(g), 0);
   assert_ok(ft_graph_check(g));
   (void)y;
-  filtra_graph_destroy(&g);
 }
 
 /* Two chains, one behind the other on the tape, go side by side. */
 TEST(chains_run_beside_each_other) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8), *end[2];
   for (int i = 0; i < 2; i++) {
     end[i] = x;
@@ -139,12 +126,11 @@ TEST(chains_run_beside_each_other) {
     for (int k = 0; k < 64; k++)
       assert_true(fabsf(out[k] - (32 * in[k] + 31.0f * (float)i)) < 1e-4f);
   }
-  filtra_graph_destroy(&g);
 }
 
 /* Of three calls that could run first, one waits for the small call that would be alone. */
 TEST(small_calls_get_company) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 8, 8), *free_ones[2];
   for (int i = 0; i < 2; i++)
     free_ones[i] = filtra_graph_output(g, filtra_affine(g, x, (float)i, 0.0f));
@@ -156,13 +142,12 @@ TEST(small_calls_get_company) {
   for (size_t i = 0; i < g->tape.call_count; i++)
     assert_int_equal(g->plan->calls[i].barrier, i == 2);
   assert_ptr_equal(g->plan->calls[2].call->args[1].tensor, free_ones[1]);
-  filtra_graph_destroy(&g);
 }
 
 /* Pieces interleave in memory; the piece nobody used gets a zero gradient. */
 TEST(split_gradients) {
-  filtra_graph *g = new_graph();
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 3, 12});
+  owned_graph *g = new_graph();
+  filtra_tensor *x = test_input(g, "x", 2, 3, 12);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *piece[3], *base = filtra_affine(g, x, 1.0f, 0.0f);
   filtra_chunk(g, base, 3, piece);
@@ -177,10 +162,7 @@ TEST(split_gradients) {
   assert_ok(ft_graph_check(g));
   float in[72], gradient[72], out[2 * 2 * 3 * 3];
   test_random(2, -1, 1, in, 72);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, dx, gradient));
-  assert_ok(filtra_graph_get(g, y, out));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({dx, gradient}, {y, out}));
   for (int b = 0; b < 2; b++)
     for (int n = 0; n < 3; n++)
       for (int c = 0; c < 12; c++) {
@@ -190,12 +172,11 @@ TEST(split_gradients) {
           want += in[(b * 3 + m) * 12 + (part == 0 ? 8 : 0) + head_channel];
         assert_true(fabsf(gradient[(b * 3 + n) * 12 + c] - want) < 1e-5f);
       }
-  filtra_graph_destroy(&g);
 }
 
 TEST(split_and_whole_use_is_an_error) {
-  filtra_graph *g = new_graph();
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 2, 4});
+  owned_graph *g = new_graph();
+  filtra_tensor *x = test_input(g, "x", 1, 2, 4);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *base = filtra_affine(g, x, 1.0f, 0.0f), *piece[2];
   filtra_chunk(g, base, 2, piece);
@@ -205,15 +186,13 @@ TEST(split_and_whole_use_is_an_error) {
   filtra_status status = filtra_graph_backward(g, 2, outputs, NULL);
   assert_int_equal(status, FILTRA_ERROR_ARGUMENT);
   assert_non_null(strstr(filtra_error_message(), "split"));
-  filtra_graph_destroy(&g);
 }
 
 TEST(parameters_and_unreached_gradients) {
   filtra_device *dev = test_device();
-  filtra_parameters *p;
-  assert_ok(filtra_parameters_create(dev, &p));
+  owned_parameters *p = test_parameters(dev);
   const filtra_parameter_options normal = {FILTRA_INIT_NORMAL, 1.0f, true};
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *w = filtra_graph_parameter(g, p, "w", 2, (int64_t[]){3, 5}, &normal);
   filtra_graph_parameter(g, p, "unused", 1, (int64_t[]){7}, NULL);
   filtra_tensor *y = filtra_multiply(g, w, w);
@@ -232,11 +211,9 @@ TEST(parameters_and_unreached_gradients) {
     assert_true(fabsf(gradient[i] - 2 * value[i]) < 1e-5f);
   for (int i = 0; i < 7; i++)
     assert_true(unused[i] == 0.0f);
-  filtra_graph_destroy(&g);
   assert_int_equal(filtra_parameters_count(p), 2);
   assert_int_equal(filtra_parameters_scalars(p), 22);
   assert_fails(filtra_parameters_get(p, "nobody", &(float){0}, 1), FILTRA_ERROR_ARGUMENT, "nobody");
-  filtra_parameters_destroy(&p);
 }
 
 /* Rows of a block are orthogonal, those of two blocks are not; lengths are those of random vectors,
@@ -247,15 +224,11 @@ TEST(orthogonal_rows) {
   const filtra_parameter_options options = {
       .init = FILTRA_INIT_ORTHOGONAL, .value = 2.0f, .buffer = true};
   for (int seed = 0; seed < 2; seed++) {
-    filtra_parameters *params;
-    filtra_graph *g;
-    assert_ok(filtra_parameters_create(test_device(), &params));
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    owned_parameters *params = test_parameters(test_device());
+    owned_graph *g = test_graph(test_device(), NULL);
     filtra_graph_parameter(g, params, "w", 2, (int64_t[]){ROWS, COLUMNS}, &options);
-    filtra_graph_destroy(&g);
     assert_ok(filtra_parameters_commit(params, (uint64_t)seed, FILTRA_FIXED));
     assert_ok(filtra_parameters_get(params, "w", rows[seed][0], ROWS * COLUMNS));
-    filtra_parameters_destroy(&params);
   }
   double lengths = 0, between = 0;
   for (int a = 0; a < ROWS; a++)
@@ -276,7 +249,7 @@ TEST(orthogonal_rows) {
 
 /* Several runs in flight, each with its own inputs and outputs; unset inputs keep their values. */
 TEST(runs_overlap) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 1, 4), *k = input(g, "k", 1, 4);
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, k));
   assert_ok(filtra_graph_compile(g));
@@ -296,40 +269,31 @@ TEST(runs_overlap) {
       assert_true(out[c] == (float)((i - 2) * (c + 1)));
   }
   assert_fails(filtra_graph_wait(g, ticket[0]), FILTRA_ERROR_ARGUMENT, "last 3");
-  filtra_graph_destroy(&g);
 }
 
 TEST(building_errors_are_sticky) {
   filtra_graph *g = new_graph();
   filtra_tensor *a = input(g, "a", 2, 3), *b = input(g, "b", 3, 2);
   assert_null(filtra_add(g, a, b));
-  assert_null(filtra_multiply(g, filtra_add(g, a, a), b));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "[2, 3]");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_multiply(g, filtra_add(g, a, a), b), "[2, 3]");
   g = new_graph();
-  assert_null(filtra_graph_input(g, "huge", FILTRA_F32, 2, (int64_t[]){1 << 20, 1 << 20}));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "huge");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, test_input(g, "huge", 1 << 20, 1 << 20), "huge");
 }
 
 TEST(one_tensor_over_the_limit) {
-  filtra_device *dev = test_open_device("allocation=1048576");
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(dev, NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){1 << 19});
+  owned_device *dev = test_open_device("allocation=1048576");
+  owned_graph *g = test_graph(dev, NULL);
+  filtra_tensor *x = test_input(g, "x", 1 << 19);
   filtra_graph_output(g, filtra_affine(g, x, 1.0f, 0.0f));
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_DEVICE_MEMORY, "2097152 bytes");
-  filtra_graph_destroy(&g);
-  test_close_device(&dev);
 }
 
 /* Many tensors that together pass the allocation limit are spread over several blocks. */
 TEST(plan_spreads_over_blocks) {
-  filtra_device *dev = test_open_device("allocation=1048576");
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(dev, NULL, &g));
+  owned_device *dev = test_open_device("allocation=1048576");
+  owned_graph *g = test_graph(dev, NULL);
   enum { COUNT = 5, SIZE = 1 << 17 };
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){SIZE}), *y[COUNT];
+  filtra_tensor *x = test_input(g, "x", SIZE), *y[COUNT];
   for (int i = 0; i < COUNT; i++)
     y[i] = filtra_affine(g, x, (float)i, 1.0f);
   filtra_tensor *sum = y[0];
@@ -341,17 +305,13 @@ TEST(plan_spreads_over_blocks) {
   assert_true(g->plan->block_count >= 3);
   static float in[SIZE], out[SIZE];
   test_random(3, -1, 1, in, SIZE);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, sum, out));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({sum, out}));
   for (int k = 0; k < SIZE; k++)
     assert_true(fabsf(out[k] - (10.0f * in[k] + 5.0f)) < 1e-4f);
-  filtra_graph_destroy(&g);
-  test_close_device(&dev);
 }
 
 TEST(sentinel_names_the_tensor) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 5, 33);
   filtra_tensor *a = filtra_affine(g, x, 1e30f, 0.0f);
   filtra_tensor *b = filtra_multiply(g, a, a); /* overflows where x is 1 */
@@ -370,39 +330,35 @@ TEST(sentinel_names_the_tensor) {
     else
       assert_null(name);
   }
-  filtra_graph_destroy(&g);
 }
 
 /* What a call leaves unwritten is no find, whatever lay there: here rows of the Fourier table
  * after a sequence's end, made when two calls an interval have run. */
 TEST(sentinel_skips_what_nobody_wrote) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 7, 5);
-  filtra_tensor *lengths = filtra_graph_input(g, "lengths", FILTRA_F32, 1, (int64_t[]){1});
+  filtra_tensor *lengths = test_input(g, "lengths", 1);
   filtra_tensor *tokens = filtra_reshape(g, filtra_affine(g, x, 2, 0), 3, (int64_t[]){1, 7, 5});
   filtra_graph_output(g, filtra_fourier(g, tokens, NULL, filtra_affine(g, lengths, 1, 1)));
   assert_ok(filtra_graph_compile(g));
   assert_int_equal(g->plan->calls[2].interval, 1);
   const float in[7 * 5] = {1}, two = 2;
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_set(g, lengths, &two));
-  assert_ok(filtra_graph_execute(g));
+  test_run_graph(g, TEST_SET({x, in}, {lengths, &two}), NULL);
   for (size_t i = 0; i < g->plan->block_count; i++)
     assert_ok(ft_fill(test_device(), g->program->blocks[i], 0, g->plan->blocks[i], UINT32_MAX));
   const char *name;
   assert_ok(ft_graph_find_nonfinite(g, g->program->slots[g->program->done_slot].ticket, &name));
   if (name) fail_msg("%s", name);
-  filtra_graph_destroy(&g);
 }
 
 TEST(profile_times_every_call) {
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = input(g, "x", 64, 64);
   filtra_graph_output(g, filtra_multiply(g, filtra_affine(g, x, 2.0f, 0.0f), x));
   assert_ok(filtra_graph_compile(g));
   static float in[64 * 64];
   assert_ok(filtra_graph_set(g, x, in));
-  ft_profile_entry *entries;
+  owned ft_profile_entry *entries = NULL;
   size_t count;
   if (test_device()->caps.timestamp_ns <= 0.0) {
     assert_fails(ft_graph_profile(g, &entries, &count), FILTRA_ERROR_UNSUPPORTED, "no timestamps");
@@ -414,8 +370,6 @@ TEST(profile_times_every_call) {
   assert_int_equal(count, g->tape.call_count);
   for (size_t i = 0; i < count; i++)
     assert_true(entries[i].seconds > 0.0 && entries[i].seconds < 1.0);
-  free(entries);
-  filtra_graph_destroy(&g);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -4,11 +4,6 @@
 #include "base/rng.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { MOST_NODES = 40, MOST_SIDE = 9, INPUTS = 3 };
 #if defined __SANITIZE_ADDRESS__
 enum { GRAPHS = 100 };
@@ -319,8 +314,7 @@ static bool differentiate(graph *r, const node *output) {
 
 static void compare(filtra_graph *g, filtra_tensor *t, const double *wanted, int64_t count,
                     uint64_t seed, const char *what, int index) {
-  float *got = calloc((size_t)count, sizeof *got);
-  assert_non_null(got);
+  float *got = test_alloc(((size_t)count) * sizeof *got);
   assert_ok(filtra_graph_get(g, t, got));
   for (int64_t k = 0; k < count; k++)
     if ((double)got[k] != wanted[k])
@@ -330,13 +324,11 @@ static void compare(filtra_graph *g, filtra_tensor *t, const double *wanted, int
 }
 
 static void check_graph(uint64_t seed) {
-  graph *r = calloc(1, sizeof *r);
-  assert_non_null(r);
+  owned graph *r = test_alloc(1 * sizeof *r);
   r->rng = ft_rng_make(seed, 0);
   draw(r);
-  filtra_graph *g;
   filtra_tensor *gradients[INPUTS];
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  owned_graph *g = test_graph(test_device(), NULL);
   for (int i = 0; i < r->count; i++) {
     node *n = &r->nodes[i];
     n->tensor = i < INPUTS ? filtra_graph_input(g, i ? i == 1 ? "b" : "c" : "a", FILTRA_F32, 2,
@@ -374,12 +366,10 @@ static void check_graph(uint64_t seed) {
       if (gradients[i])
         compare(g, gradients[i], r->nodes[i].gradient, size_of(&r->nodes[i]), seed, "gradient", i);
   }
-  filtra_graph_destroy(&g);
   for (int i = 0; i < r->count; i++) {
     free(r->nodes[i].value);
     free(r->nodes[i].gradient);
   }
-  free(r);
 }
 
 TEST(test_random_graphs) {

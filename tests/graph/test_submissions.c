@@ -6,8 +6,6 @@
 #include "graph/program.h"
 
 #include <filtra/ops.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { B = 2, H = 3, N = 257, D = 24, SCALARS = B * H * N * D };
 
@@ -20,11 +18,10 @@ typedef struct work {
 
 static void build(const char *caps, work *w) {
   filtra_device *dev = test_open_device(caps);
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(dev, NULL, &g));
+  filtra_graph *g = test_graph(dev, NULL);
   *w = (work){.dev = dev, .graph = g};
   for (int i = 0; i < 3; i++) {
-    w->in[i] = filtra_graph_input(g, "qkv", FILTRA_F32, 4, (int64_t[]){B, H, N, D});
+    w->in[i] = test_input(g, "qkv", B, H, N, D);
     filtra_graph_require_gradient(g, w->in[i]);
   }
   filtra_tensor *y = filtra_attention(g, w->in[0], w->in[1], w->in[2], NULL);
@@ -40,13 +37,11 @@ static void build(const char *caps, work *w) {
 }
 
 static void set_inputs(const work *w, float scale) {
-  float *in = calloc(SCALARS, sizeof *in);
-  assert_non_null(in);
+  owned float *in = test_alloc(SCALARS * sizeof *in);
   for (int i = 0; i < 3; i++) {
     test_random((uint64_t)i + 1, -scale, scale, in, SCALARS);
     assert_ok(filtra_graph_set(w->graph, w->in[i], in));
   }
-  free(in);
 }
 
 static void destroy(work *w) {
@@ -58,8 +53,7 @@ static void destroy(work *w) {
 static float *results(const char *caps, int runs, size_t *count) {
   work w;
   build(caps, &w);
-  float *values = calloc(4 * SCALARS, sizeof *values);
-  assert_non_null(values);
+  float *values = test_alloc((4 * SCALARS) * sizeof *values);
   set_inputs(&w, 1.0f);
   for (int i = 0; i < runs; i++)
     assert_ok(filtra_graph_execute(w.graph));
@@ -102,14 +96,13 @@ TEST(test_looking_inside) {
   work w;
   build("submission_ms=1", &w);
   set_inputs(&w, 1.0f);
-  ft_profile_entry *entries;
+  owned ft_profile_entry *entries = NULL;
   size_t count;
   assert_ok(ft_graph_profile(w.graph, &entries, &count));
   assert_true(ft_submissions_count(w.graph->program) > 2);
   assert_int_equal(count, w.graph->tape.call_count);
   for (size_t i = 0; i < count; i++)
     assert_true(entries[i].seconds > 0.0 && entries[i].seconds < 10.0);
-  free(entries);
   const char *name;
   for (int large = 0; large < 2; large++) { /* means of large values are finite, products not */
     uint64_t ticket;

@@ -3,7 +3,6 @@
 #include "support/run.h"
 
 #include <filtra/filtra.h>
-#include <string.h>
 
 static const filtra_model_config small = {.mixer = "{\"name\": \"agf\", \"K\": 3}",
                                           .vocabulary = 50,
@@ -46,12 +45,11 @@ TEST(a_configuration_makes_the_same_model) {
 TEST(memory_is_known_before) {
   for (int training = 0; training < 2; training++) {
     filtra_memory_use memory;
-    filtra_model *model;
-    filtra_trainer *trainer = NULL;
     uint64_t before = filtra_device_memory_used(test_device());
     assert_ok(filtra_model_measure(test_device(), &small, 8, 64, training, &memory));
     assert_int_equal(filtra_device_memory_used(test_device()), before);
-    assert_ok(filtra_model_create(test_device(), &small, &model));
+    owned_model *model = test_model(test_device(), &small);
+    owned_trainer *trainer = NULL;
     if (training) {
       assert_ok(filtra_trainer_create(model, NULL, &trainer));
       assert_ok(filtra_trainer_prepare(trainer, 8, 64));
@@ -67,8 +65,6 @@ TEST(memory_is_known_before) {
     print_message("%s: %llu bytes of %llu foreseen\n", training ? "training" : "inference",
                   (unsigned long long)taken, (unsigned long long)memory.total);
     assert_in_range(taken, memory.total, memory.total + (training ? 1 << 20 : 1 << 16));
-    filtra_trainer_destroy(&trainer);
-    filtra_model_destroy(&model);
   }
   filtra_memory_use memory;
   filtra_model_config config = small;

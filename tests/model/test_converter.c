@@ -4,9 +4,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SIZE = 8, LENGTH = 16, VOCABULARY = 6, CLASSES = 2, LAYERS = 1 };
 
@@ -16,13 +13,12 @@ enum { SIZE = 8, LENGTH = 16, VOCABULARY = 6, CLASSES = 2, LAYERS = 1 };
   .layers = LAYERS, .width = 12, .seed = 2
 
 static filtra_model *make(const filtra_model_config *config) {
-  filtra_model *model;
-  assert_ok(filtra_model_create(test_device(), config, &model));
+  filtra_model *model = test_model(test_device(), config);
   return model;
 }
 
 TEST(test_defaults) {
-  filtra_model *model = make(&(filtra_model_config){CONVERTER, .max_length = 64});
+  owned_model *model = make(&(filtra_model_config){CONVERTER, .max_length = 64});
   const filtra_model_config *o = &model->options.config;
   assert_int_equal(o->ffn_width, 4 * o->width);
   assert_int_equal(o->head_width, o->width);
@@ -35,14 +31,13 @@ TEST(test_defaults) {
   assert_int_equal(model->options.config.activation, FILTRA_ACTIVATION_SOFTPLUS5);
   assert_int_equal(model->options.config.head_width, 3);
   assert_int_equal(model->options.config.ffn_width, 5);
-  filtra_model_destroy(&model);
 }
 
 /* Written and read again; in batches padded to different lengths. */
 TEST(test_predictions) {
   char path[512];
   snprintf(path, sizeof path, "%s/converter.safetensors", test_folder());
-  filtra_model *model = make(&(filtra_model_config){CONVERTER, .max_length = LENGTH}), *again;
+  owned_model *model = make(&(filtra_model_config){CONVERTER, .max_length = LENGTH}), *again = NULL;
   assert_ok(filtra_model_save(model, path));
   assert_ok(filtra_model_load(test_device(), path, &again));
   int32_t tokens[LENGTH] = {3, 1, 5, 2, 2}, length = 5;
@@ -57,8 +52,6 @@ TEST(test_predictions) {
       expected[c] = got[c];
     }
   }
-  filtra_model_destroy(&model);
-  filtra_model_destroy(&again);
 }
 
 /* Whether token 1 comes before token 2: no bag of tokens tells. In a pair it is both sequences'. */
@@ -80,13 +73,10 @@ static void make_batch(uint64_t seed, int sequences, int32_t *tokens, int32_t *l
 }
 
 static double train(const filtra_model_config *config, int sequences, int steps) {
-  filtra_model *model = make(config);
-  filtra_trainer *trainer;
-  assert_ok(filtra_trainer_create(
-      model,
-      &(filtra_train_options){
-          .optimizer = {.learning_rate = 1e-2f, .decay_all = true, .weight_decay = 1e-3f}},
-      &trainer));
+  owned_model *model = make(config);
+  owned_trainer *trainer = test_trainer(
+      model, &(filtra_train_options){
+                 .optimizer = {.learning_rate = 1e-2f, .decay_all = true, .weight_decay = 1e-3f}});
   int32_t tokens[2 * SIZE * LENGTH], lengths[2 * SIZE], labels[SIZE];
   float weights[SIZE] = {1, 1, 1, 1, 1, 1, 1, 1};
   filtra_batch batch = {.size = SIZE,
@@ -108,8 +98,6 @@ static double train(const filtra_model_config *config, int sequences, int steps)
     assert_ok(filtra_model_evaluate_batch(model, &batch, &loss, &score, &weight));
     hits += score / 10;
   }
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
   return hits;
 }
 

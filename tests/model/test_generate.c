@@ -8,14 +8,10 @@
 #include "nn/mixer.h"
 
 #include <filtra/generate.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { VOCABULARY = 11, LONGEST = 21, MOST_SEQUENCES = 3 };
 
 static filtra_model *open_model(const filtra_model_config *given) {
-  filtra_model *model;
   filtra_model_config c = *given;
   c.task = FILTRA_TASK_LANGUAGE_MODEL;
   c.vocabulary = VOCABULARY;
@@ -23,17 +19,13 @@ static filtra_model *open_model(const filtra_model_config *given) {
   c.heads = 3;
   c.dropout = 0.2f;
   if (!c.max_length) c.max_length = LONGEST;
-  assert_ok(filtra_model_create(test_device(), &c, &model));
+  filtra_model *model = test_model(test_device(), &c);
   filtra_parameters *p = filtra_model_parameters(model);
   for (size_t i = 0; i < filtra_parameters_count(p); i++) {
-    int64_t shape[FILTRA_MAX_DIMS], n = 1;
-    for (int k = filtra_parameters_shape(p, i, shape); k-- > 0;)
-      n *= shape[k];
-    float *values = malloc((size_t)n * sizeof *values);
-    assert_non_null(values);
+    const int64_t n = test_scalars(p, i);
+    owned float *values = test_alloc((size_t)n * sizeof *values);
     test_random(100 + i, -0.4, 0.4, values, (size_t)n);
     assert_ok(filtra_parameters_set(p, filtra_parameters_name(p, i), values, (size_t)n));
-    free(values);
   }
   return model;
 }
@@ -57,8 +49,7 @@ static void predict_last(filtra_model *model, const int32_t *tokens, uint32_t se
                               .count = sequences,
                               .tokens = tokens,
                               .lengths = lengths};
-  float *all = malloc(sizeof *all * sequences * length * VOCABULARY);
-  assert_non_null(all);
+  float *all = test_alloc(sizeof *all * sequences * length * VOCABULARY);
   assert_ok(filtra_model_predict_batch(model, &batch, all));
   for (uint32_t i = 0; i < sequences; i++)
     memcpy(logits + i * VOCABULARY, all + ((i + 1) * length - 1) * VOCABULARY,
@@ -76,8 +67,8 @@ static void assert_near(const float *got, const float *expected, size_t count, c
 
 /* Feeds `prompt` tokens, then one by one up to the longest. */
 static void check(const filtra_model_config *config, uint32_t sequences, uint32_t prompt) {
-  filtra_model *model = open_model(config);
-  filtra_generator *gen;
+  owned_model *model = open_model(config);
+  owned_generator *gen = NULL;
   int32_t text[MOST_SEQUENCES * LONGEST], piece[MOST_SEQUENCES * LONGEST];
   float logits[MOST_SEQUENCES * VOCABULARY], whole[MOST_SEQUENCES * VOCABULARY];
   uint32_t longest = (uint32_t)filtra_model_max_length(model);
@@ -97,8 +88,6 @@ static void check(const filtra_model_config *config, uint32_t sequences, uint32_
     }
     filtra_generator_reset(gen);
   }
-  filtra_generator_destroy(&gen);
-  filtra_model_destroy(&model);
 }
 
 TEST(steps_agree_with_predictions) {
@@ -127,8 +116,8 @@ TEST(variants_agree_too) {
 /* Past 64 tokens a step reads more rows. */
 TEST(long_texts_agree) {
   enum { LENGTH = 67 };
-  filtra_model *model = open_model(&(filtra_model_config){.max_length = 131});
-  filtra_generator *gen;
+  owned_model *model = open_model(&(filtra_model_config){.max_length = 131});
+  owned_generator *gen = NULL;
   int32_t text[LENGTH];
   float logits[VOCABULARY], whole[VOCABULARY];
   make_text(5, text, LENGTH);
@@ -137,15 +126,13 @@ TEST(long_texts_agree) {
   assert_ok(filtra_generator_feed(gen, text + 62, 5, logits));
   predict_last(model, text, 1, LENGTH, whole);
   assert_near(logits, whole, VOCABULARY, "a long text");
-  filtra_generator_destroy(&gen);
-  filtra_model_destroy(&model);
 }
 
 /* A text that outgrows the model goes on from its newest half. */
 TEST(long_texts_slide) {
   enum { S = 2, MORE = 5, HALF = (LONGEST + 1) / 2 };
-  filtra_model *model = open_model(&(filtra_model_config){0});
-  filtra_generator *gen;
+  owned_model *model = open_model(&(filtra_model_config){0});
+  owned_generator *gen = NULL;
   int32_t text[S * 3 * LONGEST], piece[S * 3 * LONGEST], kept[S * LONGEST];
   float logits[S * VOCABULARY], whole[S * VOCABULARY];
   make_text(6, text, FT_COUNT(text));
@@ -168,16 +155,14 @@ TEST(long_texts_slide) {
     predict_last(model, kept, S, left[k], whole);
     assert_near(logits, whole, S * VOCABULARY, "a sliding text");
   }
-  filtra_generator_destroy(&gen);
-  filtra_model_destroy(&model);
 }
 
 TEST(seeds_decide_the_text) {
   enum { TOKENS = 40 };
-  filtra_model *model = open_model(&(filtra_model_config){0});
+  owned_model *model = open_model(&(filtra_model_config){0});
   int32_t text[3][TOKENS];
   for (int run = 0; run < 3; run++) {
-    filtra_generator *gen;
+    owned_generator *gen = NULL;
     float logits[VOCABULARY];
     const filtra_sampling sampling = {.temperature = 1, .seed = run == 2 ? 8 : 7};
     assert_ok(filtra_generator_create(model, &(filtra_generator_options){.slide = true}, &gen));
@@ -186,18 +171,16 @@ TEST(seeds_decide_the_text) {
       assert_ok(filtra_sample_token(logits, VOCABULARY, &sampling, i, &text[run][i]));
       assert_ok(filtra_generator_feed(gen, &text[run][i], 1, logits));
     }
-    filtra_generator_destroy(&gen);
   }
   assert_memory_equal(text[0], text[1], sizeof text[0]);
   assert_memory_not_equal(text[0], text[2], sizeof text[0]);
-  filtra_model_destroy(&model);
 }
 
 /* ---- errors ---- */
 
 TEST(mistakes_are_told) {
-  filtra_model *model = open_model(&(filtra_model_config){0});
-  filtra_generator *gen;
+  owned_model *model = open_model(&(filtra_model_config){0});
+  owned_generator *gen = NULL;
   int32_t text[LONGEST + 1];
   float logits[VOCABULARY], again[VOCABULARY];
   make_text(9, text, FT_COUNT(text));
@@ -225,13 +208,11 @@ TEST(mistakes_are_told) {
   assert_fails(filtra_generator_create(model, NULL, &gen), FILTRA_ERROR_ARGUMENT,
                "only language models");
   assert_null(gen);
-  filtra_generator_destroy(&gen);
-  filtra_model_destroy(&model);
 }
 
 /* Every allocation and every Vulkan call on the way to the first logits fails once. */
 TEST(failures_are_survived) {
-  filtra_model *model = open_model(&(filtra_model_config){0});
+  owned_model *model = open_model(&(filtra_model_config){0});
   for (int vulkan = 0; vulkan < 2; vulkan++) {
     filtra_status status = FILTRA_ERROR_HOST_MEMORY;
     for (long n = 1; status; n++) {
@@ -253,7 +234,6 @@ TEST(failures_are_survived) {
       assert_null(gen);
     }
   }
-  filtra_model_destroy(&model);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -5,9 +5,6 @@
 #include "nn/converter.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- initial values ---- */
 
@@ -73,10 +70,9 @@ TEST(linear_layers_start_normal) {
   for (size_t k = 0; k < TOY_MIXERS; k++) {
     if (!strcmp(toy_mixers[k], TOY_CONVERTER)) continue;
     filtra_model_config config = config_of(toy_mixers[k]);
-    filtra_model *model;
     int matrices = 0;
     config.init_std = (float)spread;
-    assert_ok(filtra_model_create(test_device(), &config, &model));
+    owned_model *model = test_model(test_device(), &config);
     size_t count = filtra_parameters_count(filtra_model_parameters(model));
     for (size_t i = 0; i < count; i++) {
       values v = values_of(model, i);
@@ -90,15 +86,13 @@ TEST(linear_layers_start_normal) {
       free(v.list);
     }
     assert_true(matrices >= 6); /* tables, feed-forward layers, head; all but fnet mix by some */
-    filtra_model_destroy(&model);
   }
 }
 
 /* Without it weights and biases are uniform, as ever. */
 TEST(linear_layers_start_uniform) {
   filtra_model_config config = config_of("softmax");
-  filtra_model *model;
-  assert_ok(filtra_model_create(test_device(), &config, &model));
+  owned_model *model = test_model(test_device(), &config);
   size_t count = filtra_parameters_count(filtra_model_parameters(model)), found = 0;
   for (size_t i = 0; i < count; i++) {
     values v = values_of(model, i);
@@ -113,13 +107,11 @@ TEST(linear_layers_start_uniform) {
     free(v.list);
   }
   assert_int_equal(found, 2);
-  filtra_model_destroy(&model);
 }
 
 /* A class token is like the other weights; the layer that reads patches is a convolution in DeiT,
  * which starts uniform there. */
 TEST(images_start_as_in_deit) {
-  filtra_model *model;
   filtra_model_config config = {.features = 3,
                                 .classes = 10,
                                 .image_height = 16,
@@ -130,7 +122,7 @@ TEST(images_start_as_in_deit) {
                                 .pooling = FILTRA_POOLING_CLASS_TOKEN,
                                 .head = FILTRA_HEAD_LINEAR,
                                 .init_std = 0.05f};
-  assert_ok(filtra_model_create(test_device(), &config, &model));
+  owned_model *model = test_model(test_device(), &config);
   size_t count = filtra_parameters_count(filtra_model_parameters(model)), found = 0;
   for (size_t i = 0; i < count; i++) {
     values v = values_of(model, i);
@@ -142,7 +134,6 @@ TEST(images_start_as_in_deit) {
     free(v.list);
   }
   assert_int_equal(found, 4);
-  filtra_model_destroy(&model);
 }
 
 TEST(refused) {
@@ -175,17 +166,15 @@ enum { SMALL = 8 };
 static filtra_model *bare_model(float epsilon) {
   static const float zeros[2 * SMALL * SMALL];
   float eye[SMALL * SMALL] = {0}, table[SMALL * SMALL];
-  filtra_model *model;
-  assert_ok(filtra_model_create(test_device(),
-                                &(filtra_model_config){.task = FILTRA_TASK_LANGUAGE_MODEL,
+  filtra_model *model =
+      test_model(test_device(), &(filtra_model_config){.task = FILTRA_TASK_LANGUAGE_MODEL,
                                                        .vocabulary = SMALL,
                                                        .max_length = 16,
                                                        .layers = 1,
                                                        .heads = 1,
                                                        .width = SMALL,
                                                        .positions = FILTRA_POSITIONS_NONE,
-                                                       .norm_epsilon = epsilon},
-                                &model));
+                                                       .norm_epsilon = epsilon});
   for (int i = 0; i < SMALL; i++)
     eye[i * SMALL + i] = 1.0f;
   test_random(8, -1e-3, 1e-3, table, SMALL * SMALL); /* a variance of 3e-7 */
@@ -229,7 +218,7 @@ TEST(epsilon_is_the_models) {
   static const int32_t tokens[] = {3, 5};
   for (size_t i = 0; i < FT_COUNT(given); i++) {
     const double epsilon = given[i] > 0 ? (double)given[i] : (double)1e-5f;
-    filtra_model *model = bare_model(given[i]), *read;
+    owned_model *model = bare_model(given[i]), *read = NULL;
     filtra_model_config config;
     filtra_generator *generator;
     float logits[2 * SMALL], again[2 * SMALL], next[SMALL];
@@ -250,8 +239,6 @@ TEST(epsilon_is_the_models) {
     assert_norm_of(tokens[1], epsilon, next);
     filtra_generator_destroy(&generator);
     filtra_free(bytes);
-    filtra_model_destroy(&read);
-    filtra_model_destroy(&model);
   }
 }
 
@@ -260,29 +247,17 @@ TEST(scale_norm_has_it_too) {
   static const float given[] = {0, 0.25f};
   const float x[SMALL] = {3e-5f, -4e-5f};
   for (size_t i = 0; i < FT_COUNT(given); i++) {
-    filtra_parameters *params;
-    filtra_graph *g = NULL;
-    filtra_tensor *in = NULL, *out = NULL;
     float y[SMALL];
-    assert_ok(filtra_parameters_create(test_device(), &params));
-    for (int round = 0; round < 2; round++) { /* to declare the gain, and to run */
-      assert_ok(filtra_graph_create(test_device(), NULL, &g));
-      ft_scope scope = {.graph = g, .params = params, .norm_epsilon = given[i]};
-      in = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 1, SMALL});
-      out = filtra_graph_output(g, ft_scale_norm_layer(&scope, "norm", in, false));
-      if (round) break;
-      assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
-      filtra_graph_destroy(&g);
-    }
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, out, y));
+    owned_parameters *params = test_parameters(test_device());
+    filtra_graph *g = test_graph(test_device(), NULL);
+    ft_scope scope = {.graph = g, .params = params, .norm_epsilon = given[i]};
+    filtra_tensor *in = test_input(g, "x", 1, 1, SMALL);
+    filtra_tensor *out = filtra_graph_output(g, ft_scale_norm_layer(&scope, "norm", in, false));
+    assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
+    test_evaluate(&g, TEST_SET({in, x}), TEST_GET({out, y}));
     const double length = 5e-5, epsilon = given[i] > 0 ? (double)given[i] : 1e-5;
     assert_float_equal((double)y[0], 3e-5 / (length + epsilon), 1e-6);
     assert_float_equal((double)y[1], -4e-5 / (length + epsilon), 1e-6);
-    filtra_graph_destroy(&g);
-    filtra_parameters_destroy(&params);
   }
 }
 

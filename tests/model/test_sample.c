@@ -2,8 +2,6 @@
 #include "support/harness.h"
 
 #include <filtra/generate.h>
-#include <math.h>
-#include <string.h>
 
 enum { V = 6 };
 

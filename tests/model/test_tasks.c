@@ -7,10 +7,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SIZE = 5, LENGTH = 12, FEATURES = 3, VOCABULARY = 7, CLASSES = 3, MAX_FEATURES = 64 * 3 };
 
@@ -159,10 +155,9 @@ static const kind KINDS[] = {
 };
 
 static filtra_model *make_model(const filtra_model_config *config, const char *mixer) {
-  filtra_model *model;
   filtra_model_config given = *config;
   given.mixer = strcmp(mixer, "nystrom") ? mixer : TOY_NYSTROM;
-  assert_ok(filtra_model_create(test_device(), &given, &model));
+  filtra_model *model = test_model(test_device(), &given);
   return model;
 }
 
@@ -177,10 +172,9 @@ static bool fits(size_t i, size_t mixer) {
 static void train(filtra_model *model, const kind *k, double loss[2], double score[2]) {
   task_batch b;
   double weight;
-  filtra_trainer *trainer;
   filtra_trainer_metrics m;
-  assert_ok(filtra_trainer_create(
-      model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-2f}}, &trainer));
+  owned_trainer *trainer =
+      test_trainer(model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-2f}});
   k->make(1000, &b);
   assert_ok(filtra_model_evaluate_batch(model, &b.batch, &loss[0], &score[0], &weight));
   for (uint64_t i = 0; i < 60; i++) {
@@ -192,21 +186,19 @@ static void train(filtra_model *model, const kind *k, double loss[2], double sco
   assert_ok(ft_graph_check(trainer->graphs[0]->graph));
   k->make(0, &b);
   assert_ok(filtra_model_evaluate_batch(model, &b.batch, &loss[1], &score[1], &weight));
-  filtra_trainer_destroy(&trainer);
 }
 
 TEST(every_task_learns) {
   for (size_t i = 0; i < FT_COUNT(KINDS); i++)
     for (size_t m = 0; m < filtra_mixer_count(); m++) {
       if (!fits(i, m)) continue;
-      filtra_model *model = make_model(&KINDS[i].config, ft_mixer_at(m)->name);
+      owned_model *model = make_model(&KINDS[i].config, ft_mixer_at(m)->name);
       double loss[2], score[2];
       train(model, &KINDS[i], loss, score);
       /* FNet, which cannot learn to leave other tokens out, reads a single one slowest. */
       double share = strcmp(ft_mixer_at(m)->name, "fnet") == 0 ? 0.8 : 0.6;
       if (!(loss[1] < share * loss[0]))
         fail_msg("%s, %s: loss %g, then %g", KINDS[i].name, ft_mixer_at(m)->name, loss[0], loss[1]);
-      filtra_model_destroy(&model);
     }
 }
 
@@ -214,10 +206,10 @@ TEST(every_task_learns) {
 TEST(evaluation_is_of_the_predictions) {
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
     const kind *k = &KINDS[i];
-    filtra_model *model = make_model(&k->config, "softmax");
+    owned_model *model = make_model(&k->config, "softmax");
     task_batch b;
     k->make(7, &b);
-    float *results = calloc((size_t)k->results, sizeof *results);
+    owned float *results = calloc((size_t)k->results, sizeof *results);
     double loss, score, weight, sum = 0, hits = 0, count = 0;
     assert_ok(filtra_model_predict_batch(model, &b.batch, results));
     assert_ok(filtra_model_evaluate_batch(model, &b.batch, &loss, &score, &weight));
@@ -244,8 +236,6 @@ TEST(evaluation_is_of_the_predictions) {
     assert_float_equal(weight, count, 0);
     assert_float_equal(loss, sum / count, 1e-5 * (1 + sum / count));
     assert_float_equal(score, hits / count, 1e-5 * (1 + hits / count));
-    free(results);
-    filtra_model_destroy(&model);
   }
 }
 
@@ -253,21 +243,17 @@ TEST(evaluation_is_of_the_predictions) {
 TEST(saved_models_predict_the_same) {
   const char *path = test_path(test_folder(), "model.safetensors");
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
-    filtra_model *model = make_model(&KINDS[i].config, "softmax"), *again;
+    owned_model *model = make_model(&KINDS[i].config, "softmax"), *again = NULL;
     task_batch b;
     KINDS[i].make(3, &b);
     size_t bytes = (size_t)KINDS[i].results * sizeof(float);
-    float *one = malloc(bytes), *two = malloc(bytes);
+    owned float *one = malloc(bytes), *two = malloc(bytes);
     assert_ok(filtra_model_predict_batch(model, &b.batch, one));
     assert_ok(filtra_model_save(model, path));
     assert_ok(filtra_model_load(test_device(), path, &again));
     assert_int_equal(filtra_model_task(again), filtra_model_task(model));
     assert_ok(filtra_model_predict_batch(again, &b.batch, two));
     assert_memory_equal(one, two, bytes);
-    free(one);
-    free(two);
-    filtra_model_destroy(&model);
-    filtra_model_destroy(&again);
   }
 }
 
@@ -280,7 +266,7 @@ TEST(padding_changes_nothing) {
                                         .classes = CLASSES,
                                         .max_length = LONG,
                                         .seed = 2};
-    filtra_model *model = make_model(&config, "agf");
+    owned_model *model = make_model(&config, "agf");
     task_batch b;
     make_features(5, &b);
     float near[SIZE * CLASSES], far[2 * CLASSES], features[2 * LONG * FEATURES] = {0};
@@ -295,7 +281,6 @@ TEST(padding_changes_nothing) {
     assert_ok(filtra_model_predict_batch(model, &wide, far));
     for (int c = 0; c < CLASSES; c++)
       assert_float_equal(far[c], near[CLASSES + c], 2e-5);
-    filtra_model_destroy(&model);
   }
 }
 
@@ -306,7 +291,7 @@ TEST(behind_a_sequence_counts_nothing) {
                                        "{\"name\": \"kernelution\", \"layout\": \"flat\"}"};
   for (size_t k = 0; k < FT_COUNT(MIXERS); k++) {
     const filtra_model_config config = {.classes = CLASSES, TEXT};
-    filtra_model *model = make_model(&config, MIXERS[k]);
+    owned_model *model = make_model(&config, MIXERS[k]);
     task_batch b;
     float clean[SIZE * CLASSES], left[SIZE * CLASSES];
     make_tokens(5, &b);
@@ -318,7 +303,6 @@ TEST(behind_a_sequence_counts_nothing) {
       b.tokens[LENGTH + n] = n % 2 ? 3 : 1000000;
     assert_ok(filtra_model_predict_batch(model, &b.batch, left));
     assert_memory_equal(clean, left, sizeof clean);
-    filtra_model_destroy(&model);
   }
 }
 
@@ -329,7 +313,7 @@ TEST(unusable_weights) {
   char path[256];
   snprintf(path, sizeof path, "%s", test_path(test_folder(), "model.safetensors"));
   const filtra_model_config config = {.classes = CLASSES, TEXT};
-  filtra_model *model = make_model(&config, "softmax"), *again;
+  owned_model *model = make_model(&config, "softmax"), *again = NULL;
   task_batch b;
   float results[SIZE * CLASSES], bias[CLASSES] = {0, NAN};
   make_tokens(5, &b);
@@ -339,8 +323,6 @@ TEST(unusable_weights) {
                "predict:");
   assert_fails(filtra_model_save(model, path), FILTRA_ERROR_NONFINITE, "head.2.bias");
   assert_ok(filtra_model_load(test_device(), path, &again)); /* the file of before */
-  filtra_model_destroy(&again);
-  filtra_model_destroy(&model);
 }
 
 TEST(models_without_a_meaning) {
@@ -422,13 +404,12 @@ static const kind *find_kind(const char *name) {
 }
 
 static void refuse_batch(const char *name, task_batch *b, const char *part) {
-  filtra_model *model = make_model(&find_kind(name)->config, "softmax");
+  owned_model *model = make_model(&find_kind(name)->config, "softmax");
   double loss, score, weight;
   filtra_status status = filtra_model_evaluate_batch(model, &b->batch, &loss, &score, &weight);
   assert_true(status == FILTRA_ERROR_INPUT || status == FILTRA_ERROR_ARGUMENT);
   if (!strstr(filtra_error_message(), part))
     fail_msg("\"%s\", wanted \"%s\"", filtra_error_message(), part);
-  filtra_model_destroy(&model);
 }
 
 TEST(bad_batches) {

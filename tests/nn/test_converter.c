@@ -3,9 +3,6 @@
 #include "nn/converter.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { B = 2, N = 6, C = 8 };
 
 struct network {
@@ -34,20 +31,14 @@ static filtra_tensor *layers(const ft_scope *root, filtra_tensor *x, bool flat) 
 }
 
 static void build(struct network *net, int64_t n, bool flat, bool training) {
-  for (int round = 0; round < 2; round++) { /* to declare the parameters, and to run */
-    if (!round) assert_ok(filtra_parameters_create(test_device(), &net->params));
-    filtra_graph_options options = {.training = training};
-    assert_ok(filtra_graph_create(test_device(), &options, &net->g));
-    ft_scope root = {.graph = net->g, .params = net->params};
-    net->x = filtra_graph_input(net->g, "x", FILTRA_F32, 3, (int64_t[]){B, n, C});
-    filtra_graph_require_gradient(net->g, net->x);
-    net->y = layers(&root, net->x, flat);
-    assert_ok(ft_graph_status(net->g));
-    if (round) continue;
-    assert_ok(filtra_parameters_commit(net->params, 7, FILTRA_TRAINABLE));
-    filtra_graph_destroy(&net->g);
-  }
-  filtra_graph_output(net->g, net->y);
+  assert_ok(filtra_parameters_create(test_device(), &net->params));
+  net->g = test_graph(test_device(), &(filtra_graph_options){.training = training});
+  ft_scope root = {.graph = net->g, .params = net->params};
+  net->x = test_input(net->g, "x", B, n, C);
+  filtra_graph_require_gradient(net->g, net->x);
+  net->y = filtra_graph_output(net->g, layers(&root, net->x, flat));
+  assert_ok(ft_graph_status(net->g));
+  assert_ok(filtra_parameters_commit(net->params, 7, FILTRA_TRAINABLE));
   assert_ok(filtra_graph_backward(net->g, 1, &net->y, NULL));
   net->gradient = filtra_graph_output(net->g, filtra_graph_gradient(net->g, net->x));
   assert_ok(filtra_graph_compile(net->g));
@@ -63,10 +54,7 @@ static void run(struct network *net, int64_t n, float *y, float *dx) {
   float x[B * N * C];
   test_random(3, -1, 1, x, (size_t)(B * n * C));
   filtra_graph_set_step(net->g, 5, 9);
-  assert_ok(filtra_graph_set(net->g, net->x, x));
-  assert_ok(filtra_graph_execute(net->g));
-  assert_ok(filtra_graph_get(net->g, net->y, y));
-  assert_ok(filtra_graph_get(net->g, net->gradient, dx));
+  test_run_graph(net->g, TEST_SET({net->x, x}), TEST_GET({net->y, y}, {net->gradient, dx}));
 }
 
 /* Bounds of the initial values: U(-bound, bound), or a constant. */
@@ -89,7 +77,7 @@ static const struct {
     {"ffn.out.weight", {C, 3 * C}, 0.43302, 0},
 };
 
-TEST(test_parameters) {
+TEST(test_parameter_names) {
   struct network net = {0};
   build(&net, N, false, false);
   assert_int_equal(filtra_parameters_count(net.params), 2 * 4 + 2 + 2 * 5 + 6);
@@ -129,30 +117,19 @@ TEST(test_lengths) {
 }
 
 TEST(test_unitary) {
-  filtra_parameters *params = NULL;
-  filtra_graph *g = NULL;
-  filtra_tensor *x = NULL, *y = NULL, *back = NULL;
-  assert_ok(filtra_parameters_create(test_device(), &params));
-  for (int round = 0; round < 2; round++) {
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    ft_scope root = {.graph = g, .params = params};
-    x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, C});
-    ft_unitary u = ft_unitary_layer(&root, x, &(ft_unitary_options){0});
-    filtra_tensor *z = filtra_complex(g, x, filtra_affine(g, x, -0.5f, 0.25f));
-    y = filtra_graph_output(g, filtra_dhhp(g, z, u.lower, u.upper, u.phases, NULL));
-    back = filtra_graph_output(
-        g, filtra_dhhp(g, y, u.lower, u.upper, u.phases, &(filtra_dhhp_options){.inverse = true}));
-    if (round) continue;
-    assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
-    filtra_graph_destroy(&g);
-  }
-  assert_ok(filtra_graph_compile(g));
+  owned_parameters *params = test_parameters(test_device());
+  filtra_graph *g = test_graph(test_device(), NULL);
+  ft_scope root = {.graph = g, .params = params};
+  filtra_tensor *x = test_input(g, "x", B, N, C);
+  ft_unitary u = ft_unitary_layer(&root, x, &(ft_unitary_options){0});
+  filtra_tensor *z = filtra_complex(g, x, filtra_affine(g, x, -0.5f, 0.25f));
+  filtra_tensor *y = filtra_graph_output(g, filtra_dhhp(g, z, u.lower, u.upper, u.phases, NULL));
+  filtra_tensor *back = filtra_graph_output(
+      g, filtra_dhhp(g, y, u.lower, u.upper, u.phases, &(filtra_dhhp_options){.inverse = true}));
+  assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
   float in[B * N * C], there[B * N * C][2], again[B * N * C][2];
   test_random(4, -1, 1, in, B * N * C);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, there));
-  assert_ok(filtra_graph_get(g, back, again));
+  test_evaluate(&g, TEST_SET({x, in}), TEST_GET({y, there}, {back, again}));
   double before = 0, after = 0, moved = 0;
   for (int i = 0; i < B * N * C; i++) {
     double im = -0.5 * (double)in[i] + 0.25;
@@ -162,8 +139,6 @@ TEST(test_unitary) {
     moved = fmax(moved, fabs((double)there[i][0] - (double)in[i]));
   }
   assert_true(fabs(before - after) < 1e-4 && moved > 0.1);
-  filtra_graph_destroy(&g);
-  filtra_parameters_destroy(&params);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -3,10 +3,6 @@
 #include "nn/encoder.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { C = 10, MOST = 40 };
 
 typedef struct block {
@@ -19,10 +15,9 @@ typedef struct block {
 
 static ft_mixer read_mixer(const char *text) {
   ft_mixer mixer;
-  json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+  json_auto_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
   assert_non_null(json);
   assert_ok(ft_mixer_read(json, "test", &mixer));
-  json_decref(json);
   return mixer;
 }
 
@@ -38,18 +33,14 @@ static void open_block(block *b, const char *mixer_text, bool converter, int64_t
                                 .converter = converter};
   *b = (block){.batch = batch, .tokens = tokens};
   assert_ok(filtra_parameters_create(test_device(), &b->params));
-  for (int round = 0; round < 2; round++) { /* to declare the parameters, and to run */
-    assert_ok(filtra_graph_create(test_device(), NULL, &b->g));
-    ft_scope scope = {.graph = b->g, .params = b->params, .observer = round ? &b->seen : NULL};
-    b->x = filtra_graph_input(b->g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, C});
-    b->mask = filtra_graph_input(b->g, "mask", FILTRA_F32, 2, (int64_t[]){batch, tokens});
-    filtra_graph_require_gradient(b->g, b->x);
-    b->y = ft_encoder_block(&scope, &options, b->x, b->mask, &b->loss);
-    assert_ok(ft_graph_status(b->g));
-    if (round) continue;
-    assert_ok(filtra_parameters_commit(b->params, 3, FILTRA_TRAINABLE));
-    filtra_graph_destroy(&b->g);
-  }
+  b->g = test_graph(test_device(), NULL);
+  ft_scope scope = {.graph = b->g, .params = b->params, .observer = &b->seen};
+  b->x = test_input(b->g, "x", batch, tokens, C);
+  b->mask = test_input(b->g, "mask", batch, tokens);
+  filtra_graph_require_gradient(b->g, b->x);
+  b->y = ft_encoder_block(&scope, &options, b->x, b->mask, &b->loss);
+  assert_ok(ft_graph_status(b->g));
+  assert_ok(filtra_parameters_commit(b->params, 3, FILTRA_TRAINABLE));
   filtra_tensor *real = filtra_mask_tokens(b->g, b->y, b->mask);
   real = filtra_multiply(b->g, real, b->x);
   filtra_graph_output(b->g, b->y);
@@ -67,11 +58,8 @@ static void close_block(block *b) {
 }
 
 static void run_block(block *b, const float *x, const float *mask, float *y, float *dx) {
-  assert_ok(filtra_graph_set(b->g, b->x, x));
-  assert_ok(filtra_graph_set(b->g, b->mask, mask));
-  assert_ok(filtra_graph_execute(b->g));
-  assert_ok(filtra_graph_get(b->g, b->y, y));
-  assert_ok(filtra_graph_get(b->g, b->gradient, dx));
+  test_run_graph(b->g, TEST_SET({b->x, x}, {b->mask, mask}),
+                 TEST_GET({b->y, y}, {b->gradient, dx}));
 }
 
 static void observed(const block *b, const char *name, float *values) {

@@ -8,9 +8,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { B = 7, N = 3, C = 4, F = 5 };
 
@@ -35,7 +32,7 @@ static filtra_tensor *build_block(filtra_graph *g, const block_case *s, filtra_t
   return ft_encoder_block(&scope, &o, x, mask, &auxiliary);
 }
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   out[0] = build_block(g, op->settings, in[0]);
 }
 
@@ -105,7 +102,7 @@ static void add_branch(double *x, const double *branch, double kept) {
 }
 
 /* The masks are random ops 0 and 1 of the graph, with one number for each sequence. */
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const block_case *s = op->settings;
   for (uint32_t b = 0; b < B; b++) {
     double x[N * C], normed[N * C], branch[N * C];
@@ -127,15 +124,12 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 /* ---- the cases ---- */
 
 static void declare(block_case *s) {
-  filtra_graph *g;
-  json_t *json = json_string("fnet");
+  json_auto_t *json = json_string("fnet");
   assert_ok(ft_mixer_read(json, "test", &s->mixer));
-  json_decref(json);
   assert_ok(filtra_parameters_create(test_device(), &s->params));
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  build_block(g, s, filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, C}));
+  owned_graph *g = test_graph(test_device(), NULL);
+  build_block(g, s, test_input(g, "x", B, N, C));
   assert_ok(ft_graph_status(g));
-  filtra_graph_destroy(&g);
   assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_TRAINABLE));
 }
 
@@ -143,8 +137,6 @@ static void check(bool post, float rate, bool training) {
   block_case s = {.post = post, .rate = rate};
   declare(&s);
   test_op op = {.name = post ? "post-norm block" : "pre-norm block",
-                .inputs = 1,
-                .outputs = 1,
                 .in = {{"x", FILTRA_F32, 3, {B, N, C}, .gradient = true}},
                 .build = build,
                 .reference = reference,

@@ -7,14 +7,11 @@
 #include "nn/formed_filter.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The first sequences have no key at first, or none at all. */
 static const float MASK[18] = {0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1};
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const test_gfsa *s = op->settings;
   filtra_tensor *w[3];
   filtra_gfsa_options o = test_gfsa_operands(s, in, w);
@@ -42,16 +39,14 @@ TEST(against_the_reference) {
 /* ---- in models ---- */
 
 static filtra_model *model_of(const char *mixer, filtra_precision precision) {
-  filtra_model *model;
-  assert_ok(filtra_model_create(test_device(),
-                                &(filtra_model_config){.mixer = mixer,
+  filtra_model *model =
+      test_model(test_device(), &(filtra_model_config){.mixer = mixer,
                                                        .vocabulary = TOY_VOCABULARY,
                                                        .classes = TOY_CLASSES,
                                                        .max_length = TOY_LENGTH,
                                                        .width = 20,
                                                        .precision = precision,
-                                                       .seed = 5},
-                                &model));
+                                                       .seed = 5});
   return model;
 }
 
@@ -71,38 +66,30 @@ static void assert_same_predictions(filtra_model *a, filtra_model *b) {
  * bits. A batch that is taken in parts drops the same elements. */
 TEST(training_alone_drops) {
   float losses[4][3];
-  filtra_model *plain = model_of(PLAIN, FILTRA_PRECISION_FP32);
+  owned_model *plain = model_of(PLAIN, FILTRA_PRECISION_FP32);
   for (int i = 0; i < 4; i++) {
-    filtra_trainer *trainer;
-    filtra_model *model = model_of(i ? DROPPED : PLAIN, FILTRA_PRECISION_FP32);
+    owned_model *model = model_of(i ? DROPPED : PLAIN, FILTRA_PRECISION_FP32);
     assert_same_predictions(plain, model);
-    assert_ok(filtra_trainer_create(
-        model,
-        &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f, .steps = 3},
-                                .accumulate = i == 3 ? 3 : 1},
-        &trainer));
+    owned_trainer *trainer = test_trainer(
+        model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f, .steps = 3},
+                                       .accumulate = i == 3 ? 3 : 1});
     toy_train(trainer, 0, 3, losses[i]);
-    filtra_trainer_destroy(&trainer);
-    filtra_model_destroy(&model);
   }
   assert_true(fabsf(losses[0][0] - losses[1][0]) > 1e-4f);
   assert_memory_equal(losses[1], losses[2], sizeof losses[1]);
   for (int step = 0; step < 3; step++)
     assert_float_equal((double)losses[3][step], (double)losses[1][step], 2e-6);
-  filtra_model_destroy(&plain);
 }
 
 /* Where products are of 16 bits, the formed filter is fp32 still. */
 TEST(beside_16_bits) {
   float losses[3];
   if (!test_stores(test_device(), FILTRA_BF16)) skip();
-  filtra_model *model = model_of(DROPPED, FILTRA_PRECISION_BF16);
-  filtra_trainer *trainer = toy_trainer(model);
+  owned_model *model = model_of(DROPPED, FILTRA_PRECISION_BF16);
+  owned_trainer *trainer = toy_trainer(model);
   toy_train(trainer, 0, 3, losses);
   for (int i = 0; i < 3; i++)
     assert_true(isfinite(losses[i]) && losses[i] < 3.0f);
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -8,8 +8,6 @@
 
 #include <filtra/filtra.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BATCH = 4, LENGTH = 9, VOCABULARY = 7, CLASSES = 3, MAX_LENGTH = 12 };
 
@@ -198,7 +196,6 @@ TEST(registering_without_memory) {
 /* ---- configuration ---- */
 
 static filtra_model *make_model(const char *mixer) {
-  filtra_model *model = NULL;
   const filtra_model_config config = {.mixer = mixer,
                                       .vocabulary = VOCABULARY,
                                       .classes = CLASSES,
@@ -207,7 +204,7 @@ static filtra_model *make_model(const char *mixer) {
                                       .heads = 2,
                                       .width = 16,
                                       .seed = 5};
-  assert_ok(filtra_model_create(test_device(), &config, &model));
+  filtra_model *model = test_model(test_device(), &config);
   return model;
 }
 
@@ -273,15 +270,13 @@ TEST(trained_and_kept) {
   float weights[BATCH], first[TABLE], last[TABLE], before[BATCH * CLASSES], after[BATCH * CLASSES],
       loaded[BATCH * CLASSES];
   filtra_batch batch = make_batch(tokens, lengths, labels, weights);
-  filtra_model *model = make_model("{\"name\": \"mine\", \"alpha\": 2}");
+  owned_model *model = make_model("{\"name\": \"mine\", \"alpha\": 2}");
   filtra_parameters *params = filtra_model_parameters(model);
   assert_ok(filtra_parameters_get(params, "layers.1.mixer.table", first, TABLE));
   assert_ok(filtra_model_predict_batch(model, &batch, before));
-  filtra_trainer *trainer = NULL;
   filtra_trainer_metrics metrics;
-  assert_ok(filtra_trainer_create(
-      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.01f, .weight_decay = 0.1f}},
-      &trainer));
+  filtra_trainer *trainer = test_trainer(
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.01f, .weight_decay = 0.1f}});
   for (int i = 0; i < 5; i++)
     assert_ok(filtra_trainer_step(trainer, &batch, &metrics));
   assert_ok(filtra_trainer_finish(trainer, &metrics));
@@ -296,7 +291,6 @@ TEST(trained_and_kept) {
   assert_true(seen.options.alpha == 2);
   assert_ok(filtra_model_predict_batch(model, &batch, loaded));
   assert_memory_equal(after, loaded, sizeof after);
-  filtra_model_destroy(&model);
 }
 
 /* One that can be causal but not go on token by token is for training and prediction only. */
@@ -305,30 +299,25 @@ TEST(not_decoded) {
   mixer.not_causal = NULL;
   mixer.not_decoded = "it needs the whole text";
   assert_ok(filtra_mixer_register(&mixer));
-  filtra_model *model = NULL;
   filtra_generator *generator = NULL;
-  assert_ok(filtra_model_create(test_device(),
-                                &(filtra_model_config){.mixer = "hindsight",
+  owned_model *model =
+      test_model(test_device(), &(filtra_model_config){.mixer = "hindsight",
                                                        .task = FILTRA_TASK_LANGUAGE_MODEL,
                                                        .vocabulary = VOCABULARY,
-                                                       .max_length = MAX_LENGTH},
-                                &model));
+                                                       .max_length = MAX_LENGTH});
   assert_fails(filtra_generator_create(model, NULL, &generator), FILTRA_ERROR_UNSUPPORTED,
                "\"hindsight\" cannot go on with a text token by token: it needs the whole text");
-  filtra_model_destroy(&model);
 }
 
 /* ---- names ---- */
 
 /* A prefix that does not fit is an error, not the same name twice. */
 TEST(long_names) {
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  owned_graph *g = test_graph(test_device(), NULL);
   ft_scope scope = {.graph = g};
   for (int i = 0; i < 12; i++)
     scope = ft_scope_enter(&scope, "a_rather_long_name.%d", i);
   assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "at most 190 characters");
-  filtra_graph_destroy(&g);
 }
 
 /* Every list of options that Filtra brings along fits where it is read. */
@@ -361,21 +350,18 @@ TEST(no_room) {
 /* What files keep of a mixer is whole, or there is none: a checkpoint lacked its mixer's name. */
 TEST(written_without_memory) {
   ft_mixer mixer;
-  json_t *given = json_pack("{ss}", "name", "agf");
+  json_auto_t *given = json_pack("{ss}", "name", "agf");
   assert_ok(ft_mixer_read(given, "here", &mixer));
-  json_t *whole = ft_mixer_write(&mixer);
+  json_auto_t *whole = ft_mixer_write(&mixer);
   assert_string_equal(json_string_value(json_object_get(whole, "name")), "agf");
   bool starved = true;
   for (long n = 1; starved; n++) {
     test_starve(n, false);
-    json_t *written = ft_mixer_write(&mixer);
+    json_auto_t *written = ft_mixer_write(&mixer);
     starved = test_feed();
     assert_true(written ? json_equal(written, whole) : starved);
     assert_true(n > 1 || !written);
-    json_decref(written);
   }
-  json_decref(whole);
-  json_decref(given);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -4,10 +4,6 @@
 
 #include "nn/mixer.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WIDTH = 12, HEADS = 3, MAX_LENGTH = 200 };
 
 typedef struct layer {
@@ -26,7 +22,7 @@ typedef struct mixing {
 static void build(layer *l, int64_t batch, int64_t tokens, mixing *m) {
   assert_ok(filtra_graph_create(test_device(), NULL, &m->graph));
   filtra_graph *g = m->graph;
-  m->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, WIDTH});
+  m->x = test_input(g, "x", batch, tokens, WIDTH);
   m->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch);
   const filtra_mixer_input in = {.x = m->x,
                                  .mask = filtra_length_mask(g, m->lengths, tokens),
@@ -42,9 +38,8 @@ static void build(layer *l, int64_t batch, int64_t tokens, mixing *m) {
 /* Random values for all parameters, those that start at zero too. */
 static void open_layer(const char *mixer, bool causal, layer *l) {
   *l = (layer){.causal = causal};
-  json_t *json = json_loads(mixer, JSON_DECODE_ANY, NULL);
+  json_auto_t *json = json_loads(mixer, JSON_DECODE_ANY, NULL);
   assert_ok(ft_mixer_read(json, "test", &l->mixer));
-  json_decref(json);
   assert_ok(filtra_parameters_create(test_device(), &l->params));
   mixing m;
   build(l, 1, 2, &m);
@@ -54,14 +49,11 @@ static void open_layer(const char *mixer, bool causal, layer *l) {
     assert_ok(filtra_parameters_commit(l->params, 3, FILTRA_FIXED));
   for (size_t i = 0; i < filtra_parameters_count(l->params); i++) {
     const char *name = filtra_parameters_name(l->params, i);
-    int64_t shape[FILTRA_MAX_DIMS], n = 1;
-    for (int k = filtra_parameters_shape(l->params, i, shape); k-- > 0;)
-      n *= shape[k];
-    float *values = malloc((size_t)n * sizeof *values);
+    const int64_t n = test_scalars(l->params, i);
+    owned float *values = malloc((size_t)n * sizeof *values);
     test_random(100 + i, -0.4, 0.4, values, (size_t)n);
     if (strcmp(name, "directions") != 0) /* which stay as drawn */
       assert_ok(filtra_parameters_set(l->params, name, values, (size_t)n));
-    free(values);
   }
 }
 
@@ -72,11 +64,7 @@ static float *run(layer *l, int64_t batch, int64_t tokens, const int32_t *length
   size_t count = (size_t)(batch * tokens * WIDTH);
   float *y = calloc(count + (size_t)batch, sizeof *y);
   build(l, batch, tokens, &m);
-  assert_ok(filtra_graph_compile(m.graph));
-  assert_ok(filtra_graph_set(m.graph, m.x, x));
-  assert_ok(filtra_graph_set(m.graph, m.lengths, lengths));
-  assert_ok(filtra_graph_execute(m.graph));
-  assert_ok(filtra_graph_get(m.graph, m.y, y));
+  test_compile_and_run(m.graph, TEST_SET({m.x, x}, {m.lengths, lengths}), TEST_GET({m.y, y}));
   if (m.loss) assert_ok(filtra_graph_get(m.graph, m.loss, y + count));
   filtra_graph_destroy(&m.graph);
   return y;
@@ -99,16 +87,14 @@ static void check_padding(const char *mixer, bool causal) {
   float *x = numbers(5, BATCH * TOKENS), *together = run(&l, BATCH, TOKENS, lengths, x);
   for (int b = 0; b < BATCH; b++) {
     size_t count = (size_t)lengths[b] * WIDTH;
-    double *reference = malloc(count * sizeof *reference);
-    float *alone = run(&l, 1, lengths[b], &lengths[b], x + b * TOKENS * WIDTH);
+    owned double *reference = malloc(count * sizeof *reference);
+    owned float *alone = run(&l, 1, lengths[b], &lengths[b], x + b * TOKENS * WIDTH);
     for (size_t i = 0; i < count; i++)
       reference[i] = alone[i];
     double error = test_relative_error(together + b * TOKENS * WIDTH, reference, count);
     error = fmax(error, fabs(together[BATCH * TOKENS * WIDTH + b] - alone[count]));
     if (!(error < 2e-6))
       fail_msg("%s: %d of %d tokens are off by %g", mixer, lengths[b], TOKENS, error);
-    free(alone);
-    free(reference);
   }
   free(together);
   free(x);

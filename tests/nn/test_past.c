@@ -6,10 +6,6 @@
 #include "nn/past.h"
 #include "ops/decoding.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { WIDTH = 24, HEADS = 3, LAYERS = 2, CAPACITY = 19 };
 
 typedef struct past_case {
@@ -25,10 +21,9 @@ typedef struct stack {
 } stack;
 
 static void read_mixer(const char *text, ft_mixer *mixer) {
-  json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+  json_auto_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
   assert_non_null(json);
   assert_ok(ft_mixer_read(json, "test", mixer));
-  json_decref(json);
 }
 
 static filtra_tensor *build(const ft_scope *scope, const ft_mixer *mixer, filtra_tensor *x,
@@ -50,20 +45,15 @@ static filtra_tensor *build(const ft_scope *scope, const ft_mixer *mixer, filtra
 /* Random values for all parameters, filter coefficients and biases too. */
 static void open_stack(stack *s, filtra_device *device, const past_case *setting) {
   *s = (stack){.device = device, .setting = setting};
-  filtra_graph *g;
   read_mixer(setting->mixer, &s->mixer);
   assert_ok(filtra_parameters_create(device, &s->params));
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  owned_graph *g = test_graph(device, NULL);
   ft_scope scope = {.graph = g, .params = s->params};
-  build(&scope, &s->mixer, filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 2, WIDTH}),
-        filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){1, 2}));
+  build(&scope, &s->mixer, test_input(g, "x", 1, 2, WIDTH), test_input(g, "mask", 1, 2));
   assert_ok(ft_graph_status(g));
-  filtra_graph_destroy(&g);
   assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_FIXED));
   for (size_t i = 0; i < filtra_parameters_count(s->params); i++) {
-    int64_t shape[FILTRA_MAX_DIMS], n = 1;
-    for (int k = filtra_parameters_shape(s->params, i, shape); k-- > 0;)
-      n *= shape[k];
+    const int64_t n = test_scalars(s->params, i);
     float values[3 * WIDTH * WIDTH];
     assert_true((size_t)n <= FT_COUNT(values));
     test_random(100 + i, -0.4, 0.4, values, (size_t)n);
@@ -83,7 +73,7 @@ static void open_pass(stack *s, ft_past *past, int64_t tokens, bool step, int64_
   *p = (pass){0};
   assert_ok(filtra_graph_create(s->device, NULL, &p->graph));
   filtra_graph *g = p->graph;
-  p->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){batch, tokens, WIDTH});
+  p->x = test_input(g, "x", batch, tokens, WIDTH);
   if (step)
     p->position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
   else
@@ -114,8 +104,7 @@ static void run_pass(const stack *s, pass *p, const float *x, float *y, int64_t 
   assert_ok(filtra_graph_set(p->graph, p->x, values));
   if (p->lengths) assert_ok(filtra_graph_set(p->graph, p->lengths, lengths));
   if (p->position) assert_ok(filtra_graph_set(p->graph, p->position, position));
-  assert_ok(filtra_graph_execute(p->graph));
-  assert_ok(filtra_graph_get(p->graph, p->y, values));
+  test_run_graph(p->graph, NULL, TEST_GET({p->y, values}));
   for (int64_t b = 0; b < batch; b++)
     memcpy(y + (b * all + first) * WIDTH, values + b * tokens * WIDTH,
            (size_t)(count * WIDTH) * sizeof *y);
@@ -128,10 +117,9 @@ static void check(filtra_device *device, const past_case *setting) {
   ft_past past = {.device = device, .size = setting->batch, .capacity = CAPACITY};
   open_stack(&s, device, setting);
   size_t count = (size_t)(setting->batch * setting->tokens * WIDTH);
-  float *x = malloc(count * sizeof *x), *whole = malloc(count * sizeof *x),
-        *decoded = calloc(count, sizeof *x);
-  double *reference = malloc(count * sizeof *reference);
-  assert_true(x && whole && decoded && reference);
+  float *x = test_alloc(count * sizeof *x), *whole = test_alloc(count * sizeof *x),
+        *decoded = test_alloc(count * sizeof *x);
+  owned double *reference = test_alloc(count * sizeof *reference);
   pass full, prompt = {0}, step = {0};
   open_pass(&s, NULL, setting->tokens, false, 0, &full);
   if (setting->prompt) open_pass(&s, &past, setting->prompt + 2, false, 0, &prompt);
@@ -163,7 +151,6 @@ static void check(filtra_device *device, const past_case *setting) {
   free(x);
   free(whole);
   free(decoded);
-  free(reference);
 }
 
 static void check_mixers(filtra_device *device) {
@@ -177,9 +164,7 @@ static void check_mixers(filtra_device *device) {
   }
 }
 
-TEST(steps_give_the_whole) {
-  check_mixers(test_device());
-}
+TEST_WITH(steps_give_the_whole, NULL, check_mixers)
 
 TEST(options_count_in_steps_too) {
   static const char *const MIXERS[] = {
@@ -197,17 +182,8 @@ TEST(options_count_in_steps_too) {
     check(test_device(), &(past_case){MIXERS[i], .batch = 2, .tokens = 11, .prompt = 4});
 }
 
-TEST(with_tiles_in_shared_memory) {
-  filtra_device *device = test_open_device("attention=tiled");
-  check_mixers(device);
-  test_close_device(&device);
-}
-
-TEST(with_tiles_in_subgroups) {
-  filtra_device *device = test_open_device("attention=lanes");
-  check_mixers(device);
-  test_close_device(&device);
-}
+TEST_WITH(with_tiles_in_shared_memory, "attention=tiled", check_mixers)
+TEST_WITH(with_tiles_in_subgroups, "attention=lanes", check_mixers)
 
 /* ---- a mixer of the test's own, which keeps a state ---- */
 
@@ -240,8 +216,7 @@ static int register_sums(void **state) {
 /* ---- errors ---- */
 
 static filtra_graph *open_scope(ft_scope *scope, ft_past_use *use) {
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   *scope = (ft_scope){.graph = g, .past = use, .prefix = "layers.0."};
   return g;
 }
@@ -252,9 +227,7 @@ TEST(states_that_do_not_fit) {
   ft_scope scope;
   filtra_graph *g = open_scope(&scope, &use);
   assert_int_equal(filtra_scope_pass(&scope), FILTRA_PASS_PREFILL);
-  assert_null(filtra_scope_state(&scope, "s", 1, (int64_t[]){2}));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "only a DECODE pass");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_scope_state(&scope, "s", 1, (int64_t[]){2}), "only a DECODE pass");
   static const struct {
     int64_t shape[2];
     const char *part;
@@ -263,8 +236,7 @@ TEST(states_that_do_not_fit) {
                {{2, 7}, "kept with 5 numbers before, now with 7"}};
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
     g = open_scope(&scope, &use);
-    filtra_scope_set_state(&scope, "s",
-                           filtra_graph_input(g, "s", FILTRA_F32, 2, (int64_t[]){2, 5}));
+    filtra_scope_set_state(&scope, "s", test_input(g, "s", 2, 5));
     filtra_scope_set_state(&scope, "s", filtra_graph_input(g, "x", FILTRA_F32, 2, CASES[i].shape));
     assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, CASES[i].part);
     filtra_graph_destroy(&g);
@@ -274,16 +246,12 @@ TEST(states_that_do_not_fit) {
 
 static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
   ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   ft_past_use use = {.past = &past, .length = 4};
   if (step) use.position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
   ft_scope scope = {.graph = g, .past = &use};
-  filtra_tensor *x =
-      filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){batch, HEADS, tokens, 5});
-  assert_null(filtra_scope_keep(&scope, "k", x));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  filtra_tensor *x = test_input(g, "x", batch, HEADS, tokens, 5);
+  test_refuse(&g, filtra_scope_keep(&scope, "k", x), part);
   ft_past_close(&past);
 }
 

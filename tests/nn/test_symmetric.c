@@ -4,9 +4,6 @@
 
 #include "nn/mixer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BATCH = 2, TOKENS = 37, WIDTH = 12, HEADS = 3, MATRIX = WIDTH * WIDTH };
 
 /* A layer's results for the same input and the same upstream gradient. */
@@ -18,14 +15,13 @@ typedef struct layer {
 
 static void build(layer *l, const char *mixer, bool causal) {
   ft_mixer m;
-  json_t *json = json_loads(mixer, JSON_DECODE_ANY, NULL);
+  json_auto_t *json = json_loads(mixer, JSON_DECODE_ANY, NULL);
   assert_ok(ft_mixer_read(json, "test", &m));
-  json_decref(json);
   assert_ok(
       filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &l->graph));
   filtra_graph *g = l->graph;
   const int64_t batch = BATCH;
-  l->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){BATCH, TOKENS, WIDTH});
+  l->x = test_input(g, "x", BATCH, TOKENS, WIDTH);
   filtra_graph_require_gradient(g, l->x);
   l->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch);
   const filtra_mixer_input in = {.x = l->x,
@@ -43,8 +39,6 @@ static void open_layer(layer *l, const char *mixer, bool causal) {
   assert_ok(filtra_parameters_create(test_device(), &l->params));
   build(l, mixer, causal);
   assert_ok(filtra_parameters_commit(l->params, 3, FILTRA_TRAINABLE));
-  filtra_graph_destroy(&l->graph);
-  build(l, mixer, causal);
   assert_ok(filtra_graph_backward(l->graph, 1, &l->y, NULL));
   l->dx = filtra_graph_output(l->graph, filtra_graph_gradient(l->graph, l->x));
   assert_ok(filtra_graph_compile(l->graph));
@@ -59,11 +53,8 @@ static void run(layer *l, float *y, float *dx) {
   static const int32_t lengths[] = {TOKENS, 20};
   float x[BATCH * TOKENS * WIDTH];
   test_random(5, -1, 1, x, FT_COUNT(x));
-  assert_ok(filtra_graph_set(l->graph, l->x, x));
-  assert_ok(filtra_graph_set(l->graph, l->lengths, lengths));
-  assert_ok(filtra_graph_execute(l->graph));
-  assert_ok(filtra_graph_get(l->graph, l->y, y));
-  assert_ok(filtra_graph_get(l->graph, l->dx, dx));
+  test_run_graph(l->graph, TEST_SET({l->x, x}, {l->lengths, lengths}),
+                 TEST_GET({l->y, y}, {l->dx, dx}));
 }
 
 static void close_layer(layer *l) {
@@ -72,25 +63,21 @@ static void close_layer(layer *l) {
 }
 
 static void assert_near(const char *what, const float *got, const float *expected, size_t count) {
-  double *reference = malloc(count * sizeof *reference);
-  assert_non_null(reference);
+  owned double *reference = test_alloc(count * sizeof *reference);
   for (size_t i = 0; i < count; i++)
     reference[i] = (double)expected[i];
   double error = test_relative_error(got, reference, count);
   if (!(error < 2e-6)) fail_msg("%s: %g", what, error);
-  free(reference);
 }
 
 /* [Q, K, V] of the gradients of `name`, each of `size`; Q and K added to [K, V]. */
 static void shared_gradient(layer *l, const char *name, size_t size, float *out) {
-  float *all = malloc(3 * size * sizeof *all);
-  assert_non_null(all);
+  owned float *all = test_alloc(3 * size * sizeof *all);
   assert_ok(filtra_parameters_get_gradient(l->params, name, all, 3 * size));
   for (size_t i = 0; i < size; i++) {
     out[i] = all[i] + all[size + i];
     out[size + i] = all[2 * size + i];
   }
-  free(all);
 }
 
 TEST(one_matrix_for_two) {
@@ -131,9 +118,8 @@ TEST(others_have_no_such_option) {
   static const char *const others[] = {"softmax", "gfsa", "linear"};
   for (size_t i = 0; i < FT_COUNT(others); i++) {
     ft_mixer m;
-    json_t *json = json_pack("{ss sb}", "name", others[i], "symmetric", 1);
+    json_auto_t *json = json_pack("{ss sb}", "name", others[i], "symmetric", 1);
     assert_fails(ft_mixer_read(json, "test", &m), FILTRA_ERROR_INPUT, "\"symmetric\"");
-    json_decref(json);
   }
 }
 

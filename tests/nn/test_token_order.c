@@ -4,8 +4,6 @@
 
 #include "nn/mixer.h"
 
-#include <string.h>
-
 enum { BATCH = 2, TOKENS = 13, WIDTH = 8, COUNT = BATCH * TOKENS * WIDTH };
 
 static const int32_t LENGTHS[] = {TOKENS, 6};
@@ -16,11 +14,10 @@ typedef struct layer {
 
 static layer build(filtra_graph *g, filtra_parameters *params, const char *mixer) {
   ft_mixer m;
-  json_t *json = json_loads(mixer, 0, NULL);
+  json_auto_t *json = json_loads(mixer, 0, NULL);
   assert_ok(ft_mixer_read(json, "test", &m));
-  json_decref(json);
   const int64_t batch = BATCH;
-  layer l = {filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){BATCH, TOKENS, WIDTH}),
+  layer l = {test_input(g, "x", BATCH, TOKENS, WIDTH),
              filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch), NULL};
   const filtra_mixer_input in = {
       .x = l.x, .mask = filtra_length_mask(g, l.lengths, TOKENS), .heads = 1, .max_length = TOKENS};
@@ -32,25 +29,14 @@ static layer build(filtra_graph *g, filtra_parameters *params, const char *mixer
 
 /* Of all parameters from one seed, but the order's. */
 static void result(const char *mixer, const float *order, float *y) {
-  filtra_parameters *params = NULL;
-  filtra_graph *g = NULL;
   float x[COUNT];
   test_random(5, -1, 1, x, COUNT);
-  assert_ok(filtra_parameters_create(test_device(), &params));
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  build(g, params, mixer);
+  owned_parameters *params = test_parameters(test_device());
+  filtra_graph *g = test_graph(test_device(), NULL);
+  layer l = build(g, params, mixer);
   assert_ok(filtra_parameters_commit(params, 3, FILTRA_FIXED));
   if (order) assert_ok(filtra_parameters_set(params, "order.weight", order, WIDTH));
-  filtra_graph_destroy(&g);
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  layer l = build(g, params, mixer);
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, l.x, x));
-  assert_ok(filtra_graph_set(g, l.lengths, LENGTHS));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, l.y, y));
-  filtra_graph_destroy(&g);
-  filtra_parameters_destroy(&params);
+  test_evaluate(&g, TEST_SET({l.x, x}, {l.lengths, LENGTHS}), TEST_GET({l.y, y}));
 }
 
 TEST(own_order_at_first) {

@@ -4,10 +4,6 @@
 
 #include "reference/matmul.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const names[] = {[FILTRA_ACTIVATION_NONE] = "none",
                                     [FILTRA_ACTIVATION_RELU] = "relu",
                                     [FILTRA_ACTIVATION_GELU] = "gelu",
@@ -29,13 +25,13 @@ static bool everywhere(filtra_activation kind) {
 }
 
 /* The second output's gradient is added. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const filtra_activation *kind = op->settings;
   out[0] = filtra_activate(g, in[0], *kind);
   out[1] = filtra_activate(g, in[0], *kind);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const filtra_activation *kind = op->settings;
   for (int64_t i = 0; i < op->dims[0]; i++)
     out[0][i] = out[1][i] = reference_activation(*kind, in[0][i]);
@@ -48,8 +44,6 @@ TEST(test_gradients) {
       filtra_activation kind = (filtra_activation)k;
       if (ranges[r][0] < 0 && !everywhere(kind)) continue;
       test_op op = {.name = names[k],
-                    .inputs = 1,
-                    .outputs = 2,
                     .in = {{"x", FILTRA_F32, 2, {5, 37}, ranges[r][0], ranges[r][1], true}},
                     .build = build,
                     .reference = reference,
@@ -72,19 +66,13 @@ static curve evaluate(filtra_activation kind, size_t count, double low, double h
   assert_true(c.x && c.y && c.slope);
   for (size_t i = 0; i < count; i++)
     c.x[i] = (float)(low + (high - low) * (double)i / (double)(count - 1));
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){(int64_t)count});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", (int64_t)count);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y = filtra_graph_output(g, filtra_activate(g, x, kind));
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, x));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, x, c.x));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, c.y));
-  assert_ok(filtra_graph_get(g, gradient, c.slope));
-  filtra_graph_destroy(&g);
+  test_evaluate(&g, TEST_SET({x, c.x}), TEST_GET({y, c.y}, {gradient, c.slope}));
   return c;
 }
 
@@ -161,26 +149,19 @@ TEST(test_nan) {
     filtra_activation kind = (filtra_activation)k;
     float in[5], alone[5], fused[5];
     memcpy(in, bits, sizeof in);
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){5, 1});
-    filtra_tensor *one = filtra_graph_input(g, "one", FILTRA_F32, 2, (int64_t[]){1, 1});
+    filtra_graph *g = test_graph(test_device(), NULL);
+    filtra_tensor *x = test_input(g, "x", 5, 1);
+    filtra_tensor *one = test_input(g, "one", 1, 1);
     filtra_tensor *y = filtra_activate(g, filtra_affine(g, x, 1, 0), kind);
     filtra_tensor *z = filtra_linear(g, x, one, NULL, &(filtra_linear_options){.activation = kind});
     filtra_graph_output(g, y);
     filtra_graph_output(g, z);
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(filtra_graph_set(g, x, in));
-    assert_ok(filtra_graph_set(g, one, &(float){1}));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, y, alone));
-    assert_ok(filtra_graph_get(g, z, fused));
+    test_evaluate(&g, TEST_SET({x, in}, {one, &(float){1}}), TEST_GET({y, alone}, {z, fused}));
     for (int i = 0; i < 3; i++)
       assert_true(isnan(alone[i]) && isnan(fused[i]));
     assert_true(alone[3] == fused[3] && isfinite(alone[3]));
     if (kind == FILTRA_ACTIVATION_RELU) assert_true(alone[4] == 0 && fused[4] == 0);
     if (kind == FILTRA_ACTIVATION_SIN) assert_true(isnan(alone[4]) && isnan(fused[4]));
-    filtra_graph_destroy(&g);
   }
 }
 
@@ -209,12 +190,10 @@ TEST(test_positive_arguments) {
 }
 
 TEST(test_unknown) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
-  assert_null(filtra_activate(g, x, (filtra_activation)FT_COUNT(names)));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "activate: there is no activation");
-  filtra_graph_destroy(&g);
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 3);
+  test_refuse(&g, filtra_activate(g, x, (filtra_activation)FT_COUNT(names)),
+              "activate: there is no activation");
 }
 
 TEST_MAIN(NULL, test_teardown)

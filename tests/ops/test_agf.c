@@ -2,10 +2,6 @@
 #include "support/attention.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef enum padding { NO_MASK, SOME_PADDING, EMPTY_SAMPLE } padding;
 
 struct settings {
@@ -50,7 +46,7 @@ static filtra_tensor *filter(filtra_graph *g, filtra_tensor **view, filtra_tenso
   return s->twice && s->dtype != FILTRA_F32 ? filtra_cast(g, y, FILTRA_F32) : y;
 }
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   filtra_tensor *view[4], *ortho = NULL;
   take_views(g, s, in, view);
@@ -74,19 +70,18 @@ static double *unpack(const double *packed, const ref_agf_settings *r, int part)
   return out;
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   const ref_agf_settings *r = &s->ref;
   double *view[4];
   for (int i = 0; i < 4; i++)
     view[i] = s->packed ? unpack(in[0], r, i) : in[i];
-  double *unseen = NULL;
+  owned double *unseen = NULL;
   if (s->only_ortho)
     unseen = malloc((size_t)(r->batch * r->heads * r->tokens * r->width) * sizeof *unseen);
   ref_agf(r, view[0], view[1], view[2], view[3], in[INPUT_COEFFICIENTS],
           s->padding ? in[INPUT_MASK] : NULL, s->only_ortho ? unseen : out[0],
           s->ortho ? out[!s->only_ortho] : NULL);
-  free(unseen);
   for (int64_t i = 0; s->twice && i < r->batch * r->heads * r->tokens * r->width; i++)
     out[0][i] *= 2;
   for (int i = 0; i < 4 && s->packed; i++)
@@ -97,8 +92,7 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
  * nothing; or the last sample has no real token at all. */
 static float *make_mask(const struct settings *s) {
   const int64_t tokens = s->ref.tokens, batch = s->ref.batch;
-  float *mask = malloc((size_t)(batch * tokens) * sizeof *mask);
-  assert_non_null(mask);
+  float *mask = test_alloc((size_t)(batch * tokens) * sizeof *mask);
   for (int64_t b = 0; b < batch; b++)
     for (int64_t n = 0; n < tokens; n++) {
       bool excluded = b == 0 && tokens > 2 && (n >= tokens - tokens / 3 || n == tokens / 2);
@@ -112,7 +106,7 @@ static void run(filtra_device *device, const struct settings *s, uint64_t seed) 
   const ref_agf_settings *r = &s->ref;
   const bool filter = r->variant == FILTRA_AGF_FILTER, svd = r->variant == FILTRA_AGF_SVD;
   const double range = s->range > 0 ? s->range : 1.5;
-  float *mask = make_mask(s);
+  owned float *mask = make_mask(s);
   test_op op = {.name = "agf",
                 .inputs = INPUTS,
                 .outputs = s->ortho && !s->only_ortho ? 2 : 1,
@@ -126,35 +120,27 @@ static void run(filtra_device *device, const struct settings *s, uint64_t seed) 
   op.gradient_tolerance = 20 * test_half_ulp(s->dtype);
   static const char *const names[] = {"u", "s", "vv", "value"};
   for (int i = 0; i < 4; i++) {
-    op.in[i] = (test_tensor){.name = names[i],
-                             .ndim = 4,
-                             .shape = {r->batch, r->heads, r->tokens, r->width},
-                             .low = -range,
-                             .high = range,
-                             .dtype = s->dtype,
+    op.in[i] = (test_tensor){names[i],
+                             s->dtype,
+                             4,
+                             {r->batch, r->heads, r->tokens, r->width},
+                             -range,
+                             range,
                              .gradient = i == 1 ? filter : i < 3 || !s->only_ortho};
     if (!s->packed) continue;
-    op.in[i] = (test_tensor){.name = "unused", .ndim = 1, .shape = {1}};
+    op.in[i] = (test_tensor){"unused", FILTRA_F32, 1, {1}};
   }
   if (s->packed)
-    op.in[0] = (test_tensor){.name = "packed",
-                             .ndim = 3,
-                             .shape = {r->batch, r->tokens, 4 * r->heads * r->width},
-                             .low = -range,
-                             .high = range,
-                             .dtype = s->dtype,
-                             .gradient = true};
+    op.in[0] = (test_tensor){
+        "packed", s->dtype,        3, {r->batch, r->tokens, 4 * r->heads * r->width}, -range,
+        range,    .gradient = true};
   op.in[INPUT_COEFFICIENTS] =
-      (test_tensor){.name = "coefficients", .ndim = 1, .shape = {r->order + 1}, .gradient = filter};
+      (test_tensor){"coefficients", FILTRA_F32, 1, {r->order + 1}, .gradient = filter};
   if (svd)
-    op.in[INPUT_COEFFICIENTS] = (test_tensor){.name = "singular values",
-                                              .ndim = 2,
-                                              .shape = {r->heads, r->width},
-                                              .gradient = !s->only_ortho};
-  op.in[INPUT_MASK] =
-      (test_tensor){.name = "mask", .ndim = 2, .shape = {r->batch, r->tokens}, .fixed = mask};
+    op.in[INPUT_COEFFICIENTS] = (test_tensor){
+        "singular values", FILTRA_F32, 2, {r->heads, r->width}, .gradient = !s->only_ortho};
+  op.in[INPUT_MASK] = (test_tensor){"mask", FILTRA_F32, 2, {r->batch, r->tokens}, .fixed = mask};
   test_check_op(device, &op);
-  free(mask);
 }
 
 static struct settings make(int64_t tokens, int64_t width, int order) {
@@ -181,22 +167,11 @@ static void check_shapes(filtra_device *device) {
   }
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-TEST(test_without_pairs) {
-  filtra_device *device = test_open_device("int64=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_without_pairs, "int64=0", check_shapes)
 
 TEST(test_large) {
   struct settings s = make(130, 64, 3);
@@ -336,9 +311,8 @@ TEST(test_narrow_shapes) {
 }
 
 TEST(test_narrow_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
+  owned_device *device = test_open_device("subgroup=0");
   check_narrow_shapes(device, 1);
-  test_close_device(&device);
 }
 
 /* Several chunks of tokens; logits far apart, with g = 1 for the reason below. */
@@ -390,8 +364,7 @@ struct attempt {
 };
 
 static filtra_status attempt(struct attempt a) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  owned_graph *g = test_graph(test_device(), NULL);
   int64_t shape[] = {2, 3, 7, 5}, other[] = {2, 7, 3, 5};
   filtra_tensor *t[4];
   for (int i = 0; i < 4; i++)
@@ -399,11 +372,9 @@ static filtra_status attempt(struct attempt a) {
                               i == 1 && a.transposed ? other : shape);
   filtra_tensor *coefficients =
       filtra_graph_input(g, "coefficients", FILTRA_F32, 1, &a.coefficients);
-  if (a.mask_tokens)
-    a.options.mask = filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){2, a.mask_tokens});
+  if (a.mask_tokens) a.options.mask = test_input(g, "mask", 2, a.mask_tokens);
   filtra_graph_output(g, filtra_agf(g, t[0], t[1], t[2], t[3], coefficients, &a.options));
   filtra_status status = filtra_graph_compile(g);
-  filtra_graph_destroy(&g);
   return status;
 }
 

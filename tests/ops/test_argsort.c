@@ -1,18 +1,13 @@
 /* Orders of rows, and the constants that stand in for what has a gradient. */
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static float key(float x, float mask) {
   return mask > 0 ? x : -INFINITY;
 }
 
 /* Without NaN, by selection: the largest that is left, the first of equal ones. */
 static void reference(const float *x, const float *mask, int64_t n, int32_t first, int32_t *order) {
-  bool *taken = calloc((size_t)n, sizeof *taken);
-  assert_non_null(taken);
+  owned bool *taken = test_alloc(((size_t)n) * sizeof *taken);
   for (int64_t r = 0; r < n; r++) {
     int64_t best = -1;
     for (int64_t t = 0; t < n; t++)
@@ -20,32 +15,25 @@ static void reference(const float *x, const float *mask, int64_t n, int32_t firs
     taken[best] = true;
     order[r] = first + (int32_t)best;
   }
-  free(taken);
 }
 
 /* Both directions, with and without a mask. */
 static void orders_of(int64_t rows, int64_t n, const float *x, const float *mask, int32_t *got[4]) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  owned_graph *g = test_graph(test_device(), NULL);
   const int64_t shape[] = {rows, n};
   filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 2, shape), *out[4];
   filtra_tensor *kept = filtra_graph_input(g, "mask", FILTRA_F32, 2, shape);
   for (int i = 0; i < 4; i++)
     out[i] = filtra_graph_output(g, filtra_argsort(g, in, i < 2 ? NULL : kept, i % 2));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(ft_graph_check(g));
-  assert_ok(filtra_graph_set(g, in, x));
-  assert_ok(filtra_graph_set(g, kept, mask));
-  assert_ok(filtra_graph_execute(g));
+  test_compile_and_run(g, TEST_SET({in, x}, {kept, mask}), NULL);
   for (int i = 0; i < 4; i++)
     assert_ok(filtra_graph_get(g, out[i], got[i]));
-  filtra_graph_destroy(&g);
 }
 
 static void check(int64_t rows, int64_t n, const float *x, const float *mask, bool ordered) {
   const size_t count = (size_t)(rows * n);
   int32_t *got[4], *expected = calloc(count, sizeof *expected);
-  float *ones = malloc(count * sizeof *ones);
+  owned float *ones = malloc(count * sizeof *ones);
   assert_true(expected && ones);
   for (size_t i = 0; i < count; i++)
     ones[i] = 1;
@@ -66,7 +54,6 @@ static void check(int64_t rows, int64_t n, const float *x, const float *mask, bo
   for (int i = 0; i < 4; i++)
     free(got[i]);
   free(expected);
-  free(ones);
 }
 
 TEST(orders) {
@@ -92,25 +79,22 @@ TEST(strange_numbers) {
 }
 
 TEST(refused) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
-  filtra_tensor *other = filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){3, 2});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, 3);
+  filtra_tensor *other = test_input(g, "mask", 3, 2);
   assert_null(filtra_argsort(g, x, other, FILTRA_SORT));
   assert_fails(ft_graph_status(g), FILTRA_ERROR_ARGUMENT, "argsort: mask [3, 2]");
   filtra_graph_destroy(&g);
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){1, 65537});
+  x = test_input(g, "x", 1, 65537);
   assert_null(filtra_argsort(g, x, NULL, FILTRA_SORT));
   assert_fails(ft_graph_status(g), FILTRA_ERROR_ARGUMENT, "rows of 65537 numbers");
-  filtra_graph_destroy(&g);
 }
 
 /* x * detached x has x's value for a slope, not twice that. */
 TEST(detached) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){5});
+  owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", 5);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, filtra_detach(g, x)));
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
@@ -119,13 +103,9 @@ TEST(detached) {
   assert_ok(ft_graph_check(g));
   const float in[] = {-2, -0.5f, 0, 1, 3};
   float out[5], slope[5];
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, out));
-  assert_ok(filtra_graph_get(g, dx, slope));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({y, out}, {dx, slope}));
   for (int i = 0; i < 5; i++)
     assert_true(out[i] == in[i] * in[i] && slope[i] == in[i]);
-  filtra_graph_destroy(&g);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -5,11 +5,6 @@
 #include "support/attention.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef test_attention_shape shape;
 
 typedef struct settings {
@@ -22,7 +17,7 @@ typedef struct settings {
 
 /* ---- against the float64 reference ---- */
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const settings *s = op->settings;
   int next = 3;
   filtra_attention_options o = {.causal = s->causal, .scale = s->scale, .dropout = s->dropout};
@@ -49,7 +44,7 @@ static reference_attention_problem problem_of(const test_op *op) {
                                        .step = op->step};
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const settings *s = op->settings;
   reference_attention_problem p = problem_of(op);
   int next = 3;
@@ -61,7 +56,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static test_op make(const settings *s) {
   const shape *n = &s->shape;
   test_op op = {.name = "attention",
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * n->heads * n->queries * n->value_columns},
@@ -157,9 +151,8 @@ TEST(test_16_bits) {
 TEST(test_16_bits_by_fours) {
   static const settings cases[] = {{{1, 2, 19, 33, 8, 12}, .dtype = FILTRA_F16},
                                    {{1, 1, 7, 9, 8, 12}, .dtype = FILTRA_BF16}};
-  filtra_device *device = test_open_device("class=discrete,attention=tiled");
+  owned_device *device = test_open_device("class=discrete,attention=tiled");
   check(device, cases, FT_COUNT(cases));
-  test_close_device(&device);
 }
 
 /* What the device chooses by itself, larger than every tile. */
@@ -171,9 +164,8 @@ TEST(test_long) {
 /* Without subgroup operations there is one way left. */
 TEST(test_without_subgroups) {
   static const settings cases[] = {{{2, 2, 33, 40, 5, 5}, .mask = true}};
-  filtra_device *device = test_open_device("subgroup=0");
+  owned_device *device = test_open_device("subgroup=0");
   check(device, cases, FT_COUNT(cases));
-  test_close_device(&device);
 }
 
 TEST(test_single_gradients) {
@@ -203,8 +195,7 @@ static double *head_slice(const double *x, const shape *n, int64_t tokens, int p
 }
 
 /* Self-attention on head views of one packed projection [B,N,3C]; merged heads come out. */
-static void build_packed(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                         const test_op *op) {
+TEST_BUILD(build_packed) {
   const settings *s = op->settings;
   filtra_tensor *part[3];
   filtra_chunk(g, in[0], 3, part);
@@ -215,15 +206,14 @@ static void build_packed(filtra_graph *g, filtra_tensor **in, filtra_tensor **ou
 }
 
 /* The same with one tensor for queries, keys and values: three gradients add up. */
-static void build_tied(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_tied) {
   const settings *s = op->settings;
   filtra_tensor *x = filtra_split_heads(g, in[0], s->shape.heads);
   filtra_attention_options o = {.causal = s->causal};
   out[0] = filtra_merge_heads(g, filtra_attention(g, x, x, x, &o));
 }
 
-static void reference_views(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_views) {
   const settings *s = op->settings;
   const shape *n = &s->shape;
   reference_attention_problem p = problem_of(op);
@@ -232,8 +222,7 @@ static void reference_views(double *const *in, double *const *out, const test_op
   for (int i = 0; i < 3; i++)
     part[i] = head_slice(in[0], n, n->queries, parts == 1 ? 0 : i, parts);
   int64_t width = n->heads * n->columns;
-  double *y = malloc((size_t)(n->batches * n->queries * width) * sizeof *y);
-  assert_non_null(y);
+  owned double *y = test_alloc((size_t)(n->batches * n->queries * width) * sizeof *y);
   reference_attention(&p, part[0], part[1], part[2], y);
   for (int64_t b = 0; b < n->batches; b++)
     for (int64_t h = 0; h < n->heads; h++)
@@ -241,7 +230,6 @@ static void reference_views(double *const *in, double *const *out, const test_op
         for (int64_t d = 0; d < n->columns; d++)
           out[0][(b * n->queries + t) * width + h * n->columns + d] =
               y[((b * n->heads + h) * n->queries + t) * n->columns + d];
-  free(y);
   for (int i = 0; i < 3; i++)
     free(part[i]);
 }
@@ -257,26 +245,24 @@ TEST(test_views) {
   } cases[] = {{&packed, 3}, {&tied, 1}, {&half, 3}, {&tied_half, 1}};
   for (size_t i = 0; i < FT_COUNT(cases) * TEST_ATTENTION_WAYS; i++) {
     const settings *s = cases[i / TEST_ATTENTION_WAYS].settings;
-    filtra_device *device = test_open_variant(test_attention_way(i % TEST_ATTENTION_WAYS));
+    owned_device *device = test_open_variant(test_attention_way(i % TEST_ATTENTION_WAYS));
     if (!device) continue;
     int64_t parts = cases[i / TEST_ATTENTION_WAYS].parts;
     int64_t width = parts * s->shape.heads * s->shape.columns;
     test_op op = {.name = parts == 1 ? "tied attention" : "packed attention",
                   .inputs = 1,
-                  .outputs = 1,
-                  .in = {{.name = "x",
-                          .dtype = s->dtype,
-                          .ndim = 3,
-                          .shape = {s->shape.batches, s->shape.queries, width},
-                          .low = -2,
-                          .high = 2,
+                  .in = {{"x",
+                          s->dtype,
+                          3,
+                          {s->shape.batches, s->shape.queries, width},
+                          -2,
+                          2,
                           .gradient = true}},
                   .build = parts == 1 ? build_tied : build_packed,
                   .reference = reference_views,
                   .settings = s,
                   .dims = {parts}};
     if (test_stores(device, s->dtype)) test_check_op(device, &op);
-    test_close_device(&device);
   }
 }
 
@@ -311,8 +297,7 @@ static void compare_golden(filtra_graph *g, const ft_safetensors *file, filtra_t
   size_t count = 0;
   double *want = golden_values(file, name, &count), scale = 0;
   assert_non_null(want);
-  float *got = malloc(count * sizeof *got);
-  assert_non_null(got);
+  float *got = test_alloc(count * sizeof *got);
   assert_ok(filtra_graph_get(g, t, got));
   for (size_t i = 0; i < count; i++)
     scale = fmax(scale, fabs(want[i]));
@@ -333,9 +318,8 @@ static void check_golden(filtra_device *device, const char *case_name) {
   static const char *const names[] = {"in.q", "in.k", "in.v"};
   static const char *const gradients[] = {"grad.in.q", "grad.in.k", "grad.in.v"};
   ft_safetensors *file = NULL;
-  filtra_graph *g = NULL;
   assert_ok(ft_safetensors_open(path, &file));
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *in[3], *slope[3];
   for (int i = 0; i < 3; i++) {
     in[i] = golden_input(g, file, names[i]);
@@ -378,10 +362,9 @@ TEST(test_golden_files) {
   static const char *const some[] = {"n130d64", "n33d16_mask", "n7d5_causal", "n7d16_mask_causal"};
   check_golden_files(test_device(), all, FT_COUNT(all));
   for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
-    filtra_device *device = test_open_variant(test_attention_way(i));
+    owned_device *device = test_open_variant(test_attention_way(i));
     if (!device) continue;
     check_golden_files(device, some, FT_COUNT(some));
-    test_close_device(&device);
   }
 }
 
@@ -389,9 +372,8 @@ TEST(test_golden_files) {
 
 /* Activation bytes of forward and backward over n tokens. */
 static uint64_t plan_bytes(int64_t n) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, n, 3 * 32}), *part[3];
+  owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", 1, n, 3 * 32), *part[3];
   filtra_graph_require_gradient(g, x);
   filtra_chunk(g, x, 3, part);
   for (int i = 0; i < 3; i++)
@@ -402,7 +384,6 @@ static uint64_t plan_bytes(int64_t n) {
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   assert_ok(filtra_graph_compile(g));
   uint64_t bytes = filtra_graph_activation_bytes(g);
-  filtra_graph_destroy(&g);
   return bytes;
 }
 
@@ -425,35 +406,26 @@ TEST(test_extremes) {
   for (int i = 0; i < N * N; i++)
     bias[i] = i / N == 3 || i % N == N - 1 ? -INFINITY : 0;
   for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
-    filtra_device *device = test_open_variant(test_attention_way(i));
+    owned_device *device = test_open_variant(test_attention_way(i));
     if (!device) continue;
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(device, NULL, &g));
+    filtra_graph *g = test_graph(device, NULL);
     const int64_t sizes[4] = {1, 1, N, D};
     filtra_tensor *in[3] = {filtra_graph_input(g, "q", FILTRA_F32, 4, sizes),
                             filtra_graph_input(g, "k", FILTRA_F32, 4, sizes),
                             filtra_graph_input(g, "v", FILTRA_F32, 4, sizes)};
-    filtra_tensor *b = filtra_graph_input(g, "bias", FILTRA_F32, 2, (int64_t[]){N, N});
+    filtra_tensor *b = test_input(g, "bias", N, N);
     filtra_graph_require_gradient(g, in[1]);
     filtra_tensor *out = filtra_graph_output(
         g, filtra_attention(g, in[0], in[1], in[2], &(filtra_attention_options){.bias = b}));
     assert_ok(filtra_graph_backward(g, 1, &out, NULL));
     filtra_tensor *dk = filtra_graph_output(g, filtra_graph_gradient(g, in[1]));
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(filtra_graph_set(g, in[0], q));
-    assert_ok(filtra_graph_set(g, in[1], k));
-    assert_ok(filtra_graph_set(g, in[2], v));
-    assert_ok(filtra_graph_set(g, b, bias));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, out, y));
-    assert_ok(filtra_graph_get(g, dk, slope));
+    test_evaluate(&g, TEST_SET({in[0], q}, {in[1], k}, {in[2], v}, {b, bias}),
+                  TEST_GET({out, y}, {dk, slope}));
     for (int e = 0; e < N * D; e++) { /* key N - 2 has the largest score of those that are left */
       float want = e / D == 3 ? 0 : v[(N - 2) * D + e % D];
       assert_true(fabsf(y[e] - want) <= 1e-6f);
       assert_true(fabsf(slope[e]) <= 1e-3f);
     }
-    filtra_graph_destroy(&g);
-    test_close_device(&device);
   }
 }
 
@@ -465,8 +437,7 @@ typedef struct arguments {
 } arguments;
 
 static filtra_status compile(filtra_device *device, const arguments *a) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  owned_graph *g = test_graph(device, NULL);
   filtra_tensor *q = filtra_graph_input(g, "q", a->dtype[0], 4, a->q);
   filtra_tensor *k = filtra_graph_input(g, "k", a->dtype[1], 4, a->k);
   filtra_tensor *v = filtra_graph_input(g, "v", a->dtype[2], 4, a->v);
@@ -475,7 +446,6 @@ static filtra_status compile(filtra_device *device, const arguments *a) {
   if (a->bias_dims) o.bias = filtra_graph_input(g, "bias", FILTRA_F32, a->bias_dims, a->bias);
   filtra_graph_output(g, filtra_attention(g, q, k, v, &o));
   filtra_status status = filtra_graph_compile(g);
-  filtra_graph_destroy(&g);
   return status;
 }
 

@@ -3,8 +3,6 @@
 
 #include "reference/axes.h"
 
-#include <string.h>
-
 static int64_t elements(int ndim, const int64_t *shape) {
   int64_t count = 1;
   for (int i = 0; i < ndim; i++)
@@ -15,13 +13,12 @@ static int64_t elements(int ndim, const int64_t *shape) {
 /* ---- permutation ---- */
 
 /* Twice, so that the second gradient is added to the first. */
-static void build_permute(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                          const test_op *op) {
+TEST_BUILD(build_permute) {
   out[0] = filtra_permute(g, in[0], op->settings);
   out[1] = filtra_permute(g, in[0], op->settings);
 }
 
-static void reference_permute(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_permute) {
   const int *order = op->settings;
   const test_tensor *x = &op->in[0];
   for (int64_t i = 0; i < op->out_elements[0]; i++) {
@@ -53,8 +50,6 @@ TEST(permutations) {
   for (size_t i = 0; i < FT_COUNT(ORDERS); i++) {
     int64_t count = elements(ORDERS[i].ndim, ORDERS[i].shape);
     test_op op = {.name = "permute",
-                  .inputs = 1,
-                  .outputs = 2,
                   .in = {{.name = "x", .ndim = ORDERS[i].ndim, .gradient = true}},
                   .build = build_permute,
                   .reference = reference_permute,
@@ -68,13 +63,12 @@ TEST(permutations) {
 /* Of heads, which are a view; of integers; shapes. */
 TEST(views_and_integers) {
   enum { N = 5, H = 2, D = 3 };
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, H * D});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 1, N, H * D);
   filtra_tensor *y = filtra_transpose(g, filtra_split_heads(g, x, H), 2, 3); /* [1,H,D,N] */
   filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 2, (int64_t[]){2, 3});
   filtra_tensor *turned = filtra_transpose(g, ids, 1, 0);
-  filtra_tensor *none = filtra_graph_input(g, "none", FILTRA_F32, 2, (int64_t[]){0, 3});
+  filtra_tensor *none = test_input(g, "none", 0, 3);
   int64_t shape[FILTRA_MAX_DIMS];
   assert_int_equal(filtra_tensor_shape(filtra_transpose(g, none, 0, 1), shape), 2);
   assert_true(shape[0] == 3 && shape[1] == 0);
@@ -85,30 +79,24 @@ TEST(views_and_integers) {
   float in[N][H][D], out[H][D][N];
   int32_t numbers[2][3] = {{1, 2, 3}, {-4, 5, 2139095041}}, got[3][2];
   test_random(1, -1, 1, in[0][0], N * H * D);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_set(g, ids, numbers));
-  assert_ok(filtra_graph_set(g, none, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, out));
-  assert_ok(filtra_graph_get(g, turned, got));
+  test_run_graph(g, TEST_SET({x, in}, {ids, numbers}, {none, in}),
+                 TEST_GET({y, out}, {turned, got}));
   for (int n = 0; n < N; n++)
     for (int h = 0; h < H; h++)
       for (int d = 0; d < D; d++)
         assert_true(out[h][d][n] == in[n][h][d]);
   for (int i = 0; i < 6; i++)
     assert_int_equal(got[i % 3][i / 3], numbers[i / 3][i % 3]);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- slices by index ---- */
 
-static void build_gather(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                         const test_op *op) {
+TEST_BUILD(build_gather) {
   out[0] = filtra_gather(g, in[0], (int)op->dims[0], in[1]);
   out[1] = filtra_gather(g, in[0], (int)op->dims[0], in[1]);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const test_tensor *x = &op->in[0];
   reference_axis axis = reference_axis_of(x->ndim, x->shape, (int)op->dims[0]);
   for (int i = 0; i < 2; i++)
@@ -118,8 +106,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static void check_gather(int ndim, const int64_t *shape, int axis, int64_t count) {
   int64_t results = elements(ndim, shape) / shape[axis] * count;
   test_op op = {.name = "gather",
-                .inputs = 2,
-                .outputs = 2,
                 .in = {{.name = "x", .ndim = ndim, .gradient = true},
                        {"indices", FILTRA_I32, 1, {count}, -1, (double)shape[axis]}},
                 .build = build_gather,
@@ -145,8 +131,8 @@ TEST(slices) {
 /* ---- errors ---- */
 
 static filtra_tensor *make(filtra_graph *g, int which) {
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 4});
-  filtra_tensor *none = filtra_graph_input(g, "none", FILTRA_F32, 2, (int64_t[]){0, 4});
+  filtra_tensor *x = test_input(g, "x", 3, 4);
+  filtra_tensor *none = test_input(g, "none", 0, 4);
   filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 1, (int64_t[]){5});
   switch (which) {
   case 0:
@@ -175,11 +161,8 @@ TEST(errors) {
                                       "x (none [0, 4]) is empty",
                                       "x (ids [5]) must be dense F32"};
   for (int i = 0; i < (int)FT_COUNT(PARTS); i++) {
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    assert_null(make(g, i));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, PARTS[i]);
-    filtra_graph_destroy(&g);
+    filtra_graph *g = test_graph(test_device(), NULL);
+    test_refuse(&g, make(g, i), PARTS[i]);
   }
 }
 

@@ -1,8 +1,6 @@
 /* Add, subtract, multiply and divide with broadcasting. */
 #include "support/harness.h"
 
-#include <string.h>
-
 enum kind { ADD, SUBTRACT, MULTIPLY, DIVIDE, KINDS };
 static const char *const NAMES[KINDS] = {"add", "subtract", "multiply", "divide"};
 
@@ -12,7 +10,7 @@ static filtra_tensor *apply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
 }
 
 /* Twice, so that the second gradient is added to the first. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const enum kind *kind = op->settings;
   out[0] = apply(g, in[0], in[1], *kind);
   out[1] = apply(g, in[0], in[1], *kind);
@@ -34,7 +32,7 @@ static int64_t meets(const test_tensor *t, const int64_t *shape, int ndim, int64
   return at;
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const enum kind *kind = op->settings;
   int ndim = (int)op->dims[4];
   for (int64_t i = 0; i < op->out_elements[0]; i++)
@@ -50,8 +48,6 @@ typedef struct pair {
 static void check(const pair *p, enum kind kind) {
   int ndim = p->a_dims > p->b_dims ? p->a_dims : p->b_dims;
   test_op op = {.name = NAMES[kind],
-                .inputs = 2,
-                .outputs = 2,
                 .in = {{.name = "a", .ndim = p->a_dims, .gradient = true},
                        {.name = "b", .ndim = p->b_dims, .low = 0.5, .high = 1.5, .gradient = true}},
                 .build = build,
@@ -96,9 +92,8 @@ TEST(values_and_gradients) {
 
 /* A tensor with itself, both sides' gradients in one. */
 TEST(with_itself) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 3);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y[] = {filtra_graph_output(g, filtra_subtract(g, x, x)),
                         filtra_graph_output(g, filtra_divide(g, x, x)), filtra_multiply(g, x, x)};
@@ -107,20 +102,16 @@ TEST(with_itself) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   float values[] = {1, -2, 4}, got[3];
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, gradient, got));
+  test_run_graph(g, TEST_SET({x, values}), TEST_GET({gradient, got}));
   for (int i = 0; i < 3; i++)
     assert_true(got[i] == 2 * values[i]);
-  filtra_graph_destroy(&g);
 }
 
 /* What is repeated zero times has a gradient of zeros. */
 TEST(repeated_never) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){2});
-  filtra_tensor *none = filtra_graph_input(g, "none", FILTRA_F32, 2, (int64_t[]){0, 2});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2);
+  filtra_tensor *none = test_input(g, "none", 0, 2);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y[] = {filtra_add(g, x, none), filtra_multiply(g, none, x)};
   assert_int_equal(filtra_tensor_elements(y[0]), 0);
@@ -129,12 +120,8 @@ TEST(repeated_never) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   float values[] = {1, 2};
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_set(g, none, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, gradient, values));
+  test_run_graph(g, TEST_SET({x, values}, {none, values}), TEST_GET({gradient, values}));
   assert_true(values[0] == 0 && values[1] == 0);
-  filtra_graph_destroy(&g);
 }
 
 TEST(errors) {
@@ -143,13 +130,10 @@ TEST(errors) {
   for (size_t i = 0; i < FT_COUNT(PAIRS); i++)
     for (int kind = 0; kind < KINDS; kind++) {
       const pair *p = &PAIRS[i];
-      filtra_graph *g = NULL;
-      assert_ok(filtra_graph_create(test_device(), NULL, &g));
+      filtra_graph *g = test_graph(test_device(), NULL);
       filtra_tensor *a = filtra_graph_input(g, "a", FILTRA_F32, p->a_dims, p->a);
       filtra_tensor *b = filtra_graph_input(g, "b", FILTRA_F32, p->b_dims, p->b);
-      assert_null(apply(g, a, b, (enum kind)kind));
-      assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "do not broadcast");
-      filtra_graph_destroy(&g);
+      test_refuse(&g, apply(g, a, b, (enum kind)kind), "do not broadcast");
     }
 }
 

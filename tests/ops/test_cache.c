@@ -3,9 +3,6 @@
 
 #include "ops/decoding.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { B = 3, H = 2, M = 7, D = 5, C = H * D, ROWS = B * M * C };
 
 typedef struct fixture {
@@ -25,7 +22,7 @@ static void open_fixture(fixture *f, int64_t tokens, bool placed) {
   assert_ok(ft_fill(dev, &f->buffer, 0, bytes, 0));
   assert_ok(filtra_graph_create(dev, NULL, &f->graph));
   filtra_graph *g = f->graph;
-  f->x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, tokens, 2 * C});
+  f->x = test_input(g, "x", B, tokens, 2 * C);
   if (placed) {
     f->position = filtra_graph_input(g, "position", FILTRA_I32, 1, (int64_t[]){B});
     f->mask = filtra_graph_output(g, ft_cache_mask(g, f->position, M));
@@ -57,8 +54,7 @@ static void run(fixture *f, uint64_t seed, const int32_t position[B], float *exp
   test_random(seed, -1, 1, x, sizeof x / sizeof *x);
   assert_ok(filtra_graph_set(f->graph, f->x, x));
   if (position) assert_ok(filtra_graph_set(f->graph, f->position, position));
-  assert_ok(filtra_graph_execute(f->graph));
-  assert_ok(filtra_graph_get(f->graph, f->seen, seen));
+  test_run_graph(f->graph, NULL, TEST_GET({f->seen, seen}));
   for (int b = 0; b < B; b++)
     for (int64_t n = 0; n < f->tokens; n++) {
       const float *row = x + (b * f->tokens + n) * 2 * C + C;
@@ -112,13 +108,10 @@ typedef enum mistake { TRAINING, BACKWARD, PLANNED, SHAPE, TOKENS, POSITION } mi
 static void refuse(mistake which, const char *part) {
   filtra_device *dev = test_device();
   ft_buffer buffer;
-  filtra_graph *g;
   assert_ok(ft_buffer_create(dev, ROWS * sizeof(float), FT_MEMORY_DEVICE, &buffer));
-  assert_ok(filtra_graph_create(dev, &(filtra_graph_options){.training = which == TRAINING}, &g));
+  filtra_graph *g = test_graph(dev, &(filtra_graph_options){.training = which == TRAINING});
   const int64_t rows[] = {B, H, M, D};
-  filtra_tensor *x =
-      filtra_graph_input(g, "x", FILTRA_F32, 4,
-                         (int64_t[]){B, H, which == TOKENS ? 2 : 1, which == SHAPE ? D + 1 : D});
+  filtra_tensor *x = test_input(g, "x", B, H, which == TOKENS ? 2 : 1, which == SHAPE ? D + 1 : D);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *position =
       filtra_graph_input(g, "position", FILTRA_I32, 1, (int64_t[]){which == POSITION ? 1 : B});

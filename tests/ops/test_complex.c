@@ -2,7 +2,6 @@
 #include "support/harness.h"
 
 #include <complex.h>
-#include <math.h>
 
 static const int64_t shapes[][2] = {{1, 1}, {3, 7}, {17, 65}, {129, 33}};
 
@@ -14,15 +13,14 @@ struct settings {
   enum use use;
 };
 
-static void build_join(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_join) {
   const struct settings *s = op->settings;
   filtra_tensor *im = s->use == REAL_ONLY ? NULL : s->use == SAME ? in[0] : in[1];
   out[0] = filtra_complex(g, in[0], im);
   if (s->use == TWICE) out[1] = filtra_complex(g, im, in[0]);
 }
 
-static void ref_join(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_join) {
   const struct settings *s = op->settings;
   for (int64_t i = 0; i < op->dims[0]; i++) {
     double im = s->use == REAL_ONLY ? 0 : s->use == SAME ? in[0][i] : in[1][i];
@@ -54,15 +52,14 @@ TEST(test_join) {
     }
 }
 
-static void build_parts(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
+TEST_BUILD(build_parts) {
   const struct settings *s = op->settings;
   filtra_tensor *unused;
   filtra_complex_parts(g, in[0], &out[0], s->use == REAL_ONLY ? &unused : &out[1]);
   if (s->use == TWICE) filtra_complex_parts(g, in[0], &out[2], &out[3]);
 }
 
-static void ref_parts(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_parts) {
   for (int k = 0; k < op->outputs; k++)
     for (int64_t i = 0; i < op->dims[0]; i++)
       out[k][i] = in[0][2 * i + k % 2];
@@ -74,7 +71,6 @@ TEST(test_parts) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       struct settings settings = {(enum use)use};
       test_op op = {.name = "complex_parts",
-                    .inputs = 1,
                     .outputs = use == TWICE  ? 4
                                : use == BOTH ? 2
                                              : 1,
@@ -89,13 +85,12 @@ TEST(test_parts) {
 
 /* ---- unit phases ---- */
 
-static void build_phase(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
+TEST_BUILD(build_phase) {
   out[0] = filtra_unit_phase(g, in[0], op->dims[1]);
   out[1] = filtra_unit_phase(g, in[0], !op->dims[1]);
 }
 
-static void ref_phase(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_phase) {
   for (int k = 0; k < 2; k++)
     for (int64_t i = 0; i < op->dims[0]; i++) {
       double complex y = cexp(I * in[0][i] * ((k == 0) == (op->dims[1] != 0) ? 2 * M_PI : 1));
@@ -110,8 +105,6 @@ TEST(test_phase) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       double range = k < 2 ? 1 : 80;
       test_op op = {.name = "unit_phase",
-                    .inputs = 1,
-                    .outputs = 2,
                     .in = {{"x", FILTRA_F32, 2, {r, c}, -range, range, .gradient = true}},
                     .build = build_phase,
                     .reference = ref_phase,
@@ -126,33 +119,26 @@ TEST(test_quarter_turns) {
   float x[COUNT], y[COUNT][2];
   for (int i = 0; i < COUNT; i++)
     x[i] = 0.25f * (float)(i - COUNT / 2) + (float)(i % 3) * 4096;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *in = test_input(g, "x", COUNT);
   filtra_tensor *out = filtra_graph_output(g, filtra_unit_phase(g, in, FILTRA_TURNS));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, in, x));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, out, y));
+  test_evaluate(&g, TEST_SET({in, x}), TEST_GET({out, y}));
   const float cosines[] = {1, 0, -1, 0};
   for (int i = 0; i < COUNT; i++) {
     int quarter = (i - COUNT / 2 + 4 * COUNT) % 4;
     assert_true(fabsf(y[i][0] - cosines[quarter]) < 2e-7f);
     assert_true(fabsf(y[i][1] - cosines[(quarter + 3) % 4]) < 2e-7f);
   }
-  filtra_graph_destroy(&g);
 }
 
 /* ---- product ---- */
 
-static void build_product(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                          const test_op *op) {
-  (void)op;
+TEST_BUILD(build_product) {
   out[0] = filtra_complex_multiply(g, in[0], in[1]);
   out[1] = filtra_complex_multiply(g, in[0], out[0]); /* gradients of a and of a z are added */
 }
 
-static void ref_product(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_product) {
   for (int64_t i = 0; i < op->dims[0] * op->dims[1]; i++) {
     const double *a = in[0] + i / op->dims[1] * 2, *z = in[1] + 2 * i;
     double complex y = (a[0] + I * a[1]) * (z[0] + I * z[1]);
@@ -169,8 +155,6 @@ static void check_product(filtra_device *device) {
     for (int gradients = 1; gradients <= 3; gradients++) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       test_op op = {.name = "complex_multiply",
-                    .inputs = 2,
-                    .outputs = 2,
                     .in = {{"a", FILTRA_F32, 3, {1, r, 2}, .gradient = gradients & 1},
                            {"z", FILTRA_F32, 4, {1, r, c, 2}, .gradient = gradients & 2}},
                     .build = build_product,
@@ -181,22 +165,18 @@ static void check_product(filtra_device *device) {
 }
 
 TEST(test_product) {
-  check_product(test_device());
-  filtra_device *device = test_open_device("subgroup=0");
-  check_product(device);
-  test_close_device(&device);
+  test_with_device(NULL, check_product);
+  test_with_device("subgroup=0", check_product);
 }
 
 /* ---- blend ---- */
 
-static void build_blend(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_blend) {
   out[0] = filtra_complex_blend(g, in[0], in[1]);
   out[1] = filtra_complex_blend(g, in[0], in[1]);
 }
 
-static void ref_blend(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_blend) {
   double w = fmin(1, fmax(0, in[1][0]));
   for (int64_t i = 0; i < op->dims[0]; i++)
     out[0][i] = out[1][i] = w * in[0][2 * i] + (1 - w) * in[0][2 * i + 1];
@@ -208,8 +188,6 @@ static void check_blend(filtra_device *device) {
     for (int k = 0; k < 3; k++) {
       int64_t r = shapes[i][0], c = shapes[i][1];
       test_op op = {.name = "complex_blend",
-                    .inputs = 2,
-                    .outputs = 2,
                     .in = {{"z", FILTRA_F32, 3, {r, c, 2}, .gradient = true},
                            {"weight", FILTRA_F32, 1, {1}, .gradient = true, .fixed = &weights[k]}},
                     .build = build_blend,
@@ -221,47 +199,36 @@ static void check_blend(filtra_device *device) {
 }
 
 TEST(test_blend) {
-  check_blend(test_device());
-  filtra_device *device = test_open_device("subgroup=0");
-  check_blend(device);
-  test_close_device(&device);
+  test_with_device(NULL, check_blend);
+  test_with_device("subgroup=0", check_blend);
 }
 
 /* At 1, where training begins, the weight can still go down. */
 TEST(test_blend_at_one) {
   const float z[] = {2, 5, 1, -3}, up[] = {1, 10};
   float slope;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *in = filtra_graph_input(g, "z", FILTRA_F32, 2, (int64_t[]){2, 2});
-  filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){1});
-  filtra_tensor *upstream = filtra_graph_input(g, "up", FILTRA_F32, 1, (int64_t[]){2});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *in = test_input(g, "z", 2, 2);
+  filtra_tensor *w = test_input(g, "w", 1);
+  filtra_tensor *upstream = test_input(g, "up", 2);
   filtra_graph_require_gradient(g, w);
   filtra_tensor *y = filtra_complex_blend(g, in, w);
   assert_ok(filtra_graph_backward(g, 1, &y, &upstream));
   filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, w));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, in, z));
-  assert_ok(filtra_graph_set(g, w, &(float){1}));
-  assert_ok(filtra_graph_set(g, upstream, up));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, gradient, &slope));
+  test_evaluate(&g, TEST_SET({in, z}, {w, &(float){1}}, {upstream, up}),
+                TEST_GET({gradient, &slope}));
   assert_true(slope == 1 * (2 - 5) + 10 * (1 + 3));
-  filtra_graph_destroy(&g);
 }
 
 /* ---- errors ---- */
 
 static filtra_graph *new_graph(void) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   return g;
 }
 
 static void expect(filtra_graph *g, const filtra_tensor *result, const char *part) {
-  assert_null(result);
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, result, part);
 }
 
 static filtra_tensor *input(filtra_graph *g, const char *name, int ndim, int64_t last) {
@@ -282,7 +249,7 @@ TEST(test_errors) {
   g = new_graph();
   expect(g, filtra_complex_multiply(g, input(g, "u", 3, 2), input(g, "v", 3, 2)), "feature axis");
   g = new_graph();
-  filtra_tensor *two = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){2});
+  filtra_tensor *two = test_input(g, "w", 2);
   expect(g, filtra_complex_blend(g, input(g, "u", 3, 2), two), "weight (w [2]) must be [1]");
   g = new_graph();
   filtra_tensor *re, *im;

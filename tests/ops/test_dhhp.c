@@ -4,10 +4,6 @@
 #include "base/rng.h"
 #include "reference/dhhp.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { X, ALPHA_L, ALPHA_U = ALPHA_L + 3, THETA = ALPHA_U + 3, INPUTS };
 
 /* ---- the transform ---- */
@@ -22,7 +18,7 @@ struct settings {
   double gamma; /* the rotations' third angle varies by 0.2 about this; 0: over a whole turn */
 };
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   filtra_tensor *lower = filtra_givens(g, in[ALPHA_L], in[ALPHA_L + 1], in[ALPHA_L + 2], NULL);
   filtra_tensor *upper = filtra_givens(g, in[ALPHA_U], in[ALPHA_U + 1], in[ALPHA_U + 2], NULL);
@@ -34,7 +30,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   out[0] = filtra_dhhp(g, out[0], lower, upper, NULL, &options);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   const int64_t area = s->tokens * s->features;
   memcpy(out[0], in[X], (size_t)(2 * s->batch * area) * sizeof *out[0]);
@@ -57,15 +53,15 @@ static void run(filtra_device *device, const struct settings *s) {
                                       "alpha_u", "beta_u",  "gamma_u", "theta"};
   test_op op = {.name = "dhhp",
                 .inputs = INPUTS,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .settings = s,
                 .out_elements = {2 * s->batch * s->tokens * s->features}};
   for (int i = 0; i < INPUTS; i++)
-    op.in[i] = (test_tensor){.name = names[i],
-                             .ndim = 2,
-                             .shape = {s->batch, s->tokens - (i != THETA)},
+    op.in[i] = (test_tensor){names[i],
+                             FILTRA_F32,
+                             2,
+                             {s->batch, s->tokens - (i != THETA)},
                              .gradient = i != THETA || !s->no_phases};
   for (int i = ALPHA_L + 2; s->gamma != 0 && i <= ALPHA_U + 2; i += 3) {
     op.in[i].low = s->gamma - 0.1;
@@ -101,21 +97,9 @@ static void check_shapes(filtra_device *device) {
     run(device, &cases[i]);
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
-
-TEST(test_without_int64) {
-  filtra_device *device = test_open_device("int64=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
+TEST_WITH(test_without_int64, "int64=0", check_shapes)
 
 /* More features than a workgroup takes: the rotations' gradients are added over workgroups. */
 TEST(test_wide) {
@@ -160,19 +144,18 @@ static double squares(const float *x, size_t count) {
 
 static filtra_tensor *angles(filtra_graph *g, int64_t tokens, filtra_tensor *in[3]) {
   for (int i = 0; i < 3; i++)
-    in[i] = filtra_graph_input(g, "angle", FILTRA_F32, 2, (int64_t[]){1, tokens});
+    in[i] = test_input(g, "angle", 1, tokens);
   return filtra_givens(g, in[0], in[1], in[2], NULL);
 }
 
 /* |Phi x| = |x| and Phi^-1 Phi x = x. */
 TEST(test_unitary) {
   enum { TOKENS = 32768, FEATURES = 5, COUNT = 2 * TOKENS * FEATURES };
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){1, TOKENS, FEATURES, 2});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 1, TOKENS, FEATURES, 2);
   filtra_tensor *in[7];
   filtra_tensor *lower = angles(g, TOKENS - 1, in), *upper = angles(g, TOKENS - 1, in + 3);
-  in[6] = filtra_graph_input(g, "theta", FILTRA_F32, 2, (int64_t[]){1, TOKENS});
+  in[6] = test_input(g, "theta", 1, TOKENS);
   filtra_tensor *phases = filtra_unit_phase(g, in[6], FILTRA_TURNS);
   filtra_dhhp_options options = {.permutation = 128};
   filtra_tensor *y = filtra_dhhp(g, x, lower, upper, phases, &options);
@@ -190,9 +173,7 @@ TEST(test_unitary) {
     test_random(2 + (uint64_t)i, -1, 1, got, TOKENS);
     assert_ok(filtra_graph_set(g, in[i], got));
   }
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, got));
-  assert_ok(filtra_graph_get(g, back, got + COUNT));
+  test_run_graph(g, NULL, TEST_GET({y, got}, {back, got + COUNT}));
   double norm = sqrt(squares(values, COUNT)), transformed = sqrt(squares(got, COUNT));
   if (!(fabs(transformed - norm) <= 1e-5 * norm))
     fail_msg("|Phi x| is %.9g, |x| is %.9g", transformed, norm);
@@ -201,19 +182,17 @@ TEST(test_unitary) {
     if (!(fabs(error) <= 1e-5)) fail_msg("Phi^-1 Phi x differs from x by %g at %d", error, i);
   }
   free(values);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- rotations alone ---- */
 
 enum { MASK = 3 };
 
-static void build_givens(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                         const test_op *op) {
+TEST_BUILD(build_givens) {
   out[0] = filtra_givens(g, in[0], in[1], in[op->dims[1]], op->inputs > MASK ? in[MASK] : NULL);
 }
 
-static void ref_givens(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_givens) {
   const int64_t steps = op->in[0].shape[1];
   for (int64_t i = 0; i < op->dims[0]; i++) {
     const double *mask = op->inputs > MASK ? in[MASK] + i + i / steps : NULL;
@@ -227,20 +206,14 @@ static void ref_givens(double *const *in, double *const *out, const test_op *op)
 static void check_angles(int64_t batch, int64_t count, const float *fixed, bool shared) {
   test_op op = {.name = "givens",
                 .inputs = shared ? 2 : 3,
-                .outputs = 1,
                 .build = build_givens,
                 .reference = ref_givens,
                 .dims = {batch * count, shared ? 0 : 2},
                 .forward_tolerance = 1e-6};
   static const char *const names[] = {"alpha", "beta", "gamma"};
   for (int i = 0; i < op.inputs; i++)
-    op.in[i] = (test_tensor){.name = names[i],
-                             .ndim = 2,
-                             .shape = {batch, count},
-                             .low = -4,
-                             .high = 4,
-                             .gradient = true,
-                             .fixed = fixed};
+    op.in[i] = (test_tensor){names[i],         FILTRA_F32,    2, {batch, count}, -4, 4,
+                             .gradient = true, .fixed = fixed};
   test_check_op(test_device(), &op);
 }
 
@@ -250,7 +223,6 @@ TEST(test_mask) {
   static const float mask[BATCH * TOKENS] = {1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 0};
   test_op op = {.name = "givens",
                 .inputs = MASK + 1,
-                .outputs = 1,
                 .build = build_givens,
                 .reference = ref_givens,
                 .dims = {BATCH * (TOKENS - 1), 2},
@@ -274,12 +246,11 @@ TEST(test_angles) {
 
 /* ---- recurrences ---- */
 
-static void build_scan(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_scan) {
   out[0] = filtra_affine_scan(g, in[0], in[1], op->dims[3]);
 }
 
-static void ref_scan(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_scan) {
   const int64_t batch = op->dims[0], tokens = op->dims[1], features = op->dims[2];
   for (int64_t b = 0; b < batch; b++) {
     int64_t at = 2 * b * tokens * features;
@@ -293,7 +264,6 @@ static void check_scan(filtra_device *device, int64_t batch, int64_t tokens, int
                        bool reverse) {
   test_op op = {.name = "affine_scan",
                 .inputs = 2,
-                .outputs = 1,
                 .in = {{"c", FILTRA_F32, 3, {batch, tokens, 2}, -0.7, 0.7, true},
                        {"d", FILTRA_F32, 4, {batch, tokens, features, 2}, .gradient = true}},
                 .build = build_scan,
@@ -306,14 +276,13 @@ TEST(test_scan) {
   static const int64_t shapes[][3] = {{1, 1, 1},   {2, 1, 5},   {2, 2, 5},    {3, 7, 1},
                                       {1, 33, 16}, {2, 65, 5},  {2, 66, 3},   {1, 130, 37},
                                       {2, 513, 1}, {1, 514, 5}, {1, 1000, 16}};
-  filtra_device *plain = test_open_device("subgroup=0");
+  owned_device *plain = test_open_device("subgroup=0");
   for (size_t i = 0; i < FT_COUNT(shapes); i++)
     for (int reverse = 0; reverse < 2; reverse++) {
       const int64_t *s = shapes[i];
       check_scan(test_device(), s[0], s[1], s[2], reverse);
       if (s[1] < 100) check_scan(plain, s[0], s[1], s[2], reverse);
     }
-  test_close_device(&plain);
 }
 
 /* ---- errors ---- */
@@ -327,18 +296,12 @@ TEST(test_errors) {
                {8, 7, 8, -2, "permutation -2"},
                {0, 0, 0, 0, "must be complex, [B,N,F,2], not empty"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *x =
-        filtra_graph_input(g, "x", FILTRA_F32, 4, (int64_t[]){2, cases[i].tokens, 3, 2});
-    filtra_tensor *lower =
-        filtra_graph_input(g, "lower", FILTRA_F32, 4, (int64_t[]){2, cases[i].rotations, 4, 2});
-    filtra_tensor *phases =
-        filtra_graph_input(g, "phases", FILTRA_F32, 3, (int64_t[]){2, cases[i].phases, 2});
+    filtra_graph *g = test_graph(test_device(), NULL);
+    filtra_tensor *x = test_input(g, "x", 2, cases[i].tokens, 3, 2);
+    filtra_tensor *lower = test_input(g, "lower", 2, cases[i].rotations, 4, 2);
+    filtra_tensor *phases = test_input(g, "phases", 2, cases[i].phases, 2);
     filtra_dhhp_options options = {.permutation = cases[i].permutation};
-    assert_null(filtra_dhhp(g, x, lower, lower, phases, &options));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, cases[i].message);
-    filtra_graph_destroy(&g);
+    test_refuse(&g, filtra_dhhp(g, x, lower, lower, phases, &options), cases[i].message);
   }
 }
 

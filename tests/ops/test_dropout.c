@@ -3,10 +3,6 @@
 
 #include "base/rng.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Whether element `index` of op `op_id` is kept: word index % 4 of the block at index / 4. */
 static bool kept(uint64_t seed, uint64_t step, uint32_t op_id, uint32_t index, float rate) {
   uint32_t words[4];
@@ -19,13 +15,13 @@ struct settings {
   float rate;
 };
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   out[0] = filtra_dropout(g, in[0], s->rate);
   out[1] = filtra_dropout(g, in[0], s->rate); /* another mask; its gradient is added */
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   for (uint32_t id = 0; id < 2; id++)
     for (uint32_t i = 0; i < (uint32_t)op->dims[0]; i++) {
@@ -38,8 +34,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static void check(int64_t rows, int64_t columns, float rate, bool training) {
   struct settings settings = {rate};
   test_op op = {.name = "dropout",
-                .inputs = 1,
-                .outputs = 2,
                 .in = {{"x", FILTRA_F32, 2, {rows, columns}, .gradient = true}},
                 .build = build,
                 .reference = reference,
@@ -62,9 +56,8 @@ TEST(test_masks) {
 /* How many are kept, that steps differ, and that one step repeats. */
 TEST(test_rate_and_steps) {
   enum { COUNT = 100003 };
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", COUNT);
   filtra_tensor *y = filtra_graph_output(g, filtra_dropout(g, x, 0.3f));
   assert_ok(filtra_graph_compile(g));
   float *ones = malloc(COUNT * sizeof *ones), *out[3];
@@ -75,9 +68,7 @@ TEST(test_rate_and_steps) {
     out[k] = malloc(COUNT * sizeof *ones);
     assert_non_null(out[k]);
     filtra_graph_set_step(g, 11, k == 1 ? 6 : 5);
-    assert_ok(filtra_graph_set(g, x, ones));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, y, out[k]));
+    test_run_graph(g, TEST_SET({x, ones}), TEST_GET({y, out[k]}));
   }
   int alive = 0, same = 0;
   for (int i = 0; i < COUNT; i++) {
@@ -91,18 +82,14 @@ TEST(test_rate_and_steps) {
   for (int k = 0; k < 3; k++)
     free(out[k]);
   free(ones);
-  filtra_graph_destroy(&g);
 }
 
 TEST(test_errors) {
   const float rates[] = {-0.1f, 1.0f, NAN};
   for (size_t i = 0; i < FT_COUNT(rates); i++) {
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
-    assert_null(filtra_dropout(g, x, rates[i]));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "must lie in [0,1)");
-    filtra_graph_destroy(&g);
+    filtra_graph *g = test_graph(test_device(), NULL);
+    filtra_tensor *x = test_input(g, "x", 3);
+    test_refuse(&g, filtra_dropout(g, x, rates[i]), "must lie in [0,1)");
   }
 }
 

@@ -5,9 +5,6 @@
 #include "sentinel/contract.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum op_kind { ADD, MULTIPLY, AFFINE };
 
@@ -23,7 +20,7 @@ static filtra_tensor *apply(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
 }
 
 /* The second output uses the inputs again, so that gradients are added to. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   filtra_tensor *b = s->same || s->kind == AFFINE ? in[0] : in[1];
   out[0] = apply(g, in[0], b, s);
@@ -34,7 +31,7 @@ static double value(double a, double b, enum op_kind kind) {
   return kind == AFFINE ? -1.5 * a + 0.25 : kind == ADD ? a + b : a * b;
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   const double *b = s->same || s->kind == AFFINE ? in[0] : in[1];
   for (int64_t i = 0; i < op->dims[0]; i++) {
@@ -46,7 +43,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static void check(const char *name, struct settings settings, int64_t rows, int64_t columns) {
   test_op op = {.name = name,
                 .inputs = settings.same || settings.kind == AFFINE ? 1 : 2,
-                .outputs = 2,
                 .build = build,
                 .reference = reference,
                 .settings = &settings,
@@ -74,8 +70,7 @@ TEST(test_values_and_gradients) {
 enum { B = 2, N = 5, H = 3 };
 
 static filtra_graph *new_graph(void) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   return g;
 }
 
@@ -83,8 +78,8 @@ static filtra_graph *new_graph(void) {
 static void check_layouts(int dim) {
   enum { MOST = B * N * H * 8 };
   const int count = B * N * H * dim;
-  filtra_graph *g = new_graph();
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){B, N, H * dim});
+  owned_graph *g = new_graph();
+  filtra_tensor *x = test_input(g, "x", B, N, H * dim);
   filtra_tensor *heads = filtra_split_heads(g, x, H);
   filtra_tensor *dense = ft_tensor_new(g, "dense", FILTRA_F32, 4, (int64_t[]){B, H, N, dim});
   filtra_tensor *back = ft_tensor_token_major(g, "back", FILTRA_F32, (int64_t[]){B, H, N, dim});
@@ -98,16 +93,12 @@ static void check_layouts(int dim) {
   assert_ok(ft_graph_check(g));
   float in[MOST], split[MOST], twice[MOST];
   test_random(1, -1, 1, in, count);
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, dense, split));
-  assert_ok(filtra_graph_get(g, merged, twice));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({dense, split}, {merged, twice}));
   for (int i = 0; i < count; i++) {
     int d = i % dim, n = i / dim % N, h = i / (dim * N) % H, b = i / (dim * N * H);
     assert_true(split[i] == in[((b * N + n) * H + h) * dim + d]);
     assert_true(twice[i] == 2 * in[i]);
   }
-  filtra_graph_destroy(&g);
 }
 
 TEST(test_copy_between_layouts) {
@@ -120,7 +111,7 @@ static void check_pieces(int columns) {
   enum { ROWS = 5, MOST = ROWS * 12 };
   const int count = ROWS * columns;
   const int64_t shape[] = {ROWS, columns};
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_I32, 2, shape);
   filtra_tensor *y = ft_tensor_new(g, "y", FILTRA_I32, 2, shape);
   ft_emit_copy(g, x, y, false);
@@ -140,17 +131,12 @@ static void check_pieces(int columns) {
   float filled[MOST];
   for (int i = 0; i < count; i++)
     in[i] = (int32_t)(0x7f800001u + 977u * (unsigned)i); /* NaN patterns among them */
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, same));
-  assert_ok(filtra_graph_get(g, z, filled));
-  assert_ok(filtra_graph_get(g, w, minus));
+  test_run_graph(g, TEST_SET({x, in}), TEST_GET({y, same}, {z, filled}, {w, minus}));
   assert_memory_equal(same, in, (size_t)count * sizeof *in);
   for (int i = 0; i < count; i++) {
     assert_true(filled[i] == (i % columns / (columns / 3) == 1 ? -2.25f : 1.5f));
     assert_int_equal(minus[i], -1);
   }
-  filtra_graph_destroy(&g);
 }
 
 TEST(test_fill_pieces_and_integers) {
@@ -161,24 +147,19 @@ TEST(test_fill_pieces_and_integers) {
 /* Invocations take several elements each; the grid keeps to what every device accepts. */
 TEST(test_large) {
   enum { COUNT = 1000003 };
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   assert_int_equal(ft_flat_groups(g, 0), 1);
   assert_true(ft_flat_groups(g, INT32_MAX) <= 65535);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  filtra_tensor *x = test_input(g, "x", COUNT);
   filtra_tensor *y = filtra_affine(g, x, 2, 1);
   filtra_graph_output(g, y);
   assert_ok(filtra_graph_compile(g));
-  float *data = malloc(COUNT * sizeof *data);
-  assert_non_null(data);
+  owned float *data = test_alloc(COUNT * sizeof *data);
   for (int i = 0; i < COUNT; i++)
     data[i] = (float)(i % 8191);
-  assert_ok(filtra_graph_set(g, x, data));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, data));
+  test_run_graph(g, TEST_SET({x, data}), TEST_GET({y, data}));
   for (int i = 0; i < COUNT; i++)
     assert_true(data[i] == (float)(2 * (i % 8191) + 1));
-  free(data);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- the scan for values that are not finite ---- */
@@ -200,7 +181,7 @@ static void emit_scan(filtra_graph *g, filtra_tensor *x, filtra_tensor *flag, ui
 
 static int32_t scan(float value, int row, int column) {
   const int64_t shape[] = {SCAN_ROWS, SCAN_COLUMNS};
-  filtra_graph *g = new_graph();
+  owned_graph *g = new_graph();
   filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, shape);
   filtra_tensor *clean = filtra_graph_input(g, "clean", FILTRA_F32, 2, shape);
   filtra_tensor *flag = ft_tensor_new(g, "flag", FILTRA_I32, 1, (int64_t[]){1});
@@ -215,10 +196,7 @@ static int32_t scan(float value, int row, int column) {
   test_random(1, -3e38, 3e38, data[0], SCAN_ROWS * SCAN_COLUMNS);
   assert_ok(filtra_graph_set(g, clean, data));
   data[row][column] = value;
-  assert_ok(filtra_graph_set(g, x, data));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, flag, &found));
-  filtra_graph_destroy(&g);
+  test_run_graph(g, TEST_SET({x, data}), TEST_GET({flag, &found}));
   return found;
 }
 
@@ -236,30 +214,25 @@ TEST(test_scan) {
 
 TEST(test_errors) {
   filtra_graph *g = new_graph();
-  filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 2, (int64_t[]){3, 4});
-  filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F32, 2, (int64_t[]){4, 3});
+  filtra_tensor *a = test_input(g, "left", 3, 4);
+  filtra_tensor *b = test_input(g, "right", 4, 3);
   assert_null(filtra_add(g, a, b));
-  assert_null(filtra_affine(g, filtra_multiply(g, a, b), 1, 1));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "left [3, 4] and right [4, 3]");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_affine(g, filtra_multiply(g, a, b), 1, 1), "left [3, 4] and right [4, 3]");
 
   g = new_graph();
   filtra_tensor *i = filtra_graph_input(g, "ids", FILTRA_I32, 1, (int64_t[]){3});
-  assert_null(filtra_affine(g, i, 1, 1));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "ids");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_affine(g, i, 1, 1), "ids");
 }
 
 /* Constants of several shapes, and whole numbers as their sums, beside what has a gradient. */
 TEST(test_constants) {
   enum { COUNT = 300 };
   float values[COUNT], ones[2][1][3][5];
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *one = filtra_constant(g, 4, (int64_t[]){2, 1, 3, 5}, -0.375f);
   filtra_tensor *numbers = filtra_constant(g, 1, (int64_t[]){COUNT}, 1);
   numbers = filtra_cumulative_sum(g, numbers, 0, FILTRA_FORWARD);
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){COUNT});
+  filtra_tensor *x = test_input(g, "x", COUNT);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *y = filtra_graph_output(g, filtra_multiply(g, x, numbers));
   filtra_graph_output(g, one);
@@ -268,19 +241,14 @@ TEST(test_constants) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   memset(values, 0, sizeof values);
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, one, ones));
-  assert_ok(filtra_graph_get(g, dx, values));
+  test_run_graph(g, TEST_SET({x, values}), TEST_GET({one, ones}, {dx, values}));
   for (int i = 0; i < 30; i++)
     assert_true(ones[i / 15][0][i / 5 % 3][i % 5] == -0.375f);
   for (int i = 0; i < COUNT; i++)
     assert_true(values[i] == (float)(i + 1));
   filtra_graph_destroy(&g);
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  assert_null(filtra_constant(g, 5, (int64_t[]){1, 1, 1, 1, 1}, 1));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "5 dimensions");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_constant(g, 5, (int64_t[]){1, 1, 1, 1, 1}, 1), "5 dimensions");
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -4,22 +4,16 @@
 #include "ops/decoding.h"
 #include "reference/tokenwise.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- tokens ---- */
 
 enum { BATCH, LENGTH, VOCABULARY, WIDTH }; /* indices of dims */
 
-static void build_embedding(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                            const test_op *op) {
-  (void)op;
+TEST_BUILD(build_embedding) {
   out[0] = filtra_embedding(g, in[0], in[1]);
   out[1] = filtra_embedding(g, in[0], in[2]); /* its gradient is added */
 }
 
-static void ref_embedding(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_embedding) {
   const int64_t *d = op->dims;
   int64_t tokens = d[BATCH] * d[LENGTH];
   reference_embedding(in[0], in[1], out[0], d[VOCABULARY], tokens, d[WIDTH]);
@@ -30,8 +24,6 @@ static void check_embedding(int64_t batch, int64_t n, int64_t vocabulary, int64_
   test_tensor tokens = {"tokens", FILTRA_I32, 2, {batch, n}, -2, (double)vocabulary + 1};
   test_op op = {
       .name = "embedding",
-      .inputs = 3,
-      .outputs = 2,
       .in = {{"table", FILTRA_F32, 2, {vocabulary, width}, .gradient = true}, tokens, tokens},
       .build = build_embedding,
       .reference = ref_embedding,
@@ -53,13 +45,11 @@ TEST(test_tokens) {
 static void check_gradient(int64_t batch, int64_t n, int64_t vocabulary, int64_t width,
                            const int32_t *tokens) {
   int64_t count = batch * n, outputs = count * width, rows = vocabulary * width;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *table =
-      filtra_graph_input(g, "table", FILTRA_F32, 2, (int64_t[]){vocabulary, width});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *table = test_input(g, "table", vocabulary, width);
   filtra_graph_require_gradient(g, table);
   filtra_tensor *ids = filtra_graph_input(g, "ids", FILTRA_I32, 2, (int64_t[]){batch, n});
-  filtra_tensor *up = filtra_graph_input(g, "up", FILTRA_F32, 3, (int64_t[]){batch, n, width});
+  filtra_tensor *up = test_input(g, "up", batch, n, width);
   filtra_tensor *y = filtra_embedding(g, table, ids);
   assert_ok(filtra_graph_backward(g, 1, &y, &up));
   filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, table));
@@ -78,11 +68,8 @@ static void check_gradient(int64_t batch, int64_t n, int64_t vocabulary, int64_t
   }
   float *results[] = {first, second};
   for (int k = 0; k < 2; k++) {
-    assert_ok(filtra_graph_set(g, table, values));
-    assert_ok(filtra_graph_set(g, ids, tokens));
-    assert_ok(filtra_graph_set(g, up, dy));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_graph_get(g, gradient, results[k]));
+    test_run_graph(g, TEST_SET({table, values}, {ids, tokens}, {up, dy}),
+                   TEST_GET({gradient, results[k]}));
   }
   assert_memory_equal(first, second, (size_t)rows * sizeof *first);
   assert_true(test_relative_error(first, want, (size_t)rows) < 1e-5);
@@ -112,14 +99,12 @@ TEST(test_gradient) {
 
 /* ---- positions ---- */
 
-static void build_positions(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                            const test_op *op) {
-  (void)op;
+TEST_BUILD(build_positions) {
   out[0] = filtra_add_positions(g, in[0], in[1]);
   out[1] = filtra_add_positions(g, out[0], in[1]);
 }
 
-static void ref_positions(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_positions) {
   int64_t batch = op->dims[0], period = op->dims[1] * op->dims[2];
   for (int64_t i = 0; i < batch * period; i++) {
     out[0][i] = in[0][i] + in[1][i % period];
@@ -132,8 +117,6 @@ TEST(test_positions) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
     test_op op = {.name = "add_positions",
-                  .inputs = 2,
-                  .outputs = 2,
                   .in = {{"x", FILTRA_F32, 3, {s[0], s[1], s[2]}, .gradient = true},
                          {"table", FILTRA_F32, 2, {s[3], s[2]}, .gradient = true}},
                   .build = build_positions,
@@ -143,13 +126,11 @@ TEST(test_positions) {
   }
 }
 
-static void build_sinusoids(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                            const test_op *op) {
-  (void)op;
+TEST_BUILD(build_sinusoids) {
   out[0] = filtra_add_sinusoids(g, in[0]);
 }
 
-static void ref_sinusoids(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_sinusoids) {
   int64_t batch = op->dims[0], n = op->dims[1], columns = op->dims[2];
   for (int64_t i = 0; i < batch * n * columns; i++)
     out[0][i] = in[0][i] + reference_sinusoid(i / columns % n, i % columns, columns);
@@ -160,8 +141,6 @@ TEST(test_sinusoids) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
     test_op op = {.name = "add_sinusoids",
-                  .inputs = 1,
-                  .outputs = 1,
                   .in = {{"x", FILTRA_F32, 3, {s[0], s[1], s[2]}, .gradient = true}},
                   .build = build_sinusoids,
                   .reference = ref_sinusoids,
@@ -171,13 +150,11 @@ TEST(test_sinusoids) {
   }
 }
 
-static void build_shifted(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                          const test_op *op) {
-  (void)op;
+TEST_BUILD(build_shifted) {
   out[0] = ft_add_sinusoids_from(g, in[0], in[1]);
 }
 
-static void ref_shifted(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_shifted) {
   int64_t batch = op->dims[0], n = op->dims[1], columns = op->dims[2];
   for (int64_t i = 0; i < batch * n * columns; i++) {
     int64_t token = i / columns % n + (int64_t)in[1][i / columns / n];
@@ -190,8 +167,6 @@ TEST(test_shifted_sinusoids) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
     test_op op = {.name = "add_sinusoids_from",
-                  .inputs = 2,
-                  .outputs = 1,
                   .in = {{"x", FILTRA_F32, 3, {s[0], s[1], s[2]}, .gradient = true},
                          {"first", FILTRA_I32, 1, {s[0]}, 0, 70000}},
                   .build = build_shifted,
@@ -205,48 +180,34 @@ TEST(test_shifted_sinusoids) {
 /* Far out, where a 32-bit float no longer holds the angle. */
 TEST(test_long_sinusoids) {
   enum { N = 60001, C = 6 };
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, C});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 1, N, C);
   filtra_tensor *y = filtra_graph_output(g, filtra_add_sinusoids(g, x));
   assert_ok(filtra_graph_compile(g));
-  float *values = calloc((size_t)N * C, sizeof *values);
-  assert_non_null(values);
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, values));
+  owned float *values = test_alloc(((size_t)N * C) * sizeof *values);
+  test_run_graph(g, TEST_SET({x, values}), TEST_GET({y, values}));
   double worst = 0;
   for (int64_t i = 0; i < N * C; i++)
     worst = fmax(worst, fabs((double)values[i] - reference_sinusoid(i / C, i % C, C)));
   assert_true(worst < 3e-7);
-  free(values);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- errors ---- */
 
 TEST(test_errors) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *table = filtra_graph_input(g, "table", FILTRA_F32, 2, (int64_t[]){8, 4});
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
-  assert_null(filtra_embedding(g, table, x));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT,
-               "embedding: tokens (x [2, 3]) must be dense I32");
-  filtra_graph_destroy(&g);
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *table = test_input(g, "table", 8, 4);
+  filtra_tensor *x = test_input(g, "x", 2, 3);
+  test_refuse(&g, filtra_embedding(g, table, x), "embedding: tokens (x [2, 3]) must be dense I32");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  table = filtra_graph_input(g, "table", FILTRA_F32, 2, (int64_t[]){8, 4});
-  x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 9, 4});
-  assert_null(filtra_add_positions(g, x, table));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "table [8, 4]");
-  filtra_graph_destroy(&g);
+  table = test_input(g, "table", 8, 4);
+  x = test_input(g, "x", 2, 9, 4);
+  test_refuse(&g, filtra_add_positions(g, x, table), "table [8, 4]");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, 1, 4097});
-  assert_null(filtra_add_sinusoids(g, x));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "4096");
-  filtra_graph_destroy(&g);
+  x = test_input(g, "x", 1, 1, 4097);
+  test_refuse(&g, filtra_add_sinusoids(g, x), "4096");
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -1,16 +1,14 @@
 /* Fourier transforms of sequences of different lengths, odd, prime and of one token. */
 #include "support/harness.h"
 
-#include <math.h>
-
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   filtra_tensor *lengths = op->inputs > 2 ? in[2] : NULL;
   out[0] = filtra_fourier(g, in[0], in[1], lengths);
   out[1] = filtra_fourier(g, in[0], NULL, lengths); /* whose gradient is added */
   out[2] = filtra_fourier(g, NULL, in[1], lengths);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const int64_t batch = op->dims[0], n = op->dims[1], columns = op->dims[2];
   for (int64_t i = 0; i < batch * n * columns; i++) {
     const int64_t b = i / (n * columns), k = i / columns % n, c = i % columns;
@@ -31,7 +29,6 @@ static void check(int64_t batch, int64_t n, int64_t columns, const float *length
   const int64_t count = batch * n * columns;
   test_op op = {.name = "fourier",
                 .inputs = lengths ? 3 : 2,
-                .outputs = 3,
                 .in = {{"cosine", FILTRA_F32, 3, {batch, n, columns}, .gradient = true},
                        {"sine", FILTRA_F32, 3, {batch, n, columns}, .gradient = true},
                        {"lengths", FILTRA_F32, 1, {batch}, .fixed = lengths}},
@@ -65,19 +62,14 @@ TEST(long_sequence) {
   static float x[N], y[N];
   for (int n = 0; n < N; n++)
     x[n] = (float)cos(2 * M_PI * (double)((int64_t)n * WAVE % N) / N);
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, 1});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *in = test_input(g, "x", 1, N, 1);
   filtra_tensor *out = filtra_graph_output(g, filtra_fourier(g, in, NULL, NULL));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, in, x));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, out, y));
+  test_evaluate(&g, TEST_SET({in, x}), TEST_GET({out, y}));
   for (int k = 0; k < N; k++) {
     float expected = k == WAVE || k == N - WAVE ? 0.5f * N : 0.0f;
     assert_true(fabsf(y[k] - expected) < ldexpf(0.5f * N * N, -23));
   }
-  filtra_graph_destroy(&g);
 }
 
 TEST(refused) {
@@ -88,17 +80,13 @@ TEST(refused) {
   filtra_graph *g;
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
     assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 3, 4});
+    filtra_tensor *x = test_input(g, "x", 2, 3, 4);
     filtra_tensor *sine = filtra_graph_input(g, "sine", FILTRA_F32, 3, CASES[i].sine);
     filtra_tensor *lengths = filtra_graph_input(g, "lengths", FILTRA_F32, 1, &CASES[i].length);
-    assert_null(filtra_fourier(g, x, sine, lengths));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, CASES[i].part);
-    filtra_graph_destroy(&g);
+    test_refuse(&g, filtra_fourier(g, x, sine, lengths), CASES[i].part);
   }
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  assert_null(filtra_fourier(g, NULL, NULL, NULL));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "both NULL");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_fourier(g, NULL, NULL, NULL), "both NULL");
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -5,13 +5,9 @@
 #include "support/gfsa.h"
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- against the float64 reference ---- */
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   filtra_tensor *w[3];
   filtra_gfsa_options o = test_gfsa_operands(op->settings, in, w);
   out[0] = test_heads_as_floats(g, filtra_gfsa(g, in[0], in[1], in[2], w[0], w[1], w[2], &o));
@@ -62,18 +58,16 @@ TEST(test_16_bits) {
       {1, 2, 5, 5, 7, .bias_dims = 3, .dropout = 0.2f, .dtype = FILTRA_F16},
   };
   test_attention_each_way(check, cases, FT_COUNT(cases));
-  filtra_device *device = test_open_variant("subgroup=0");
+  owned_device *device = test_open_variant("subgroup=0");
   if (!device) return;
   check(device, cases, 1);
-  test_close_device(&device);
 }
 
 /* Without subgroup operations there is one way left. */
 TEST(test_without_subgroups) {
   static const test_gfsa cases[] = {{2, 2, 33, 8, 12, .mask = true}};
-  filtra_device *device = test_open_device("subgroup=0");
+  owned_device *device = test_open_device("subgroup=0");
   check(device, cases, FT_COUNT(cases));
-  test_close_device(&device);
 }
 
 TEST(test_single_gradients) {
@@ -89,19 +83,18 @@ TEST(test_single_gradients) {
 /* ---- one tensor in several places ---- */
 
 /* Head views of one packed projection; w0 and w1 are the same numbers. */
-static void build_shared(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                         const test_op *op) {
+TEST_BUILD(build_shared) {
   const test_gfsa *s = op->settings;
   filtra_tensor *x = filtra_split_heads(g, in[0], s->heads);
   filtra_gfsa_options o = {.attention = {.causal = s->causal}};
   out[0] = filtra_merge_heads(g, filtra_gfsa(g, x, x, x, in[1], in[1], in[2], &o));
 }
 
-static void reference_shared(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_shared) {
   const test_gfsa *s = op->settings;
   int64_t width = s->heads * s->columns, count = s->batches * s->tokens * width;
-  double *x = malloc((size_t)count * sizeof *x), *y = malloc((size_t)count * sizeof *y);
-  assert_true(x && y);
+  owned double *x = test_alloc((size_t)count * sizeof *x),
+               *y = test_alloc((size_t)count * sizeof *y);
   reference_attention_problem p = {
       s->batches, s->heads,   s->tokens,           s->tokens,
       s->columns, s->columns, .causal = s->causal, .scale = 1 / sqrt((double)s->columns)};
@@ -116,32 +109,29 @@ static void reference_shared(double *const *in, double *const *out, const test_o
     }
     if (!pass) reference_gfsa(&p, 3, x, x, x, in[1], in[1], in[2], y);
   }
-  free(x);
-  free(y);
 }
 
 TEST(test_shared_inputs) {
   static const test_gfsa s = {2, 3, 33, 5, 5, .causal = true};
   test_op op = {.name = "tied gfsa",
                 .inputs = 3,
-                .outputs = 1,
-                .in = {{.name = "x",
-                        .ndim = 3,
-                        .shape = {s.batches, s.tokens, s.heads * s.columns},
-                        .low = -2,
-                        .high = 2,
+                .in = {{"x",
+                        FILTRA_F32,
+                        3,
+                        {s.batches, s.tokens, s.heads * s.columns},
+                        -2,
+                        2,
                         .gradient = true},
-                       {.name = "w0", .ndim = 1, .shape = {s.heads}, .gradient = true},
-                       {.name = "wK", .ndim = 1, .shape = {s.heads}, .gradient = true}},
+                       {"w0", FILTRA_F32, 1, {s.heads}, .gradient = true},
+                       {"wK", FILTRA_F32, 1, {s.heads}, .gradient = true}},
                 .build = build_shared,
                 .reference = reference_shared,
                 .settings = &s,
                 .out_elements = {s.batches * s.tokens * s.heads * s.columns}};
   for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
-    filtra_device *device = test_open_variant(test_attention_way(i));
+    owned_device *device = test_open_variant(test_attention_way(i));
     if (!device) continue;
     test_check_op(device, &op);
-    test_close_device(&device);
   }
 }
 
@@ -154,15 +144,14 @@ TEST(test_softmax_at_start) {
   for (int i = 0; i < 3; i++)
     test_random((uint64_t)i, -2, 2, value[i], COUNT);
   for (size_t i = 0; i < TEST_ATTENTION_WAYS; i++) {
-    filtra_device *device = test_open_variant(test_attention_way(i));
+    owned_device *device = test_open_variant(test_attention_way(i));
     if (!device) continue;
     for (int kind = 0; kind < 2; kind++) {
       static const char *const names[] = {"q", "k", "v"};
-      filtra_graph *g = NULL;
       filtra_tensor *in[3];
-      assert_ok(filtra_graph_create(device, &(filtra_graph_options){.training = true}, &g));
+      owned_graph *g = test_graph(device, &(filtra_graph_options){.training = true});
       for (int k = 0; k < 3; k++)
-        in[k] = filtra_graph_input(g, names[k], FILTRA_F32, 4, (int64_t[]){2, 2, N, D});
+        in[k] = test_input(g, names[k], 2, 2, N, D);
       filtra_gfsa_options o = {.attention = {.causal = true, .dropout = 0.2f}, .order = 7, .w1 = 1};
       filtra_tensor *out =
           filtra_graph_output(g, kind ? filtra_gfsa(g, in[0], in[1], in[2], NULL, NULL, NULL, &o)
@@ -173,18 +162,15 @@ TEST(test_softmax_at_start) {
       filtra_graph_set_step(g, 3, 4);
       assert_ok(filtra_graph_execute(g));
       assert_ok(filtra_graph_get(g, out, y[kind]));
-      filtra_graph_destroy(&g);
     }
     assert_memory_equal(y[0], y[1], sizeof y[0]);
-    test_close_device(&device);
   }
 }
 
 /* Activation bytes of forward and backward over n tokens. */
 static uint64_t plan_bytes(int64_t n) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, n, 3 * 32}), *part[3];
+  owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", 1, n, 3 * 32), *part[3];
   filtra_graph_require_gradient(g, x);
   filtra_chunk(g, x, 3, part);
   for (int i = 0; i < 3; i++)
@@ -195,7 +181,6 @@ static uint64_t plan_bytes(int64_t n) {
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   assert_ok(filtra_graph_compile(g));
   uint64_t bytes = filtra_graph_activation_bytes(g);
-  filtra_graph_destroy(&g);
   return bytes;
 }
 
@@ -212,8 +197,7 @@ typedef struct arguments {
 
 static filtra_status compile(const arguments *a) {
   static const char *const names[] = {"w0", "w1", "wK"};
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  owned_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *q = filtra_graph_input(g, "q", FILTRA_F32, 4, a->q);
   filtra_tensor *k = filtra_graph_input(g, "k", FILTRA_F32, 4, a->k);
   filtra_tensor *v = filtra_graph_input(g, "v", FILTRA_F32, 4, a->v), *w[3] = {NULL};
@@ -222,7 +206,6 @@ static filtra_status compile(const arguments *a) {
   filtra_gfsa_options o = {.order = a->order, .w1 = a->w1};
   filtra_graph_output(g, filtra_gfsa(g, q, k, v, w[0], w[1], w[2], &o));
   filtra_status status = filtra_graph_compile(g);
-  filtra_graph_destroy(&g);
   return status;
 }
 

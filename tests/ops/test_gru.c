@@ -1,17 +1,13 @@
 /* Gated recurrent units: both kernels, long sequences, each gradient on its own. */
 #include "support/harness.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { X, W_IH, W_HH, B_IH, B_HH, INPUTS };
 
 struct shape {
   int64_t batch, n, in, hidden;
 };
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
-  (void)op;
+TEST_BUILD(build) {
   out[0] = filtra_gru(g, in[X], in[W_IH], in[W_HH], in[B_IH], in[B_HH]);
 }
 
@@ -28,8 +24,7 @@ static double sigmoid(double x) {
 
 static void gru(double *const *in, double *y, const struct shape *s) {
   int64_t h = s->hidden;
-  double *zeros = calloc((size_t)h, sizeof *zeros);
-  assert_non_null(zeros);
+  owned double *zeros = test_alloc(((size_t)h) * sizeof *zeros);
   for (int64_t token = 0; token < s->batch * s->n; token++) {
     const double *x = in[X] + token * s->in;
     const double *before = token % s->n ? y + (token - 1) * h : zeros;
@@ -45,10 +40,9 @@ static void gru(double *const *in, double *y, const struct shape *s) {
       y[token * h + j] = (1 - update) * fresh + update * before[j];
     }
   }
-  free(zeros);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   gru(in, out[0], op->settings);
 }
 
@@ -57,7 +51,6 @@ static test_op make(const struct shape *s, unsigned gradients) {
   double bound = 1.5 / sqrt((double)h);
   test_op op = {.name = "gru",
                 .inputs = INPUTS,
-                .outputs = 1,
                 .in = {[X] = {"x", FILTRA_F32, 3, {s->batch, s->n, s->in}, -2, 2},
                        [W_IH] = {"w_ih", FILTRA_F32, 2, {3 * h, s->in}},
                        [W_HH] = {"w_hh", FILTRA_F32, 2, {3 * h, h}, -bound, bound},
@@ -91,26 +84,22 @@ static void check_shapes(filtra_device *device) {
   check(device, (struct shape){35, 2, 3, 130}, ALL);
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
 
 /* The kernel of GPUs. */
 TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
+  owned_device *device = test_open_device("subgroup=0");
   check_shapes(device);
   check(device, (struct shape){1, 3, 2, 300}, 1u << X | 1u << B_HH); /* units in two rounds */
-  test_close_device(&device);
 }
 
 TEST(test_small_device) {
-  filtra_device *device = test_open_device("subgroup=0,invocations=128,shared=16384");
+  owned_device *device = test_open_device("subgroup=0,invocations=128,shared=16384");
   check(device, (struct shape){2, 7, 5, 5}, ALL);
   check(device, (struct shape){66, 2, 3, 140}, ALL);
   test_close_device(&device);
   device = test_open_device("shared=16384");
   check(device, (struct shape){33, 2, 3, 130}, ALL);
-  test_close_device(&device);
 }
 
 /* Many dispatches each way; the state is carried from one to the next. */
@@ -118,9 +107,8 @@ TEST(test_long) {
   check(test_device(), (struct shape){2, 1500, 3, 5}, ALL);
   check(test_device(), (struct shape){1, 256, 3, 5}, ALL);
   check(test_device(), (struct shape){3, 257, 3, 5}, ALL);
-  filtra_device *device = test_open_device("subgroup=0");
+  owned_device *device = test_open_device("subgroup=0");
   check(device, (struct shape){2, 1500, 3, 5}, ALL);
-  test_close_device(&device);
 }
 
 /* Without gradients nothing is kept; with one of them the others' kernels must not be needed. */
@@ -131,14 +119,13 @@ TEST(test_single_gradients) {
 }
 
 /* Two layers with the same weights: gradients accumulate. */
-static void build_twice(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
+TEST_BUILD(build_twice) {
   build(g, in, out, op);
   filtra_tensor *second[INPUTS] = {out[0], in[W_IH], in[W_HH], in[B_IH], in[B_HH]};
   build(g, second, &out[1], op);
 }
 
-static void reference_twice(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_twice) {
   gru(in, out[0], op->settings);
   double *second[INPUTS] = {out[0], in[W_IH], in[W_HH], in[B_IH], in[B_HH]};
   gru(second, out[1], op->settings);
@@ -154,15 +141,12 @@ TEST(test_stacked) {
 }
 
 static void expect_error(int64_t in, int64_t hidden, int64_t gates, const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 3, 4});
-  filtra_tensor *w_ih = filtra_graph_input(g, "w_ih", FILTRA_F32, 2, (int64_t[]){gates, in});
-  filtra_tensor *w_hh = filtra_graph_input(g, "w_hh", FILTRA_F32, 2, (int64_t[]){gates, hidden});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, 3, 4);
+  filtra_tensor *w_ih = test_input(g, "w_ih", gates, in);
+  filtra_tensor *w_hh = test_input(g, "w_hh", gates, hidden);
   filtra_tensor *bias = filtra_graph_input(g, "bias", FILTRA_F32, 1, &gates);
-  assert_null(filtra_gru(g, x, w_ih, w_hh, bias, bias));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_gru(g, x, w_ih, w_hh, bias, bias), part);
 }
 
 TEST(test_errors) {

@@ -6,9 +6,6 @@
 #include "gpu/kernels.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const ft_kernel_source *module(const char *name) {
   const ft_kernel_source *s = ft_kernel_sources;
@@ -76,14 +73,13 @@ static filtra_tensor *affine(filtra_graph *g, filtra_tensor *x, float scale, flo
 /* ---- values and gradients ---- */
 
 /* Between ops, and twice on one tensor, so that its gradient is added to. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
-  (void)op;
+TEST_BUILD(build) {
   filtra_tensor *y = affine(g, in[0], 3, -1, affine_backward);
   out[0] = filtra_multiply(g, y, affine(g, in[0], -2, 0.5f, affine_backward));
   out[1] = affine(g, out[0], 2, 0, NULL); /* no gradient leads through this one */
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   for (int64_t i = 0; i < op->out_elements[0]; i++) {
     out[0][i] = (3 * in[0][i] - 1) * (-2 * in[0][i] + 0.5);
     out[1][i] = 2 * out[0][i];
@@ -95,8 +91,6 @@ TEST(values_and_gradients) {
   for (size_t i = 0; i < FT_COUNT(SHAPES); i++) {
     int64_t count = SHAPES[i][0] * SHAPES[i][1];
     test_op op = {.name = "kernel",
-                  .inputs = 1,
-                  .outputs = 2,
                   .in = {{.name = "x", .ndim = 2, .gradient = true}},
                   .build = build,
                   .reference = reference,
@@ -110,34 +104,26 @@ TEST(values_and_gradients) {
 
 TEST(buffers_are_updated) {
   const int64_t three = 3;
-  filtra_parameters *params = NULL;
-  filtra_graph *g = NULL;
-  filtra_tensor *total = NULL, *x = NULL;
-  assert_ok(filtra_parameters_create(test_device(), &params));
-  for (int round = 0; round < 2; round++) { /* to declare, and to run */
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    total = filtra_graph_parameter(g, params, "total", 1, &three,
-                                   &(filtra_parameter_options){.buffer = true});
-    x = filtra_graph_input(g, "x", FILTRA_F32, 1, &three);
-    const ft_kernel_source *spirv = module("elementwise/affine");
-    const filtra_kernel_argument arguments[] = {{x, FILTRA_ACCESS_READ},
-                                                {total, FILTRA_ACCESS_UPDATE}};
-    const struct affine_push push = {3, 1, 0};
-    assert_ok(filtra_kernel_record(g, &(filtra_kernel){.name = "add up",
-                                                       .words = spirv->words,
-                                                       .word_count = spirv->bytes / 4,
-                                                       .arguments = arguments,
-                                                       .argument_count = 2,
-                                                       .push = &push,
-                                                       .push_size = sizeof push,
-                                                       .workgroup = 8,
-                                                       .constants = (uint32_t[]){1},
-                                                       .constant_count = 1}));
-    if (!round) {
-      filtra_graph_destroy(&g);
-      assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
-    }
-  }
+  owned_parameters *params = test_parameters(test_device());
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *total = filtra_graph_parameter(g, params, "total", 1, &three,
+                                                &(filtra_parameter_options){.buffer = true});
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, &three);
+  const ft_kernel_source *spirv = module("elementwise/affine");
+  const filtra_kernel_argument arguments[] = {{x, FILTRA_ACCESS_READ},
+                                              {total, FILTRA_ACCESS_UPDATE}};
+  const struct affine_push push = {3, 1, 0};
+  assert_ok(filtra_kernel_record(g, &(filtra_kernel){.name = "add up",
+                                                     .words = spirv->words,
+                                                     .word_count = spirv->bytes / 4,
+                                                     .arguments = arguments,
+                                                     .argument_count = 2,
+                                                     .push = &push,
+                                                     .push_size = sizeof push,
+                                                     .workgroup = 8,
+                                                     .constants = (uint32_t[]){1},
+                                                     .constant_count = 1}));
+  assert_ok(filtra_parameters_commit(params, 1, FILTRA_FIXED));
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   const float values[] = {1, -2, 0.5f};
@@ -148,8 +134,6 @@ TEST(buffers_are_updated) {
   assert_ok(filtra_parameters_get(params, "total", got, 3));
   for (int i = 0; i < 3; i++)
     assert_true(got[i] == 4 * values[i]);
-  filtra_graph_destroy(&g);
-  filtra_parameters_destroy(&params);
 }
 
 /* ---- what is refused ---- */
@@ -246,7 +230,7 @@ TEST(arguments_that_do_not_fit) {
   a->arguments[1].tensor = filtra_affine(g, a->arguments[0].tensor, 1, 0);
   refuse(a, g, "writes affine; accepted are");
   a = prepare(&g);
-  filtra_tensor *h = filtra_graph_input(g, "h", FILTRA_F32, 3, (int64_t[]){1, 5, 6});
+  filtra_tensor *h = test_input(g, "h", 1, 5, 6);
   a->arguments[0].tensor = filtra_split_heads(g, h, 2);
   refuse(a, g, "must be dense");
   a = prepare(&g);
@@ -262,32 +246,29 @@ TEST(arguments_that_do_not_fit) {
 
 /* A tensor is written once, read only then, and by an op neither before. */
 TEST(order_of_calls) {
-  filtra_graph *g = NULL;
+  owned_graph *g = NULL;
   attempt *a = prepare(&g);
   assert_ok(filtra_kernel_record(g, &a->kernel));
   assert_fails(filtra_kernel_record(g, &a->kernel), FILTRA_ERROR_ARGUMENT, "writes y");
   filtra_graph_destroy(&g);
   free(a);
   a = prepare(&g);
-  assert_null(filtra_affine(g, a->arguments[1].tensor, 1, 0));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT,
-               "y is read, but no kernel has written it");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_affine(g, a->arguments[1].tensor, 1, 0),
+              "y is read, but no kernel has written it");
   free(a);
   a = prepare(&g);
   assert_ok(filtra_kernel_record(g, &a->kernel));
   filtra_graph_output(g, a->arguments[1].tensor);
   assert_ok(filtra_graph_compile(g));
   assert_fails(filtra_kernel_record(g, &a->kernel), FILTRA_ERROR_ARGUMENT, "is compiled");
-  filtra_graph_destroy(&g);
   free(a);
 }
 
 /* A required subgroup size: one that the device runs is taken, others are refused by compile. */
 TEST(subgroup_sizes) {
   for (uint32_t size = 1; size <= 1024; size *= 2) {
-    filtra_graph *g = NULL;
-    attempt *a = prepare(&g);
+    owned_graph *g = NULL;
+    owned attempt *a = prepare(&g);
     a->kernel.subgroup = size;
     assert_ok(filtra_kernel_record(g, &a->kernel));
     if (ft_caps_runs(ft_caps_of(test_device()), size, a->kernel.workgroup))
@@ -295,8 +276,6 @@ TEST(subgroup_sizes) {
     else
       assert_fails(filtra_graph_compile(g), FILTRA_ERROR_UNSUPPORTED,
                    "kernel attempt: subgroups of");
-    filtra_graph_destroy(&g);
-    free(a);
   }
 }
 
@@ -304,15 +283,13 @@ TEST(subgroup_sizes) {
 TEST(without_memory) {
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
   for (long n = 1; status; n++) {
-    filtra_graph *g = NULL;
-    attempt *a = prepare(&g);
+    owned_graph *g = NULL;
+    owned attempt *a = prepare(&g);
     a->kernel.name = "hungry"; /* a module of its own, to be copied */
     ft_memory_fail_after(n);
     status = filtra_kernel_record(g, &a->kernel);
     ft_memory_fail_after(0);
     if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
-    filtra_graph_destroy(&g);
-    free(a);
   }
 }
 

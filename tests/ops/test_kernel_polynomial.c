@@ -1,8 +1,6 @@
 /* Kernel polynomials, their loss, and Gibbs damping factors. */
 #include "support/harness.h"
 
-#include <math.h>
-
 static const float damping[FILTRA_CHEBYSHEV_MAX_ORDER + 1] = {1.0f, 0.9f, 0.75f, 0.5f, 0.3f,
                                                               0.2f, 0.1f, 0.7f,  0.6f, 0.4f};
 
@@ -16,14 +14,13 @@ static double chebyshev(int64_t k, double x) {
 enum { SAMPLES = 3 };
 
 /* The second output uses both inputs again; the loss uses the coefficients. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
-  (void)op;
+TEST_BUILD(build) {
   out[0] = filtra_chebyshev(g, in[0], in[1], damping);
   out[1] = filtra_chebyshev(g, in[0], in[1], NULL);
   out[2] = filtra_chebyshev_loss(g, in[1], SAMPLES);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   int64_t count = op->dims[0], terms = op->dims[1];
   for (int64_t i = 0; i < count; i++) {
     out[0][i] = out[1][i] = 0;
@@ -43,8 +40,6 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static void check(filtra_device *device, int64_t batch, int64_t n, int64_t terms, double range,
                   bool x_gradient, bool w_gradient) {
   test_op op = {.name = "kernel_polynomial",
-                .inputs = 2,
-                .outputs = 3,
                 .in = {{"x", FILTRA_F32, 2, {batch, n}, -range, range, x_gradient},
                        {"w", FILTRA_F32, 1, {terms}, .gradient = w_gradient}},
                 .build = build,
@@ -68,15 +63,8 @@ static void check_shapes(filtra_device *device) {
   check(device, 40, 4099, 3, 0.99, true, true); /* sums in two stages, several elements each */
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
 
 /* Values worked out by hand, and what every kernel has in common. */
 TEST(test_gibbs_factors) {
@@ -120,19 +108,15 @@ TEST(test_errors) {
   assert_fails(
       filtra_gibbs_factors(FILTRA_GIBBS_WANG, 0, &(filtra_gibbs_options){.wang_b = NAN}, f),
       argument, "parameter");
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, 3});
-  filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){18});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, 3);
+  filtra_tensor *w = test_input(g, "w", 18);
   assert_null(filtra_chebyshev(g, x, w, NULL));
-  assert_null(filtra_chebyshev_loss(g, w, 1));
-  assert_fails(filtra_graph_compile(g), argument, "coefficients (w [18]) must be 1 to 17");
-  filtra_graph_destroy(&g);
+  test_refuse_as(&g, filtra_chebyshev_loss(g, w, 1), argument,
+                 "coefficients (w [18]) must be 1 to 17");
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  w = filtra_graph_input(g, "w", FILTRA_F32, 1, (int64_t[]){3});
-  assert_null(filtra_chebyshev_loss(g, w, 0));
-  assert_fails(filtra_graph_compile(g), argument, "0 samples");
-  filtra_graph_destroy(&g);
+  w = test_input(g, "w", 3);
+  test_refuse_as(&g, filtra_chebyshev_loss(g, w, 0), argument, "0 samples");
 }
 
 TEST_MAIN(NULL, test_teardown)

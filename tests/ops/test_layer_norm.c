@@ -3,46 +3,35 @@
 
 #include "ops/support.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 struct settings {
   float eps;
   double reference_eps;
 };
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   out[0] = filtra_layer_norm(g, in[0], in[1], in[2], s->eps);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   ref_layer_norm(in[0], in[1], in[2], op->dims[0], op->dims[1], s->reference_eps, out[0]);
 }
 
-static void build_narrow(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                         const test_op *op) {
+TEST_BUILD(build_narrow) {
   out[0] = ft_layer_norm(g, in[0], in[1], in[2], 0, *(const filtra_dtype *)op->settings);
 }
 
-static void reference_narrow(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_narrow) {
   ref_layer_norm(in[0], in[1], in[2], op->dims[0], op->dims[1], 1e-5, out[0]);
 }
 
 static test_op make(int64_t rows, int64_t columns) {
   static const struct settings defaults = {0, 1e-5};
   return (test_op){.name = "layer_norm",
-                   .inputs = 3,
-                   .outputs = 1,
-                   .in = {{.name = "x",
-                           .ndim = 2,
-                           .shape = {rows, columns},
-                           .low = -2,
-                           .high = 3,
-                           .gradient = true},
-                          {.name = "gain", .ndim = 1, .shape = {columns}, .gradient = true},
-                          {.name = "bias", .ndim = 1, .shape = {columns}, .gradient = true}},
+                   .in = {{"x", FILTRA_F32, 2, {rows, columns}, -2, 3, .gradient = true},
+                          {"gain", FILTRA_F32, 1, {columns}, .gradient = true},
+                          {"bias", FILTRA_F32, 1, {columns}, .gradient = true}},
                    .build = build,
                    .reference = reference,
                    .out_elements = {rows * columns},
@@ -61,22 +50,11 @@ static void check_shapes(filtra_device *device) {
   }
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-TEST(test_without_pairs) {
-  filtra_device *device = test_open_device("int64=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_without_pairs, "int64=0", check_shapes)
 
 /* Results of 16 bits, of F32 numbers, where the device has 16-bit storage. */
 static void check_narrow(filtra_device *device) {
@@ -93,10 +71,8 @@ static void check_narrow(filtra_device *device) {
 }
 
 TEST(test_narrow) {
-  check_narrow(test_device());
-  filtra_device *device = test_open_device("subgroup=0");
-  check_narrow(device);
-  test_close_device(&device);
+  test_with_device(NULL, check_narrow);
+  test_with_device("subgroup=0", check_narrow);
 }
 
 /* One column: y is the bias, and x has no influence. */
@@ -122,23 +98,19 @@ TEST(test_single_gradients) {
   }
 }
 
-static void build_twice(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_twice) {
   filtra_tensor *once = filtra_layer_norm(g, in[0], in[1], in[2], 0);
   filtra_tensor *twice = filtra_layer_norm(g, once, in[1], in[2], 0);
   out[0] = filtra_add(g, filtra_layer_norm(g, in[0], in[1], in[2], 0), twice);
 }
 
-static void reference_twice(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_twice) {
   int64_t rows = op->dims[0], columns = op->dims[1], count = rows * columns;
-  double *once = calloc((size_t)count, sizeof *once);
-  assert_non_null(once);
+  owned double *once = test_alloc(((size_t)count) * sizeof *once);
   ref_layer_norm(in[0], in[1], in[2], rows, columns, 1e-5, once);
   ref_layer_norm(once, in[1], in[2], rows, columns, 1e-5, out[0]);
   for (int64_t i = 0; i < count; i++)
     out[0][i] += once[i];
-  free(once);
 }
 
 /* All three arguments used more than once: gradients accumulate. */
@@ -160,14 +132,12 @@ TEST(test_offset) {
 }
 
 static filtra_status compile(int64_t columns, int64_t gains, float eps) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, columns});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 3, columns);
   filtra_tensor *gain = filtra_graph_input(g, "gain", FILTRA_F32, 1, &gains);
   filtra_tensor *bias = filtra_graph_input(g, "bias", FILTRA_F32, 1, &columns);
   filtra_graph_output(g, filtra_layer_norm(g, x, gain, bias, eps));
   filtra_status status = filtra_graph_compile(g);
-  filtra_graph_destroy(&g);
   return status;
 }
 

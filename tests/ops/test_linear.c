@@ -4,10 +4,6 @@
 #include "ops/tuning.h"
 #include "reference/matmul.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum reuse {
   ONCE,
   SHARED,     /* two layers with one weight and bias, the second on the first's output */
@@ -30,7 +26,7 @@ static filtra_dtype type_of(const struct layer *s, unsigned which) {
   return s->narrow & which ? s->half : FILTRA_F32;
 }
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct layer *s = op->settings;
   int next = 2;
   filtra_tensor *bias = s->bias ? in[next++] : NULL;
@@ -47,7 +43,7 @@ static int64_t rows_of(const struct layer *s) {
   return (s->batch ? s->batch : 1) * s->tokens;
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct layer *s = op->settings;
   int next = 2;
   const double *bias = s->bias ? in[next++] : NULL;
@@ -60,11 +56,9 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
     if (residual) out[0][i] += residual[i];
   }
   if (s->reuse != SHARED) return;
-  double *hidden = malloc((size_t)count * sizeof *hidden);
-  assert_non_null(hidden);
+  owned double *hidden = test_alloc((size_t)count * sizeof *hidden);
   memcpy(hidden, out[0], (size_t)count * sizeof *hidden);
   reference_linear(hidden, in[1], bias, out[0], rows_of(s), s->in, s->out, FILTRA_ACTIVATION_NONE);
-  free(hidden);
 }
 
 static test_tensor like_x(const char *name, const struct layer *s, int64_t columns) {
@@ -78,7 +72,6 @@ static test_tensor like_x(const char *name, const struct layer *s, int64_t colum
 static void check(filtra_device *device, const struct layer *s) {
   test_op op = {.name = "linear",
                 .inputs = 2 + s->bias + s->residual,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .settings = s,
@@ -148,7 +141,7 @@ static const struct layer narrow_layers[] = {
 /* Each of these has one type in one variant of the kernels, `turn`, and the other in the next. */
 static void check_variant(const char *caps, int turn) {
   static const filtra_dtype halves[] = {FILTRA_F16, FILTRA_BF16};
-  filtra_device *device = test_open_variant(caps);
+  owned_device *device = test_open_variant(caps);
   if (!device) skip();
   for (size_t i = 0; i < FT_COUNT(layers); i++)
     check(device, &layers[i]);
@@ -157,7 +150,6 @@ static void check_variant(const char *caps, int turn) {
     s.half = halves[(i + (size_t)turn) % 2];
     check(device, &s);
   }
-  test_close_device(&device);
 }
 
 TEST(test_naive) {
@@ -180,7 +172,7 @@ TEST(test_s64_large) {
       {0, 7, 33, 130, NONE, 0, .bias = true},
   };
   static const ft_configuration tiles[] = {{{32, 2, 0, 1}}, {{64, 2, 0, 1}}, {{32, 4, 0, 1}}};
-  filtra_device *device = test_open_variant("gemm=s64");
+  owned_device *device = test_open_variant("gemm=s64");
   if (!device) skip();
   ft_tuning forced = {.forced = true, .forced_family = FT_TUNE_GEMM_S64};
   ft_tuning *before = ft_tuning_use(device, &forced);
@@ -191,7 +183,6 @@ TEST(test_s64_large) {
       check(device, &large[i]);
   }
   ft_tuning_use(device, before);
-  test_close_device(&device);
 }
 
 TEST(test_activations) {
@@ -202,42 +193,29 @@ TEST(test_activations) {
 /* The gradient of a parameter's 16-bit copy is its master's, in F32: two layers add to it what no
  * 16-bit type could hold. */
 TEST(test_copy) {
-  enum { ROWS = 3, IN = 5, OUT = 2, TURNS = 2 };
+  enum { ROWS = 3, IN = 5, OUT = 2 };
   const filtra_parameter_options options = {
       .init = FILTRA_INIT_UNIFORM, .value = 1, .copy = FILTRA_BF16};
-  filtra_parameters *params;
   float x[ROWS * IN], dw[OUT * IN];
   if (!ft_caps_of(test_device())->storage16) skip();
   for (int i = 0; i < ROWS * IN; i++)
     x[i] = 1 + (float)i / 128; /* BF16 has all of them */
-  assert_ok(filtra_parameters_create(test_device(), &params));
-  for (int pass = 0; pass < TURNS; pass++) {
-    filtra_graph *g;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *in = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){ROWS, IN});
-    filtra_graph_parameter(g, params, "w", 2, (int64_t[]){OUT, IN}, &options);
-    filtra_tensor *w = filtra_graph_parameter_copy(g, params, "w");
-    filtra_tensor *y[] = {filtra_linear(g, in, w, NULL, NULL), filtra_linear(g, in, w, NULL, NULL)};
-    if (pass == 0) {
-      filtra_graph_destroy(&g);
-      assert_ok(filtra_parameters_commit(params, 7, FILTRA_TRAINABLE));
-      continue;
-    }
-    assert_ok(filtra_graph_backward(g, 2, y, NULL));
-    assert_ok(filtra_graph_compile(g));
-    assert_ok(ft_graph_check(g));
-    assert_ok(filtra_graph_set(g, in, x));
-    assert_ok(filtra_graph_execute(g));
-    assert_ok(filtra_parameters_get_gradient(params, "w", dw, OUT * IN));
-    for (int i = 0; i < OUT * IN; i++) {
-      float sum = 0;
-      for (int r = 0; r < ROWS; r++)
-        sum += 2 * x[r * IN + i % IN];
-      assert_true(dw[i] == sum);
-    }
-    filtra_graph_destroy(&g);
+  owned_parameters *params = test_parameters(test_device());
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *in = test_input(g, "x", ROWS, IN);
+  filtra_graph_parameter(g, params, "w", 2, (int64_t[]){OUT, IN}, &options);
+  filtra_tensor *w = filtra_graph_parameter_copy(g, params, "w");
+  filtra_tensor *y[] = {filtra_linear(g, in, w, NULL, NULL), filtra_linear(g, in, w, NULL, NULL)};
+  assert_ok(filtra_parameters_commit(params, 7, FILTRA_TRAINABLE));
+  assert_ok(filtra_graph_backward(g, 2, y, NULL));
+  test_evaluate(&g, TEST_SET({in, x}), NULL);
+  assert_ok(filtra_parameters_get_gradient(params, "w", dw, OUT * IN));
+  for (int i = 0; i < OUT * IN; i++) {
+    float sum = 0;
+    for (int r = 0; r < ROWS; r++)
+      sum += 2 * x[r * IN + i % IN];
+    assert_true(dw[i] == sum);
   }
-  filtra_parameters_destroy(&params);
 }
 
 /* How many are kept, that steps differ and one step repeats, that the gradient has the same mask,
@@ -250,12 +228,10 @@ TEST(test_dropout) {
   for (int i = 0; i < OUT; i++)
     weights[i] = 1;
   for (int training = 0; training < 2; training++) {
-    filtra_graph *g = NULL;
-    assert_ok(
-        filtra_graph_create(test_device(), &(filtra_graph_options){.training = training}, &g));
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){ROWS, 1});
-    filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 2, (int64_t[]){OUT, 1});
-    filtra_tensor *b = filtra_graph_input(g, "b", FILTRA_F32, 1, (int64_t[]){OUT});
+    owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = training});
+    filtra_tensor *x = test_input(g, "x", ROWS, 1);
+    filtra_tensor *w = test_input(g, "w", OUT, 1);
+    filtra_tensor *b = test_input(g, "b", OUT);
     filtra_graph_require_gradient(g, b);
     filtra_tensor *y = filtra_graph_output(
         g, filtra_linear(g, x, w, b, &(filtra_linear_options){.dropout = 0.3f}));
@@ -264,14 +240,9 @@ TEST(test_dropout) {
     assert_ok(filtra_graph_compile(g));
     for (int k = 0; k < 3; k++) {
       filtra_graph_set_step(g, 11, k == 1 ? 6 : 5);
-      assert_ok(filtra_graph_set(g, x, ones));
-      assert_ok(filtra_graph_set(g, w, weights));
-      assert_ok(filtra_graph_set(g, b, zeros));
-      assert_ok(filtra_graph_execute(g));
-      assert_ok(filtra_graph_get(g, y, out[k]));
+      test_run_graph(g, TEST_SET({x, ones}, {w, weights}, {b, zeros}), TEST_GET({y, out[k]}));
     }
     assert_ok(filtra_graph_get(g, gradient, db));
-    filtra_graph_destroy(&g);
     int kept = 0, same = 0;
     for (int i = 0; i < COUNT; i++) {
       kept += out[0][i] > 0;
@@ -292,16 +263,13 @@ TEST(test_dropout) {
 
 static void expect_error(const filtra_linear_options *options, int64_t in, int64_t bias,
                          const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 3, 4});
-  filtra_tensor *w = filtra_graph_input(g, "w", FILTRA_F32, 2, (int64_t[]){5, in});
-  filtra_tensor *b = filtra_graph_input(g, "b", FILTRA_F32, 1, (int64_t[]){bias});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, 3, 4);
+  filtra_tensor *w = test_input(g, "w", 5, in);
+  filtra_tensor *b = test_input(g, "b", bias);
   filtra_linear_options with_residual = *options;
   if (options->residual) with_residual.residual = x;
-  assert_null(filtra_linear(g, x, w, b, &with_residual));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_linear(g, x, w, b, &with_residual), part);
 }
 
 TEST(test_errors) {
@@ -318,20 +286,17 @@ TEST(test_errors) {
 static void expect_refusal(filtra_device *device, filtra_dtype x_type, filtra_dtype w_type,
                            filtra_dtype result, bool residual, filtra_status status,
                            const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *x = filtra_graph_input(g, "x", x_type, 2, (int64_t[]){3, 4});
   filtra_tensor *w = filtra_graph_input(g, "w", w_type, 2, (int64_t[]){4, 4});
   filtra_linear_options options = {.dtype = result};
-  if (residual) options.residual = filtra_graph_input(g, "r", FILTRA_F32, 2, (int64_t[]){3, 4});
-  assert_null(filtra_linear(g, x, w, NULL, &options));
-  assert_fails(filtra_graph_compile(g), status, part);
-  filtra_graph_destroy(&g);
+  if (residual) options.residual = test_input(g, "r", 3, 4);
+  test_refuse_as(&g, filtra_linear(g, x, w, NULL, &options), status, part);
 }
 
 TEST(test_types) {
   const filtra_status wrong = FILTRA_ERROR_ARGUMENT;
-  filtra_device *device = test_device();
+  owned_device *device = test_device();
   expect_refusal(device, FILTRA_I32, FILTRA_F32, FILTRA_F32, false, wrong, "x (x [3, 4]) is I32");
   if (ft_caps_of(device)->storage16) {
     expect_refusal(device, FILTRA_F16, FILTRA_BF16, FILTRA_F32, false, wrong,
@@ -347,7 +312,6 @@ TEST(test_types) {
                  "computing in F16 needs 16-bit storage (storageBuffer16BitAccess)");
   expect_refusal(device, FILTRA_BF16, FILTRA_F32, FILTRA_F32, false, FILTRA_ERROR_UNSUPPORTED,
                  "computing in BF16 needs 16-bit storage");
-  test_close_device(&device);
 }
 
 TEST_MAIN(NULL, test_teardown)

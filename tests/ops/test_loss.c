@@ -3,13 +3,7 @@
 
 #include "reference/tokenwise.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const int64_t sizes[][2] = {{1, 1}, {5, 2}, {7, 10}, {33, 65}, {3, 1025}};
-
-static filtra_device *device; /* the one a group of tests runs on */
 
 /* ---- cross-entropy ---- */
 
@@ -17,14 +11,13 @@ struct smoothing {
   float value;
 };
 
-static void build_cross_entropy(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                                const test_op *op) {
+TEST_BUILD(build_cross_entropy) {
   const struct smoothing *s = op->settings;
   out[0] = filtra_cross_entropy(g, in[0], in[1], s->value);
   out[1] = filtra_cross_entropy(g, in[0], in[2], 0);
 }
 
-static void ref_cross_entropy(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_cross_entropy) {
   const struct smoothing *s = op->settings;
   reference_cross_entropy(in[0], in[1], out[0], op->dims[0], op->dims[1], (double)s->value);
   reference_cross_entropy(in[0], in[2], out[1], op->dims[0], op->dims[1], 0);
@@ -35,8 +28,6 @@ static void check_cross_entropy(int64_t rows, int64_t columns, float smoothing, 
   struct smoothing settings = {smoothing};
   test_tensor labels = {"labels", FILTRA_I32, 1, {rows}, -1, (double)columns};
   test_op op = {.name = "cross_entropy",
-                .inputs = 3,
-                .outputs = 2,
                 .in = {{"logits", FILTRA_F32, 2, {rows, columns}, low, high, .gradient = true},
                        labels,
                        labels},
@@ -44,11 +35,10 @@ static void check_cross_entropy(int64_t rows, int64_t columns, float smoothing, 
                 .reference = ref_cross_entropy,
                 .settings = &settings,
                 .dims = {rows, columns}};
-  test_check_op(device, &op);
+  test_check_op(test_device(), &op);
 }
 
-static void test_cross_entropy(void **state) {
-  (void)state;
+TEST(test_cross_entropy) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     check_cross_entropy(sizes[i][0], sizes[i][1], 0, -4, 4);
     check_cross_entropy(sizes[i][0], sizes[i][1], 0.1f, -4, 4);
@@ -56,23 +46,18 @@ static void test_cross_entropy(void **state) {
 }
 
 /* A common offset of the logits changes nothing and overflows nowhere. */
-static void test_cross_entropy_far_from_zero(void **state) {
-  (void)state;
+TEST(test_cross_entropy_far_from_zero) {
   enum { K = 4 };
   const float logits[2][K] = {{1e4f, 1e4f - 1, 1e4f - 2, 1e4f - 40}, {-1e30f, 3e38f, -3e38f, 0}};
   const int32_t labels[2] = {1, 1};
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){2, K});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, K);
   filtra_tensor *l = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){2});
   filtra_graph_require_gradient(g, x);
   filtra_tensor *loss = filtra_graph_output(g, filtra_cross_entropy(g, x, l, 0));
   assert_ok(filtra_graph_backward(g, 1, &loss, NULL));
   filtra_tensor *dx = filtra_graph_output(g, filtra_graph_gradient(g, x));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, x, logits));
-  assert_ok(filtra_graph_set(g, l, labels));
-  assert_ok(filtra_graph_execute(g));
+  test_compile_and_run(g, TEST_SET({x, logits}, {l, labels}), NULL);
   float values[2], gradient[2][K];
   assert_ok(filtra_graph_get(g, loss, values));
   assert_ok(filtra_graph_get(g, dx, gradient));
@@ -82,19 +67,16 @@ static void test_cross_entropy_far_from_zero(void **state) {
   assert_true(fabs((double)gradient[0][1] - (exp(-1) / sum - 1)) < 1e-6);
   for (int k = 0; k < K; k++)
     assert_true(gradient[1][k] == 0);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- squared and absolute error ---- */
 
-static void build_error(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_error) {
   out[0] = filtra_squared_error(g, in[0], in[1]);
   out[1] = filtra_absolute_error(g, in[0], in[1]);
 }
 
-static void ref_error(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_error) {
   int64_t columns = op->dims[1];
   for (int64_t r = 0; r < op->dims[0]; r++) {
     out[0][r] = out[1][r] = 0;
@@ -106,31 +88,27 @@ static void ref_error(double *const *in, double *const *out, const test_op *op) 
   }
 }
 
-static void test_error(void **state) {
-  (void)state;
+TEST(test_error) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     int64_t rows = sizes[i][0], columns = sizes[i][1];
     test_op op = {.name = "error",
-                  .inputs = 2,
-                  .outputs = 2,
                   .in = {{"x", FILTRA_F32, 2, {rows, columns}, .gradient = true},
                          {"y", FILTRA_F32, 2, {rows, columns}}},
                   .build = build_error,
                   .reference = ref_error,
                   .dims = {rows, columns}};
-    test_check_op(device, &op);
+    test_check_op(test_device(), &op);
   }
 }
 
 /* ---- accuracy ---- */
 
-static void build_accuracy(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                           const test_op *op) {
+TEST_BUILD(build_accuracy) {
   out[0] = op->dims[2] ? filtra_top_k_accuracy(g, in[0], in[1], op->dims[2])
                        : filtra_accuracy(g, in[0], in[1]);
 }
 
-static void ref_accuracy(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_accuracy) {
   if (op->dims[2])
     reference_top_k_accuracy(in[0], in[1], out[0], op->dims[0], op->dims[1], op->dims[2]);
   else
@@ -139,32 +117,26 @@ static void ref_accuracy(double *const *in, double *const *out, const test_op *o
 
 /* Logits of few different values, so that many rows have more than one largest. k 0: the first. */
 static void check_accuracy(int64_t rows, int64_t columns, int64_t k) {
-  float *logits = malloc((size_t)(rows * columns) * sizeof *logits);
-  assert_non_null(logits);
+  owned float *logits = test_alloc((size_t)(rows * columns) * sizeof *logits);
   test_random(3, -3, 0, logits, (size_t)(rows * columns));
   for (int64_t i = 0; i < rows * columns; i++)
     logits[i] = floorf(logits[i]);
   test_op op = {.name = "accuracy",
-                .inputs = 2,
-                .outputs = 1,
                 .in = {{"logits", FILTRA_F32, 2, {rows, columns}, .fixed = logits},
                        {"labels", FILTRA_I32, 1, {rows}, -1, (double)(columns < 4 ? columns : 4)}},
                 .build = build_accuracy,
                 .reference = ref_accuracy,
                 .dims = {rows, columns, k}};
-  test_check_op(device, &op);
-  free(logits);
+  test_check_op(test_device(), &op);
 }
 
-static void test_accuracy(void **state) {
-  (void)state;
+TEST(test_accuracy) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++)
     check_accuracy(sizes[i][0], sizes[i][1], 0);
   check_accuracy(700, 3, 0);
 }
 
-static void test_top_k_accuracy(void **state) {
-  (void)state;
+TEST(test_top_k_accuracy) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     check_accuracy(sizes[i][0], sizes[i][1], 1);
     check_accuracy(sizes[i][0], sizes[i][1], (sizes[i][1] + 1) / 2);
@@ -179,14 +151,13 @@ struct weights {
   bool given;
 };
 
-static void build_mean(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_mean) {
   const struct weights *s = op->settings;
   out[0] = filtra_weighted_mean(g, in[0], s->given ? in[1] : NULL);
   out[1] = filtra_weighted_mean(g, in[0], NULL);
 }
 
-static void ref_mean(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_mean) {
   const struct weights *s = op->settings;
   out[0][0] = reference_weighted_mean(in[0], s->given ? in[1] : NULL, op->dims[0]);
   out[1][0] = reference_weighted_mean(in[0], NULL, op->dims[0]);
@@ -196,18 +167,16 @@ static void check_mean(int64_t count, bool given, const float *fixed) {
   struct weights settings = {given};
   test_op op = {.name = "weighted_mean",
                 .inputs = given ? 2 : 1,
-                .outputs = 2,
                 .in = {{"x", FILTRA_F32, 1, {count}, .gradient = true},
                        {"weights", FILTRA_F32, 1, {count}, 0, 2, .fixed = fixed}},
                 .build = build_mean,
                 .reference = ref_mean,
                 .settings = &settings,
                 .dims = {count}};
-  test_check_op(device, &op);
+  test_check_op(test_device(), &op);
 }
 
-static void test_weighted_mean(void **state) {
-  (void)state;
+TEST(test_weighted_mean) {
   const int64_t counts[] = {1, 7, 64, 1027};
   for (size_t i = 0; i < FT_COUNT(counts); i++) {
     check_mean(counts[i], false, NULL);
@@ -219,51 +188,16 @@ static void test_weighted_mean(void **state) {
 
 /* ---- errors ---- */
 
-static void test_errors(void **state) {
-  (void)state;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "logits", FILTRA_F32, 2, (int64_t[]){3, 4});
+TEST(test_errors) {
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "logits", 3, 4);
   filtra_tensor *l = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){4});
-  assert_null(filtra_cross_entropy(g, x, l, 0));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "labels [4]");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_cross_entropy(g, x, l, 0), "labels [4]");
 
-  assert_ok(filtra_graph_create(device, NULL, &g));
-  x = filtra_graph_input(g, "logits", FILTRA_F32, 2, (int64_t[]){3, 4});
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  x = test_input(g, "logits", 3, 4);
   l = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){3});
-  assert_null(filtra_cross_entropy(g, x, l, 1));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "must lie in [0,1)");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_cross_entropy(g, x, l, 1), "must lie in [0,1)");
 }
 
-static int without_subgroups(void **state) {
-  (void)state;
-  device = test_open_device("subgroup=0");
-  return 0;
-}
-
-static int close_group(void **state) {
-  (void)state;
-  test_close_device(&device);
-  return 0;
-}
-
-static int with_subgroups(void **state) {
-  (void)state;
-  device = test_device();
-  return 0;
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cross_entropy),  cmocka_unit_test(test_cross_entropy_far_from_zero),
-      cmocka_unit_test(test_error),          cmocka_unit_test(test_accuracy),
-      cmocka_unit_test(test_top_k_accuracy), cmocka_unit_test(test_weighted_mean),
-      cmocka_unit_test(test_errors)};
-  int failed = 0;
-  if (test_has_variant("subgroup=0"))
-    failed =
-        cmocka_run_group_tests_name("without subgroups", tests, without_subgroups, close_group);
-  return failed + cmocka_run_group_tests(tests, with_subgroups, test_teardown);
-}
+TEST_MAIN_TWICE("subgroup=0")

@@ -3,9 +3,6 @@
 
 #include "reference/matmul.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* How the operands lie in the inputs. */
 enum layout {
   DENSE,  /* a [.., M, K] or [.., K, M], b likewise */
@@ -33,7 +30,7 @@ static filtra_tensor *third(filtra_graph *g, filtra_tensor *packed, int64_t head
   return filtra_split_heads(g, parts[0], heads);
 }
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct product *p = op->settings;
   filtra_tensor *a = in[0], *b = p->layout == TWICE ? in[0] : in[1];
   if (p->layout == HEADS) a = filtra_split_heads(g, a, p->inner);
@@ -60,7 +57,7 @@ static reference_matrix matrix(double *data, enum layout layout, const struct pr
   return (reference_matrix){data, x.column, x.row, x.outer, x.inner};
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct product *p = op->settings;
   int64_t inner = p->inner ? p->inner : 1, outer = p->outer ? p->outer : 1;
   enum layout of_b = p->layout == MIXED ? HEADS : p->layout;
@@ -95,7 +92,6 @@ static void check(filtra_device *device, const struct product *p) {
   int64_t batch = (p->outer ? p->outer : 1) * (p->inner ? p->inner : 1);
   test_op op = {.name = "matmul",
                 .inputs = p->layout == TWICE || p->layout == PACKED ? 1 : 2,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .settings = p,
@@ -185,11 +181,10 @@ static void check_narrow(filtra_device *device, int turn) {
 }
 
 static void check_variant(const char *caps, int turn) {
-  filtra_device *device = test_open_variant(caps);
+  owned_device *device = test_open_variant(caps);
   if (!device) skip();
   check_all(device);
   if (ft_caps_of(device)->storage16) check_narrow(device, turn);
-  test_close_device(&device);
 }
 
 TEST(test_naive) {
@@ -201,10 +196,9 @@ TEST(test_tiled) {
 }
 
 TEST(test_tiled_small) {
-  filtra_device *device = test_open_device("gemm=tiled,invocations=128,shared=16384");
+  owned_device *device = test_open_device("gemm=tiled,invocations=128,shared=16384");
   check(device, &(struct product){.m = 130, .n = 33, .k = 70});
   check(device, &(struct product){.m = 160, .n = 640, .k = 32, .inner = 5, .transpose_b = true});
-  test_close_device(&device);
 }
 
 TEST(test_s64) {
@@ -225,17 +219,11 @@ static bool run(const char *caps, const struct product *p, const float *a, const
                 float *c) {
   filtra_device *device = test_open_variant(caps);
   if (!device) return false;
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "a", FILTRA_F32, 2, (int64_t[]){p->m, p->k});
-  filtra_tensor *y = filtra_graph_input(g, "b", FILTRA_F32, 2, (int64_t[]){p->k, p->n});
+  filtra_graph *g = test_graph(device, NULL);
+  filtra_tensor *x = test_input(g, "a", p->m, p->k);
+  filtra_tensor *y = test_input(g, "b", p->k, p->n);
   filtra_tensor *z = filtra_graph_output(g, filtra_matmul(g, x, y, NULL));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, x, a));
-  assert_ok(filtra_graph_set(g, y, b));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, z, c));
-  filtra_graph_destroy(&g);
+  test_evaluate(&g, TEST_SET({x, a}, {y, b}), TEST_GET({z, c}));
   test_close_device(&device);
   return true;
 }
@@ -244,10 +232,11 @@ TEST(test_variants_agree) {
   const struct product p = {.m = 65, .n = 66, .k = 1025};
   const char *caps[] = {"gemm=naive", "gemm=tiled", "gemm=s64"};
   size_t count = (size_t)(p.m * p.n);
-  float *a = malloc((size_t)(p.m * p.k) * sizeof *a), *b = malloc((size_t)(p.k * p.n) * sizeof *b);
-  float *first = malloc(count * sizeof *first), *other = malloc(count * sizeof *other);
-  double *oracle = malloc(count * sizeof *oracle);
-  assert_true(a && b && first && other && oracle);
+  owned float *a = test_alloc((size_t)(p.m * p.k) * sizeof *a),
+              *b = test_alloc((size_t)(p.k * p.n) * sizeof *b);
+  owned float *first = test_alloc(count * sizeof *first),
+              *other = test_alloc(count * sizeof *other);
+  owned double *oracle = test_alloc(count * sizeof *oracle);
   test_random(1, -1, 1, a, (size_t)(p.m * p.k));
   test_random(2, -1, 1, b, (size_t)(p.k * p.n));
   const bool there = run(caps[0], &p, a, b, first);
@@ -256,37 +245,27 @@ TEST(test_variants_agree) {
   for (size_t v = 1; v < FT_COUNT(caps) && there; v++)
     if (run(caps[v], &p, a, b, other))
       assert_true(test_relative_error(other, oracle, count) < 1e-5);
-  free(a);
-  free(b);
-  free(first);
-  free(other);
-  free(oracle);
 }
 
 static void expect_types(filtra_device *device, filtra_dtype a_type, filtra_dtype b_type,
                          filtra_dtype result, filtra_status status, const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph *g = test_graph(device, NULL);
   filtra_tensor *a = filtra_graph_input(g, "left", a_type, 2, (int64_t[]){4, 4});
   filtra_tensor *b = filtra_graph_input(g, "right", b_type, 2, (int64_t[]){4, 4});
-  assert_null(filtra_matmul(g, a, b, &(filtra_matmul_options){.dtype = result}));
-  assert_fails(filtra_graph_compile(g), status, part);
-  filtra_graph_destroy(&g);
+  test_refuse_as(&g, filtra_matmul(g, a, b, &(filtra_matmul_options){.dtype = result}), status,
+                 part);
 }
 
 /* What is rounded has to be dense: heads of [B, N, C] are not. */
 static void expect_dense(filtra_device *device) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, NULL, &g));
-  filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 3, (int64_t[]){2, 4, 8});
+  filtra_graph *g = test_graph(device, NULL);
+  filtra_tensor *a = test_input(g, "left", 2, 4, 8);
   filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F16, 4, (int64_t[]){2, 2, 4, 4});
-  assert_null(filtra_matmul(g, filtra_split_heads(g, a, 2), b, NULL));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "be dense and F32");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_matmul(g, filtra_split_heads(g, a, 2), b, NULL), "be dense and F32");
 }
 
 TEST(test_types) {
-  filtra_device *device = test_device();
+  owned_device *device = test_device();
   expect_types(device, FILTRA_F32, FILTRA_F32, FILTRA_F16, FILTRA_ERROR_ARGUMENT,
                "a left is F32, b right is F32, the result F16; both operands must have one type");
   if (ft_caps_of(device)->storage16) {
@@ -299,18 +278,14 @@ TEST(test_types) {
   device = test_open_device("storage16=0");
   expect_types(device, FILTRA_BF16, FILTRA_BF16, FILTRA_F32, FILTRA_ERROR_UNSUPPORTED,
                "computing in BF16 needs 16-bit storage (storageBuffer16BitAccess)");
-  test_close_device(&device);
 }
 
 static void expect_error(int64_t k, bool transpose_b, bool token_major, const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *a = filtra_graph_input(g, "left", FILTRA_F32, 2, (int64_t[]){3, 4});
-  filtra_tensor *b = filtra_graph_input(g, "right", FILTRA_F32, 2, (int64_t[]){k, 5});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *a = test_input(g, "left", 3, 4);
+  filtra_tensor *b = test_input(g, "right", k, 5);
   filtra_matmul_options options = {.transpose_b = transpose_b, .token_major = token_major};
-  assert_null(filtra_matmul(g, a, b, &options));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_matmul(g, a, b, &options), part);
 }
 
 TEST(test_errors) {

@@ -12,10 +12,6 @@
 #include "support/matrices.h"
 #include "support/seen.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct product {
   int64_t m, n, k, outer, inner;
   bool transpose_a, transpose_b, narrow; /* narrow: C has the operands' type */
@@ -88,9 +84,8 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
                 const numbers *x) {
   const int64_t outer = at_least_1(p->outer), inner = at_least_1(p->inner);
   const int64_t count = outer * inner * p->m * p->n;
-  filtra_graph *g = NULL;
   filtra_tensor *a, *b;
-  assert_ok(filtra_graph_create(device, &(filtra_graph_options){.training = true}, &g));
+  filtra_graph *g = test_graph(device, &(filtra_graph_options){.training = true});
   const filtra_dtype result = p->narrow ? type : FILTRA_F32;
   ft_gemm gemm = {.label = "product",
                   .a = operand(g, "a", type, p, p->m, p->k, p->transpose_a, &a),
@@ -124,16 +119,14 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
   assert_ok(filtra_graph_set(g, b, x->b));
   if (residual) assert_ok(filtra_graph_set(g, residual, x->residual));
   if (bias) assert_ok(filtra_graph_set(g, bias, x->bias));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, out, x->c));
+  test_run_graph(g, NULL, TEST_GET({out, x->c}));
   if (z) assert_ok(filtra_graph_get(g, z, x->z));
   filtra_graph_destroy(&g);
 }
 
 /* Numbers as large as `range`, of which some are NaN or infinite. */
 static float *draw(uint64_t seed, size_t count, float range, bool special) {
-  float *x = malloc((count + 1) * sizeof *x);
-  assert_non_null(x);
+  float *x = test_alloc((count + 1) * sizeof *x);
   test_random(seed, -range, range, x, count);
   for (size_t i = 0; special && i < count; i += 97)
     x[i] = i % 2 ? INFINITY : i % 3 ? NAN : -INFINITY;
@@ -220,8 +213,7 @@ static void compare_rows(filtra_device *device) {
   test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   compare_rows(test_open_device("matrix=force"));
@@ -252,15 +244,13 @@ static void multiply(const char *cache, const char *kernel, float c[64 * 64]) {
 
 static void keep_verdict(const char *cache, const ft_matrix_verdict *v) {
   filtra_device *device = open_own("matrix=tuned", cache);
-  char *text = ft_json_line(ft_matrix_document(device, v), 0);
+  owned char *text = ft_json_line(ft_matrix_document(device, v), 0);
   assert_ok(ft_file_write_below(ft_matrix_path_of(device), text, strlen(text)));
-  free(text);
   filtra_device_close(&device);
 }
 
 /* What was measured counts only where the self-test passed; else all is as without matrix units. */
-static void test_trust(void **state) {
-  (void)state;
+TEST(test_trust) {
   static float untested[64 * 64], failed[64 * 64], passed[64 * 64];
   ft_caps own;
   if (!test_has_matrices(&own) || getenv("FILTRA_CAPS")) skip();
@@ -283,14 +273,18 @@ static void test_trust(void **state) {
 static void test_shape(void **state) {
   compare_rows(test_open_device(test_matrix_shape_caps(*state, "class=discrete,")));
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "8x8x16")
+TEST_OF(test_shape, "16x8x16")
+TEST_OF(test_shape, "16x16x16")
 
 static void test_lanes(void **state) {
   compare_rows(test_open_lanes(*state, "class=discrete,"));
 }
+TEST_OF(test_lanes, "16x8x16 by 32") /* NVIDIA's */
 
 /* A device without matrix units says so; one that has them takes them only if asked. */
-static void test_refusals(void **state) {
-  (void)state;
+TEST(test_refusals) {
   filtra_device *device = NULL;
   const filtra_device_options masked = {.caps = "fp16=0,matrix=force", .cache_dir = ""};
   assert_fails(filtra_device_open(&masked, &device), FILTRA_ERROR_UNSUPPORTED,
@@ -305,13 +299,4 @@ static void test_refusals(void **state) {
   assert_int_equal(ft_matrix_shape_of(&caps, FILTRA_F32).n, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),     cmocka_unit_test(test_trust),
-      TEST_OF(test_shape, "8x8x8"),         TEST_OF(test_shape, "8x8x16"),
-      TEST_OF(test_shape, "16x8x16"),       TEST_OF(test_shape, "16x16x16"),
-      TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
-      cmocka_unit_test(test_refusals),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

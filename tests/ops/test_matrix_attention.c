@@ -9,11 +9,6 @@
 #include "support/matrices.h"
 #include "support/seen.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef struct settings {
   test_attention_shape shape;
   bool gfsa, causal, mask;
@@ -24,7 +19,7 @@ typedef struct settings {
 
 enum { ORDER = 3, W = 3 }; /* of GFSA; its coefficients are inputs from this one on */
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const settings *s = op->settings;
   int next = s->gfsa ? W + 3 : W;
   filtra_attention_options o = {.causal = s->causal, .scale = s->scale, .dropout = s->dropout};
@@ -37,7 +32,7 @@ static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, cons
   out[0] = test_heads_as_floats(g, y);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const settings *s = op->settings;
   const test_attention_shape *n = &s->shape;
   reference_attention_problem p = {n->batches,
@@ -67,7 +62,6 @@ static void check(filtra_device *device, const settings *s) {
   const test_attention_shape *n = &s->shape;
   const double ulp = test_half_ulp(s->dtype);
   test_op op = {.name = s->gfsa ? "gfsa" : "attention",
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * n->heads * n->queries * n->value_columns},
@@ -79,8 +73,7 @@ static void check(filtra_device *device, const settings *s) {
                 .gradient_tolerance = (s->gfsa ? 24 : 12) * ulp};
   test_add_qkv(&op, n, s->dtype);
   for (int i = 0; s->gfsa && i < 3; i++)
-    op.in[op.inputs++] = (test_tensor){
-        .name = "coefficient", .ndim = 1, .shape = {n->heads}, .low = -0.5, .high = 1};
+    op.in[op.inputs++] = (test_tensor){"coefficient", FILTRA_F32, 1, {n->heads}, -0.5, 1};
   test_add_mask_and_bias(&op, n, s->mask, s->bias_dims);
   test_check_op(device, &op);
 }
@@ -128,7 +121,7 @@ static void check_all(filtra_device *device, bool with_large) {
 /* Every tile that the tuner may choose. */
 static void check_rows(const char *caps) {
   const ft_attention_widths widths = {5, 7, 7, FILTRA_F16};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   size_t done = 0;
   settings s = small[0];
   s.dtype = FILTRA_F16;
@@ -140,11 +133,9 @@ static void check_rows(const char *caps) {
     done++;
   }
   assert_true(done > 0);
-  test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   check_all(test_open_device("matrix=force"), !caps.for_cpu);
@@ -156,17 +147,15 @@ static void test_shape(void **state) {
   check_all(test_open_device(caps), true);
   if (!strcmp(*state, "16x16x16")) check_rows(caps);
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "8x8x16")
+TEST_OF(test_shape, "16x8x16")
+TEST_OF(test_shape, "16x16x16")
 
 static void test_lanes(void **state) {
   check_all(test_open_lanes(*state, ""), true);
 }
+TEST_OF(test_lanes, "16x8x16 by 32") /* NVIDIA's */
+TEST_OF(test_lanes, "16x16x16 by 32")
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),      TEST_OF(test_shape, "8x8x8"),
-      TEST_OF(test_shape, "8x8x16"),         TEST_OF(test_shape, "16x8x16"),
-      TEST_OF(test_shape, "16x16x16"),       TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
-      TEST_OF(test_lanes, "16x16x16 by 32"),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -9,9 +9,6 @@
 #include "support/plaplacian.h"
 #include "support/seen.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const float SMALL_P[TEST_NORM_HEADS] = {1, 1.23f, 1.5f};
 static const float LARGE_P[TEST_NORM_HEADS] = {2, 2.5f, 3}; /* the first head is attention */
 static const float HUGE_P[TEST_NORM_HEADS] = {1.5f, 6, 10};
@@ -68,7 +65,7 @@ static const test_norms large[] = {
 
 static void check_all(const char *caps, bool with_large) {
   static const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   for (size_t i = 0; i < FT_COUNT(types); i++) {
     if (!ft_matrix_shape_of(ft_caps_of(device), types[i]).m) continue;
     if (types[i] == FILTRA_BF16 && test_interprets()) continue; /* it knows no bfloat16 */
@@ -78,7 +75,6 @@ static void check_all(const char *caps, bool with_large) {
   assert_true(test_compiled(device, "plaplacian/forward_matrix"));
   assert_true(test_compiled(device, "plaplacian/backward_key_matrix"));
   assert_true(test_compiled(device, "plaplacian/backward_query_matrix"));
-  test_close_device(&device);
 }
 
 /* P beyond 65504, of values so small that y is not: the forward pass counts from the largest A P,
@@ -88,7 +84,7 @@ static void check_range(const char *caps) {
       {1, 3, 5, 8, 8}, HUGE_P, .eps = 17, .duplicates = true, .dtype = FILTRA_F16};
   static const test_norms close = {
       {1, 3, 5, 8, 8}, SMALL_P, .eps = 1e-10f, .duplicates = true, .dtype = FILTRA_F16};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   if (ft_caps_of(device)->matrix_f16.m) {
     check(device, &wide, 0.1, true);
     check(device, &close, 0.1, false);
@@ -96,13 +92,12 @@ static void check_range(const char *caps) {
     assert_false(test_compiled(device, "plaplacian/backward_key_matrix.f16"));
     assert_false(test_compiled(device, "plaplacian/backward_query_matrix.f16"));
   }
-  test_close_device(&device);
 }
 
 /* Every tile that the tuner may choose. */
 static void check_rows(const char *caps) {
   const ft_attention_widths widths = {5, 7, 7, FILTRA_F16, .norms = true};
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   size_t done = 0;
   for (size_t i = 1; i < ft_configuration_count(FT_TUNE_ATTENTION_MATRIX); i++) {
     const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, i);
@@ -112,11 +107,9 @@ static void check_rows(const char *caps) {
     done++;
   }
   assert_true(done > 0);
-  test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   check_all("matrix=force", !caps.for_cpu);
@@ -131,21 +124,19 @@ static void test_shape(void **state) {
   check_range(caps);
   check_rows(caps);
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "8x8x16")
+TEST_OF(test_shape, "16x8x16")
+TEST_OF(test_shape, "16x16x16")
 
 static void test_lanes(void **state) {
-  filtra_device *device = test_open_lanes(*state, "");
+  owned_device *device = test_open_lanes(*state, "");
   check_each(device, small, FT_COUNT(small), FILTRA_F16);
   assert_true(test_compiled(device, "plaplacian/backward_key_matrix"));
-  test_close_device(&device);
 }
+TEST_OF(test_lanes, "16x16x16 by 4")
+TEST_OF(test_lanes, "16x8x16 by 32") /* NVIDIA's */
+TEST_OF(test_lanes, "16x16x16 by 32")
+TEST_OF(test_lanes, "16x16x16 by 64")
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_shape),      TEST_OF(test_shape, "8x8x8"),
-      TEST_OF(test_shape, "8x8x16"),         TEST_OF(test_shape, "16x8x16"),
-      TEST_OF(test_shape, "16x16x16"),       TEST_OF(test_lanes, "16x16x16 by 4"),
-      TEST_OF(test_lanes, "16x8x16 by 32"), /* NVIDIA's */
-      TEST_OF(test_lanes, "16x16x16 by 32"), TEST_OF(test_lanes, "16x16x16 by 64"),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

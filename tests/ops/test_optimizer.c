@@ -5,12 +5,6 @@
 #include "ops/optimizer.h"
 #include "reference/tokenwise.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-static filtra_device *device; /* the one a group of tests runs on */
-
 /* A graph whose gradients and loss the test sets itself. */
 typedef struct bench {
   int64_t count;
@@ -21,8 +15,8 @@ typedef struct bench {
 
 static void make_buffer(ft_buffer *buffer, int64_t words) {
   uint64_t bytes = (uint64_t)words * sizeof(float);
-  assert_ok(ft_buffer_create(device, bytes, FT_MEMORY_DEVICE, buffer));
-  assert_ok(ft_fill(device, buffer, 0, bytes, 0));
+  assert_ok(ft_buffer_create(test_device(), bytes, FT_MEMORY_DEVICE, buffer));
+  assert_ok(ft_fill(test_device(), buffer, 0, bytes, 0));
 }
 
 static filtra_tensor *flat(bench *b, const char *name, const ft_buffer *buffer) {
@@ -35,15 +29,15 @@ static bench make_bench(int64_t count, const float *values) {
   make_buffer(&b.first, count);
   make_buffer(&b.second, count);
   make_buffer(&b.state, FT_OPTIMIZER_STATE_WORDS);
-  assert_ok(ft_upload(device, &b.values, 0, values, (uint64_t)count * sizeof *values));
+  assert_ok(ft_upload(test_device(), &b.values, 0, values, (uint64_t)count * sizeof *values));
   return b;
 }
 
 /* Graphs keep pointers to the buffers, so the bench must have its final address. */
 static void build_bench(bench *b, int64_t decayed) {
-  assert_ok(filtra_graph_create(device, NULL, &b->g));
+  assert_ok(filtra_graph_create(test_device(), NULL, &b->g));
   b->gradients = filtra_graph_input(b->g, "gradients", FILTRA_F32, 1, &b->count);
-  b->loss = filtra_graph_input(b->g, "loss", FILTRA_F32, 1, (int64_t[]){1});
+  b->loss = test_input(b->g, "loss", 1);
   b->inputs = ft_optimizer_input(b->g);
   filtra_tensor *state = ft_tensor_external(b->g, "state", FILTRA_I32, 1,
                                             (int64_t[]){FT_OPTIMIZER_STATE_WORDS}, &b->state, 0);
@@ -61,24 +55,21 @@ static ft_step_metrics run_step(bench *b, const ft_optimizer_settings *settings,
   ft_optimizer_inputs inputs;
   ft_step_metrics metrics;
   ft_optimizer_prepare(settings, step, &inputs);
-  assert_ok(filtra_graph_set(b->g, b->inputs, &inputs));
-  assert_ok(filtra_graph_set(b->g, b->gradients, gradients));
-  assert_ok(filtra_graph_set(b->g, b->loss, &loss));
-  assert_ok(filtra_graph_execute(b->g));
-  assert_ok(filtra_graph_get(b->g, b->metrics, &metrics));
+  test_run_graph(b->g, TEST_SET({b->inputs, &inputs}, {b->gradients, gradients}, {b->loss, &loss}),
+                 TEST_GET({b->metrics, &metrics}));
   return metrics;
 }
 
 static void fetch(bench *b, const ft_buffer *buffer, float *out) {
-  assert_ok(ft_download(device, buffer, 0, out, (uint64_t)b->count * sizeof *out));
+  assert_ok(ft_download(test_device(), buffer, 0, out, (uint64_t)b->count * sizeof *out));
 }
 
 static void destroy_bench(bench *b) {
   filtra_graph_destroy(&b->g);
-  ft_buffer_destroy(device, &b->values);
-  ft_buffer_destroy(device, &b->first);
-  ft_buffer_destroy(device, &b->second);
-  ft_buffer_destroy(device, &b->state);
+  ft_buffer_destroy(test_device(), &b->values);
+  ft_buffer_destroy(test_device(), &b->first);
+  ft_buffer_destroy(test_device(), &b->second);
+  ft_buffer_destroy(test_device(), &b->state);
 }
 
 /* ---- updates ---- */
@@ -105,10 +96,9 @@ static ft_optimizer_settings device_settings(const reference_adam_settings *s) {
 static void check_updates(reference_adam_kind kind, int64_t count, int64_t decayed,
                           double clip_norm) {
   size_t n = (size_t)count;
-  float *got = calloc(n, sizeof *got), *gradients = calloc(n, sizeof *gradients);
-  double *values = calloc(n, sizeof *values), *slopes = calloc(n, sizeof *slopes);
-  double *first = calloc(n, sizeof *first), *second = calloc(n, sizeof *second);
-  assert_true(got && gradients && values && slopes && first && second);
+  float *got = test_alloc(n * sizeof *got), *gradients = test_alloc(n * sizeof *gradients);
+  double *values = test_alloc(n * sizeof *values), *slopes = test_alloc(n * sizeof *slopes);
+  double *first = test_alloc(n * sizeof *first), *second = test_alloc(n * sizeof *second);
   test_random(1, -1, 1, got, n);
   for (size_t i = 0; i < n; i++)
     values[i] = (double)got[i];
@@ -150,24 +140,20 @@ static void check_kind(reference_adam_kind kind) {
   check_updates(kind, 259, 259, 9.5);    /* clipped in some steps */
 }
 
-static void test_adamw(void **state) {
-  (void)state;
+TEST(test_adamw) {
   check_kind(REFERENCE_ADAMW);
 }
 
-static void test_adam(void **state) {
-  (void)state;
+TEST(test_adam) {
   check_kind(REFERENCE_ADAM);
 }
 
-static void test_radam(void **state) {
-  (void)state;
+TEST(test_radam) {
   check_kind(REFERENCE_RADAM);
 }
 
 /* With beta2 = 0.999 the first five steps are momentum steps and the sixth is rectified. */
-static void test_rectification_starts(void **state) {
-  (void)state;
+TEST(test_rectification_starts) {
   ft_optimizer_settings s = {FILTRA_OPTIMIZER_RADAM, 1e-3, 0.9, 0.999, 1e-8, 0, 0};
   ft_optimizer_inputs in;
   ft_optimizer_prepare(&s, 5, &in);
@@ -179,11 +165,9 @@ static void test_rectification_starts(void **state) {
 
 /* ---- norm ---- */
 
-static void test_norm_of_many(void **state) {
-  (void)state;
+TEST(test_norm_of_many) {
   enum { COUNT = 1500007 };
-  float *x = malloc(COUNT * sizeof *x);
-  assert_non_null(x);
+  owned float *x = test_alloc(COUNT * sizeof *x);
   test_random(5, 0.9, 1.1, x, COUNT);
   double squares = 0;
   for (int i = 0; i < COUNT; i++)
@@ -194,7 +178,6 @@ static void test_norm_of_many(void **state) {
   ft_step_metrics m = run_step(&b, &s, 1, x, 0);
   assert_true(fabs((double)m.gradient_norm / sqrt(squares) - 1) < 2e-7);
   destroy_bench(&b);
-  free(x);
 }
 
 /* ---- halt ---- */
@@ -230,8 +213,7 @@ static void check_halt(float bad_gradient, float bad_loss, uint32_t halt) {
   destroy_bench(&b);
 }
 
-static void test_halt(void **state) {
-  (void)state;
+TEST(test_halt) {
   check_halt(NAN, 1, FT_HALT_GRADIENT);
   check_halt(INFINITY, 1, FT_HALT_GRADIENT);
   check_halt(0.5f, NAN, FT_HALT_LOSS);
@@ -252,7 +234,7 @@ enum { ROWS = 5, COLUMNS = 13 };
 
 static filtra_tensor *build_loss(regression *r, filtra_parameters *params) {
   const int64_t shape[] = {ROWS, COLUMNS};
-  assert_ok(filtra_graph_create(device, NULL, &r->g));
+  assert_ok(filtra_graph_create(test_device(), NULL, &r->g));
   r->x = filtra_graph_input(r->g, "x", FILTRA_F32, 2, shape);
   r->target = filtra_graph_input(r->g, "target", FILTRA_F32, 2, shape);
   const filtra_parameter_options decays = {FILTRA_INIT_NORMAL, 0.1f, true};
@@ -262,20 +244,15 @@ static filtra_tensor *build_loss(regression *r, filtra_parameters *params) {
   return filtra_weighted_mean(r->g, filtra_squared_error(r->g, y, r->target), NULL);
 }
 
-static void test_training(void **state) {
-  (void)state;
-  filtra_parameters *params = NULL;
+TEST(test_training) {
   regression r = {0};
-  assert_ok(filtra_parameters_create(device, &params));
-  build_loss(&r, params);
-  filtra_graph_destroy(&r.g);
+  owned_parameters *params = test_parameters(test_device());
+  filtra_tensor *loss = build_loss(&r, params);
   assert_ok(filtra_parameters_commit(params, 3, FILTRA_TRAINABLE));
   const int64_t count = (int64_t)(params->bytes / sizeof(float));
   make_buffer(&r.first, count);
   make_buffer(&r.second, count);
   make_buffer(&r.state, FT_OPTIMIZER_STATE_WORDS);
-
-  filtra_tensor *loss = build_loss(&r, params);
   assert_ok(filtra_graph_backward(r.g, 1, &loss, NULL));
   const struct {
     const char *name;
@@ -306,49 +283,16 @@ static void test_training(void **state) {
     ft_optimizer_inputs in;
     ft_step_metrics m;
     ft_optimizer_prepare(&s, step, &in);
-    assert_ok(filtra_graph_set(r.g, r.inputs, &in));
-    assert_ok(filtra_graph_set(r.g, r.x, x));
-    assert_ok(filtra_graph_set(r.g, r.target, target));
-    assert_ok(filtra_graph_execute(r.g));
-    assert_ok(filtra_graph_get(r.g, r.metrics, &m));
+    test_run_graph(r.g, TEST_SET({r.inputs, &in}, {r.x, x}, {r.target, target}),
+                   TEST_GET({r.metrics, &m}));
     assert_int_equal(m.halt, 0);
     losses[step > 1] = m.loss;
   }
   assert_true(losses[1] < 1e-3f * losses[0]);
   filtra_graph_destroy(&r.g);
-  ft_buffer_destroy(device, &r.first);
-  ft_buffer_destroy(device, &r.second);
-  ft_buffer_destroy(device, &r.state);
-  filtra_parameters_destroy(&params);
+  ft_buffer_destroy(test_device(), &r.first);
+  ft_buffer_destroy(test_device(), &r.second);
+  ft_buffer_destroy(test_device(), &r.state);
 }
 
-static int without_subgroups(void **state) {
-  (void)state;
-  device = test_open_device("subgroup=0");
-  return 0;
-}
-
-static int close_group(void **state) {
-  (void)state;
-  test_close_device(&device);
-  return 0;
-}
-
-static int with_subgroups(void **state) {
-  (void)state;
-  device = test_device();
-  return 0;
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_adamw),        cmocka_unit_test(test_adam),
-      cmocka_unit_test(test_radam),        cmocka_unit_test(test_rectification_starts),
-      cmocka_unit_test(test_norm_of_many), cmocka_unit_test(test_halt),
-      cmocka_unit_test(test_training)};
-  int failed = 0;
-  if (test_has_variant("subgroup=0"))
-    failed =
-        cmocka_run_group_tests_name("without subgroups", tests, without_subgroups, close_group);
-  return failed + cmocka_run_group_tests(tests, with_subgroups, test_teardown);
-}
+TEST_MAIN_TWICE("subgroup=0")

@@ -5,9 +5,6 @@
 #include "support/harness.h"
 #include "support/plaplacian.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { HEADS = TEST_NORM_HEADS };
 static const float SMALL_P[HEADS] = {1, 1.23f, 1.5f}, LARGE_P[HEADS] = {2, 2.5f, 3};
 
@@ -51,9 +48,8 @@ TEST(test_16_bits) {
 TEST(test_many_registers) {
   static const test_norms cases[] = {
       {{1, 35, 37, 6, 40}, SMALL_P, .dropout = 0.2f, .causal = true}};
-  filtra_device *device = test_open_device("attention=tiled,registers=many");
+  owned_device *device = test_open_device("attention=tiled,registers=many");
   check(device, cases, FT_COUNT(cases));
-  test_close_device(&device);
 }
 
 TEST(test_duplicates) {
@@ -126,13 +122,12 @@ TEST(test_single_gradients) {
 }
 
 /* One tensor for queries, keys and values: its gradient is the sum of all. */
-static void build_tied(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_tied) {
   filtra_plaplacian_options o = test_norms_options(op->settings, NULL, NULL);
   out[0] = filtra_plaplacian(g, in[0], in[0], in[0], &o);
 }
 
-static void reference_tied(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_tied) {
   reference_attention_problem p = test_norms_problem(op);
   reference_norms norms = test_norms_reference(op->settings);
   reference_plaplacian(&p, &norms, in[0], in[0], in[0], out[0]);
@@ -159,11 +154,10 @@ typedef struct results {
 static void run(filtra_device *device, const test_norms *s, const filtra_plaplacian_options *norms,
                 results *out) {
   const test_norm_shape *n = &s->shape;
-  filtra_graph *g;
   filtra_tensor *in[4], *get[RESULTS];
   const int64_t sizes[4] = {n->batches, HEADS, n->keys, n->columns};
   const int64_t pairs[4] = {n->batches, HEADS, n->keys, n->keys};
-  assert_ok(filtra_graph_create(device, &(filtra_graph_options){.training = true}, &g));
+  filtra_graph *g = test_graph(device, &(filtra_graph_options){.training = true});
   for (int i = 0; i < 4; i++) {
     in[i] = filtra_graph_input(g, "x", FILTRA_F32, 4, i < 3 ? sizes : pairs);
     filtra_graph_require_gradient(g, in[i]);
@@ -221,10 +215,9 @@ TEST(test_p_two_is_attention) {
 
 /* Activation bytes of forward and backward over n tokens. */
 static uint64_t plan_bytes(int64_t n) {
-  filtra_graph *g;
   filtra_tensor *part[3];
-  assert_ok(filtra_graph_create(test_device(), &(filtra_graph_options){.training = true}, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, n, 3 * 15});
+  owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", 1, n, 3 * 15);
   filtra_graph_require_gradient(g, x);
   filtra_chunk(g, x, 3, part);
   for (int i = 0; i < 3; i++)
@@ -234,7 +227,6 @@ static uint64_t plan_bytes(int64_t n) {
   assert_ok(filtra_graph_backward(g, 1, &y, NULL));
   assert_ok(filtra_graph_compile(g));
   uint64_t bytes = filtra_graph_activation_bytes(g);
-  filtra_graph_destroy(&g);
   return bytes;
 }
 
@@ -245,8 +237,7 @@ TEST(test_linear_memory) {
 }
 
 static filtra_status compile(const test_norm_shape *n, const filtra_plaplacian_options *o) {
-  filtra_graph *g;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  owned_graph *g = test_graph(test_device(), NULL);
   const int64_t queries[4] = {n->batches, HEADS, n->queries, n->columns};
   const int64_t keys[4] = {n->batches, HEADS, n->keys, n->columns};
   filtra_tensor *q = filtra_graph_input(g, "q", FILTRA_F32, 4, queries);
@@ -254,7 +245,6 @@ static filtra_status compile(const test_norm_shape *n, const filtra_plaplacian_o
   filtra_tensor *v = filtra_graph_input(g, "v", FILTRA_F32, 4, keys);
   filtra_graph_output(g, filtra_plaplacian(g, q, k, v, o));
   filtra_status status = filtra_graph_compile(g);
-  filtra_graph_destroy(&g);
   return status;
 }
 

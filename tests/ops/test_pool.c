@@ -3,28 +3,22 @@
 
 #include "reference/tokenwise.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- masks ---- */
 
-static void build_token_mask(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                             const test_op *op) {
-  (void)op;
+TEST_BUILD(build_token_mask) {
   out[0] = filtra_token_mask(g, in[0]);
 }
 
-static void ref_token_mask(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_token_mask) {
   for (int64_t i = 0; i < op->dims[0] * op->dims[1]; i++)
     out[0][i] = in[0][i] != 0;
 }
 
-static void build_length_mask(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                              const test_op *op) {
+TEST_BUILD(build_length_mask) {
   out[0] = filtra_length_mask(g, in[0], op->dims[1]);
 }
 
-static void ref_length_mask(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_length_mask) {
   int64_t n = op->dims[1];
   for (int64_t i = 0; i < op->dims[0] * n; i++)
     out[0][i] = (double)(i % n) < in[0][i / n];
@@ -35,16 +29,12 @@ TEST(test_masks) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     int64_t batch = sizes[i][0], n = sizes[i][1];
     test_op tokens = {.name = "token_mask",
-                      .inputs = 1,
-                      .outputs = 1,
                       .in = {{"tokens", FILTRA_I32, 2, {batch, n}, -1, 1}},
                       .build = build_token_mask,
                       .reference = ref_token_mask,
                       .dims = {batch, n}};
     test_check_op(test_device(), &tokens);
     test_op lengths = {.name = "length_mask",
-                       .inputs = 1,
-                       .outputs = 1,
                        .in = {{"lengths", FILTRA_I32, 1, {batch}, -2, (double)n + 3}},
                        .build = build_length_mask,
                        .reference = ref_length_mask,
@@ -59,14 +49,13 @@ struct mean {
   bool masked, over_all;
 };
 
-static void build_mean(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
+TEST_BUILD(build_mean) {
   const struct mean *s = op->settings;
   out[0] = filtra_pool_mean(g, in[0], s->masked ? in[1] : NULL, s->over_all);
   out[1] = filtra_pool_mean(g, in[0], s->masked ? in[2] : NULL, s->over_all);
 }
 
-static void ref_mean(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_mean) {
   const struct mean *s = op->settings;
   const int64_t *d = op->dims;
   for (int i = 0; i < 2; i++)
@@ -85,7 +74,6 @@ static void check_mean(int64_t batch, int64_t n, int64_t columns, struct mean se
   }
   test_op op = {.name = "pool_mean",
                 .inputs = settings.masked ? 3 : 1,
-                .outputs = 2,
                 .in = {{"x", FILTRA_F32, 3, {batch, n, columns}, .gradient = true},
                        {"mask", FILTRA_F32, 2, {batch, n}, .fixed = masks[0]},
                        {"other mask", FILTRA_F32, 2, {batch, n}, .fixed = masks[1]}},
@@ -107,14 +95,12 @@ TEST(test_mean) {
 
 /* ---- first token ---- */
 
-static void build_first(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_first) {
   out[0] = filtra_pool_first(g, in[0]);
   out[1] = filtra_pool_first(g, in[0]);
 }
 
-static void ref_first(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_first) {
   int64_t n = op->dims[1], columns = op->dims[2];
   for (int64_t i = 0; i < op->dims[0] * columns; i++)
     out[0][i] = out[1][i] = in[0][i / columns * n * columns + i % columns];
@@ -125,8 +111,6 @@ TEST(test_first) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
     test_op op = {.name = "pool_first",
-                  .inputs = 1,
-                  .outputs = 2,
                   .in = {{"x", FILTRA_F32, 3, {s[0], s[1], s[2]}, .gradient = true}},
                   .build = build_first,
                   .reference = ref_first,
@@ -138,14 +122,12 @@ TEST(test_first) {
 /* ---- masked tokens ---- */
 
 /* Twice, so that gradients are added. */
-static void build_mask_tokens(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                              const test_op *op) {
-  (void)op;
+TEST_BUILD(build_mask_tokens) {
   out[0] = filtra_mask_tokens(g, in[0], in[1]);
   out[1] = filtra_mask_tokens(g, in[0], in[2]);
 }
 
-static void ref_mask_tokens(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_mask_tokens) {
   for (int k = 0; k < 2; k++)
     for (int64_t i = 0; i < op->out_elements[k]; i++)
       out[k][i] = in[1 + k][i / op->dims[2]] > 0 ? in[0][i] : 0;
@@ -158,8 +140,6 @@ TEST(test_mask_tokens) {
     int64_t batch = sizes[i][0], n = sizes[i][1], columns = sizes[i][2];
     if (!test_stores(test_device(), types[i])) continue;
     test_op op = {.name = "mask_tokens",
-                  .inputs = 3,
-                  .outputs = 2,
                   .in = {{"x", types[i], 3, {batch, n, columns}, .gradient = true},
                          {"mask", FILTRA_F32, 2, {batch, n}},
                          {"other", FILTRA_F32, 2, {batch, n}}},
@@ -174,14 +154,13 @@ TEST(test_mask_tokens) {
 /* ---- channels ---- */
 
 /* The second output's gradient is added. */
-static void build_channels(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                           const test_op *op) {
+TEST_BUILD(build_channels) {
   out[0] = filtra_pool_channels(g, in[0], op->dims[2]);
   out[1] = filtra_pool_channels(g, in[0], op->dims[2]);
 }
 
 /* Bin i as the set of channels that the interval [i C / bins, (i+1) C / bins) touches. */
-static void ref_channels(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_channels) {
   int64_t rows = op->dims[0], channels = op->dims[1], bins = op->dims[2];
   for (int64_t i = 0; i < rows * bins; i++) {
     double low = (double)(i % bins * channels) / (double)bins, sum = 0, count = 0;
@@ -201,8 +180,6 @@ TEST(test_channels) {
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
     test_op op = {.name = "pool_channels",
-                  .inputs = 1,
-                  .outputs = 2,
                   .in = {{"x", FILTRA_F32, 2, {s[0], s[1]}, .gradient = true}},
                   .build = build_channels,
                   .reference = ref_channels,
@@ -213,25 +190,18 @@ TEST(test_channels) {
 }
 
 TEST(test_errors) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 5, 3});
-  filtra_tensor *mask = filtra_graph_input(g, "mask", FILTRA_F32, 2, (int64_t[]){2, 4});
-  assert_null(filtra_pool_mean(g, x, mask, FILTRA_OVER_MASK));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "mask [2, 4]");
-  filtra_graph_destroy(&g);
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, 5, 3);
+  filtra_tensor *mask = test_input(g, "mask", 2, 4);
+  test_refuse(&g, filtra_pool_mean(g, x, mask, FILTRA_OVER_MASK), "mask [2, 4]");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   filtra_tensor *lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, (int64_t[]){2});
-  assert_null(filtra_length_mask(g, lengths, 0));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "0 tokens");
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_length_mask(g, lengths, 0), "0 tokens");
 
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, 5, 3});
-  assert_null(filtra_pool_channels(g, x, 0));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "0 bins of x x [2, 5, 3]");
-  filtra_graph_destroy(&g);
+  x = test_input(g, "x", 2, 5, 3);
+  test_refuse(&g, filtra_pool_channels(g, x, 0), "0 bins of x x [2, 5, 3]");
 }
 
 TEST_MAIN(NULL, test_teardown)

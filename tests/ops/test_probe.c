@@ -6,24 +6,18 @@
 
 #include "bench/probes.c" /* the command is no library */
 
-#include <math.h>
-#include <stdlib.h>
-
 enum { GROUPS = 3, ROUNDS = 3 };
 
 /* What the chains come to; [*count], the caller frees. */
 static float *run(filtra_device *device, const bench_chains *chains, filtra_dtype type,
                   size_t *count) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(device, &(filtra_graph_options){0}, &g));
+  filtra_graph *g = test_graph(device, &(filtra_graph_options){0});
   filtra_tensor *sums = bench_chains_of(g, chains, type, GROUPS, ROUNDS);
   assert_ok(ft_graph_status(g));
   sums = filtra_graph_output(g, sums);
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_execute(g));
+  test_compile_and_run(g, NULL, NULL);
   *count = (size_t)filtra_tensor_elements(sums);
-  float *x = malloc(*count * sizeof *x);
-  assert_non_null(x);
+  float *x = test_alloc(*count * sizeof *x);
   assert_ok(filtra_graph_get(g, sums, x));
   filtra_graph_destroy(&g);
   return x;
@@ -52,17 +46,15 @@ static double sum_of_chains(uint32_t chains, size_t id) {
   return sum;
 }
 
-static void test_multiply_adds(void **state) {
-  (void)state;
+TEST(test_multiply_adds) {
   for (size_t v = 0; v < bench_fma_chain_count; v++) {
     const bench_chains *chains = &bench_fma_chains[v];
     size_t count;
-    float *got = run(test_device(), chains, FILTRA_F32, &count);
+    owned float *got = run(test_device(), chains, FILTRA_F32, &count);
     for (size_t id = 0; id < count; id++) {
       const double want = sum_of_chains(chains->rows * chains->columns, id);
       expect_close((double)got[id], want, want, chains, id);
     }
-    free(got);
   }
 }
 
@@ -101,7 +93,7 @@ static void check_sums(filtra_device *device, const bench_chains *chains, filtra
   const ft_matrix_shape s = ft_matrix_shape_of(ft_caps_of(device), type);
   size_t count;
   double scale;
-  float *got = run(device, chains, type, &count);
+  owned float *got = run(device, chains, type, &count);
   const size_t workgroup = count / GROUPS;
   const double subgroups = (double)workgroup / ft_matrix_lanes(ft_caps_of(device));
   const double want = subgroups * ROUNDS * sum_of_products(chains, s, type, &scale);
@@ -111,11 +103,10 @@ static void check_sums(filtra_device *device, const bench_chains *chains, filtra
       sum += (double)got[i * workgroup + t];
     expect_close(sum, want, subgroups * ROUNDS * scale, chains, i);
   }
-  free(got);
 }
 
 static void check_matrices(const char *caps) {
-  filtra_device *device = test_open_device(caps);
+  owned_device *device = test_open_device(caps);
   const filtra_dtype types[] = {FILTRA_F16, FILTRA_BF16};
   int done = 0;
   for (int t = 0; t < 2; t++) {
@@ -128,11 +119,9 @@ static void check_matrices(const char *caps) {
     }
   }
   assert_true(done > 0);
-  test_close_device(&device);
 }
 
-static void test_own_shape(void **state) {
-  (void)state;
+TEST(test_own_shape) {
   ft_caps caps;
   if (!test_has_matrices(&caps)) skip();
   check_matrices("matrix=force");
@@ -141,13 +130,7 @@ static void test_own_shape(void **state) {
 static void test_shape(void **state) {
   check_matrices(test_matrix_shape_caps(*state, "class=discrete,"));
 }
+TEST_OF(test_shape, "8x8x8")
+TEST_OF(test_shape, "16x8x16")
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_multiply_adds),
-      cmocka_unit_test(test_own_shape),
-      TEST_OF(test_shape, "8x8x8"),
-      TEST_OF(test_shape, "16x8x16"),
-  };
-  return cmocka_run_group_tests(tests, NULL, test_teardown);
-}
+TEST_MAIN(NULL, test_teardown)

@@ -3,10 +3,6 @@
 
 #include "reference/axes.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum kind { SUM, MEAN, MAX, SOFTMAX, CUMULATIVE, REVERSED, KINDS };
 static const char *const NAMES[KINDS] = {"sum",     "mean",           "max",
                                          "softmax", "cumulative_sum", "reversed cumulative_sum"};
@@ -33,12 +29,12 @@ static filtra_tensor *apply(filtra_graph *g, filtra_tensor *x, const struct sett
 }
 
 /* Twice, so that the second gradient is added to the first. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   out[0] = apply(g, in[0], op->settings);
   out[1] = apply(g, in[0], op->settings);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   const test_tensor *x = &op->in[0];
   reference_axis axis = reference_axis_of(x->ndim, x->shape, s->axis);
@@ -54,8 +50,7 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 
 /* No two elements are so close that a difference would change which is the largest. */
 static float *far_apart(int64_t count) {
-  float *values = malloc((size_t)count * sizeof *values);
-  assert_non_null(values);
+  float *values = test_alloc((size_t)count * sizeof *values);
   for (int64_t i = 0; i < count; i++)
     values[i] = 0.01f * (float)(i * 7919 % count);
   return values;
@@ -67,22 +62,19 @@ static void check(filtra_device *device, int ndim, const int64_t *shape, struct 
     count *= shape[i];
   int64_t results = settings.kind < SOFTMAX ? count / shape[settings.axis] : count;
   test_op op = {.name = NAMES[settings.kind],
-                .inputs = 1,
-                .outputs = 2,
                 .in = {{.name = "x", .ndim = ndim, .gradient = true}},
                 .build = build,
                 .reference = reference,
                 .settings = &settings,
                 .out_elements = {results, results}};
   memcpy(op.in[0].shape, shape, (size_t)ndim * sizeof *shape);
-  float *values = settings.kind == MAX ? far_apart(count) : NULL;
+  owned float *values = settings.kind == MAX ? far_apart(count) : NULL;
   op.in[0].fixed = values;
   if (settings.kind == SOFTMAX) {
     op.in[0].low = -9;
     op.in[0].high = 9;
   }
   test_check_op(device, &op);
-  free(values);
 }
 
 /* One, some and all elements in a step; axes of 1; two and three steps. */
@@ -102,9 +94,7 @@ static void check_all(filtra_device *device) {
               (struct settings){(enum kind)kind, axis, (axis + kind) % 2});
 }
 
-TEST(values_and_gradients) {
-  check_all(test_device());
-}
+TEST_WITH(values_and_gradients, NULL, check_all)
 
 /* ---- values that central differences do not reach ---- */
 
@@ -127,10 +117,7 @@ static line open_line(struct settings settings, int64_t count) {
 }
 
 static void run_line(line *l, const float *x, float *y, float *gradient) {
-  assert_ok(filtra_graph_set(l->graph, l->x, x));
-  assert_ok(filtra_graph_execute(l->graph));
-  assert_ok(filtra_graph_get(l->graph, l->y, y));
-  assert_ok(filtra_graph_get(l->graph, l->gradient, gradient));
+  test_run_graph(l->graph, TEST_SET({l->x, x}), TEST_GET({l->y, y}, {l->gradient, gradient}));
 }
 
 /* Of equal ones the first gets the gradient, wherever they lie; a NaN beats what is a number. */
@@ -176,32 +163,25 @@ TEST(masked_softmax) {
 }
 
 TEST(sum_of_nothing) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){0, 3});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 0, 3);
   filtra_tensor *zeros = filtra_graph_output(g, filtra_sum(g, x, 0, FILTRA_DROP_AXIS));
   filtra_tensor *none = filtra_graph_output(g, filtra_softmax(g, x, 1));
   assert_int_equal(filtra_tensor_elements(none), 0);
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   float values[3] = {1, 2, 3};
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, zeros, values));
+  test_run_graph(g, TEST_SET({x, values}), TEST_GET({zeros, values}));
   assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
-  filtra_graph_destroy(&g);
 }
 
 /* ---- errors ---- */
 
 static void refuse(int64_t n, struct settings settings, bool view, const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){2, n, 6});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 2, n, 6);
   if (view) x = filtra_split_heads(g, x, 3);
-  assert_null(apply(g, x, &settings));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, apply(g, x, &settings), part);
 }
 
 TEST(errors) {

@@ -1,14 +1,12 @@
 #include "support/harness.h"
 
-#include <math.h>
-
 struct settings {
   float eps;
   double reference_eps;
   bool complex_features, gain;
 };
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   out[0] = filtra_scale_norm(g, in[0], s->gain ? in[1] : NULL, s->eps, s->complex_features);
 }
@@ -24,7 +22,7 @@ static void scale_norm(const double *x, const double *gain, double *y, int64_t r
   }
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   scale_norm(in[0], s->gain ? in[1] : NULL, out[0], op->dims[0], op->dims[1],
              s->complex_features ? 2 : 1, s->reference_eps);
@@ -33,9 +31,8 @@ static void reference(double *const *in, double *const *out, const test_op *op) 
 static test_op make(const struct settings *s, int64_t rows, int64_t features) {
   test_op op = {.name = s->complex_features ? "complex scale_norm" : "scale_norm",
                 .inputs = s->gain ? 2 : 1,
-                .outputs = 1,
                 .in = {{"x", FILTRA_F32, 2, {rows, features}, -2, 3, .gradient = true},
-                       {.name = "gain", .ndim = 1, .shape = {features}, .gradient = true}},
+                       {"gain", FILTRA_F32, 1, {features}, .gradient = true}},
                 .build = build,
                 .reference = reference,
                 .out_elements = {rows * features * (s->complex_features ? 2 : 1)},
@@ -66,22 +63,11 @@ static void check_shapes(filtra_device *device) {
     }
 }
 
-TEST(test_shapes) {
-  check_shapes(test_device());
-}
-
-TEST(test_without_subgroups) {
-  filtra_device *device = test_open_device("subgroup=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_shapes, NULL, check_shapes)
+TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
 
 /* CPU drivers give an invocation a row of its own where they can load pairs. */
-TEST(test_without_pairs) {
-  filtra_device *device = test_open_device("int64=0");
-  check_shapes(device);
-  test_close_device(&device);
-}
+TEST_WITH(test_without_pairs, "int64=0", check_shapes)
 
 /* One feature: y is nearly the sign of x, and small next to eps it is x / eps. */
 TEST(test_one_feature) {
@@ -100,14 +86,12 @@ TEST(test_single_gradients) {
   }
 }
 
-static void build_twice(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                        const test_op *op) {
-  (void)op;
+TEST_BUILD(build_twice) {
   filtra_tensor *once = filtra_scale_norm(g, in[0], in[1], 0, FILTRA_REAL);
   out[0] = filtra_scale_norm(g, filtra_add(g, once, in[0]), in[1], 0, FILTRA_REAL);
 }
 
-static void reference_twice(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_twice) {
   enum { MOST = 1024 };
   double sum[MOST];
   int64_t rows = op->dims[0], features = op->dims[1];
@@ -131,23 +115,17 @@ TEST(test_zero_rows) {
   enum { ROWS = 3, C = 6, COUNT = ROWS * C };
   const float eps = 0.25f, values[COUNT] = {[C] = 0, [2 * C] = 3, [2 * C + 1] = 4};
   float gain_values[C / 2] = {2, 3, 5}, y[COUNT], dx[COUNT], dg[C / 2];
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){ROWS, C / 2, 2});
-  filtra_tensor *gain = filtra_graph_input(g, "gain", FILTRA_F32, 1, (int64_t[]){C / 2});
+  filtra_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", ROWS, C / 2, 2);
+  filtra_tensor *gain = test_input(g, "gain", C / 2);
   filtra_graph_require_gradient(g, x);
   filtra_graph_require_gradient(g, gain);
   filtra_tensor *out = filtra_graph_output(g, filtra_scale_norm(g, x, gain, eps, FILTRA_COMPLEX));
   assert_ok(filtra_graph_backward(g, 1, &out, NULL));
   filtra_tensor *x_grad = filtra_graph_output(g, filtra_graph_gradient(g, x));
   filtra_tensor *gain_grad = filtra_graph_output(g, filtra_graph_gradient(g, gain));
-  assert_ok(filtra_graph_compile(g));
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_set(g, gain, gain_values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, out, y));
-  assert_ok(filtra_graph_get(g, x_grad, dx));
-  assert_ok(filtra_graph_get(g, gain_grad, dg));
+  test_evaluate(&g, TEST_SET({x, values}, {gain, gain_values}),
+                TEST_GET({out, y}, {x_grad, dx}, {gain_grad, dg}));
   for (int i = 0; i < 2 * C; i++) {
     assert_true(y[i] == 0);
     assert_true(fabsf(dx[i] - gain_values[i % C / 2] / eps) < 1e-5f);
@@ -157,17 +135,14 @@ TEST(test_zero_rows) {
   assert_true(fabs(dx[2 * C] - (2 * r - 3 * along)) < 1e-6);
   assert_true(fabs(dx[2 * C + 5] - 5 * r) < 1e-6);
   assert_true(fabs(dg[0] - 7 * r) < 1e-6 && dg[1] == 0 && dg[2] == 0);
-  filtra_graph_destroy(&g);
 }
 
 static filtra_status compile(int64_t columns, int64_t gains, float eps, bool complex_features) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, columns});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 3, columns);
   filtra_tensor *gain = filtra_graph_input(g, "gain", FILTRA_F32, 1, &gains);
   filtra_graph_output(g, filtra_scale_norm(g, x, gain, eps, complex_features));
   filtra_status status = filtra_graph_compile(g);
-  filtra_graph_destroy(&g);
   return status;
 }
 

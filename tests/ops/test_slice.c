@@ -1,7 +1,5 @@
 #include "support/harness.h"
 
-#include <string.h>
-
 struct settings {
   int64_t start[FILTRA_MAX_DIMS], size[FILTRA_MAX_DIMS];
 };
@@ -14,14 +12,14 @@ static int64_t elements(int ndim, const int64_t *shape) {
 }
 
 /* Twice, and the whole once more: the gradients of boxes are added into one. */
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const struct settings *s = op->settings;
   out[0] = filtra_slice(g, in[0], s->start, s->size);
   out[1] = filtra_slice(g, in[0], s->start, s->size);
   out[2] = filtra_affine(g, in[0], 2, 0);
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const struct settings *s = op->settings;
   const test_tensor *x = &op->in[0];
   for (int64_t i = 0; i < op->out_elements[0]; i++) {
@@ -53,8 +51,6 @@ static const struct {
 TEST(test_boxes) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     test_op op = {.name = "slice",
-                  .inputs = 1,
-                  .outputs = 3,
                   .in = {{.name = "x", .ndim = cases[i].ndim, .gradient = true}},
                   .build = build,
                   .reference = reference,
@@ -69,9 +65,8 @@ TEST(test_boxes) {
 
 /* Nothing of a sequence of one token: empty, with a gradient of zeros. */
 TEST(test_empty) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 1});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 3, 1);
   filtra_graph_require_gradient(g, x);
   filtra_tensor *nothing = filtra_slice(g, x, (int64_t[]){0, 1}, (int64_t[]){3, 0});
   assert_int_equal(filtra_tensor_elements(nothing), 0);
@@ -80,19 +75,15 @@ TEST(test_empty) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   float values[3] = {1, 2, 3};
-  assert_ok(filtra_graph_set(g, x, values));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, gradient, values));
+  test_run_graph(g, TEST_SET({x, values}), TEST_GET({gradient, values}));
   assert_true(values[0] == 0 && values[1] == 0 && values[2] == 0);
-  filtra_graph_destroy(&g);
 }
 
 /* Integers, and of a view: heads. */
 TEST(test_views_and_integers) {
   enum { N = 5, H = 2, D = 3 };
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
-  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 3, (int64_t[]){1, N, H * D});
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *x = test_input(g, "x", 1, N, H * D);
   filtra_tensor *heads = filtra_split_heads(g, x, H);
   filtra_tensor *y = filtra_graph_output(
       g, filtra_slice(g, heads, (int64_t[]){0, 1, 2, 0}, (int64_t[]){1, 1, 2, D}));
@@ -104,40 +95,31 @@ TEST(test_views_and_integers) {
   float in[N][H][D], out[2][D];
   test_random(1, -1, 1, in[0][0], N * H * D);
   int32_t numbers[N] = {1, 2, 3, 4, -77}, got;
-  assert_ok(filtra_graph_set(g, x, in));
-  assert_ok(filtra_graph_set(g, ids, numbers));
-  assert_ok(filtra_graph_execute(g));
-  assert_ok(filtra_graph_get(g, y, out));
-  assert_ok(filtra_graph_get(g, last, &got));
+  test_run_graph(g, TEST_SET({x, in}, {ids, numbers}), TEST_GET({y, out}, {last, &got}));
   for (int n = 0; n < 2; n++)
     for (int d = 0; d < D; d++)
       assert_true(out[n][d] == in[2 + n][1][d]);
   assert_int_equal(got, -77);
-  filtra_graph_destroy(&g);
 }
 
 TEST(test_errors) {
   const int64_t boxes[][2] = {{-1, 2}, {3, 2}, {5, 0}, {0, -1}, {INT64_MAX, 1}, {1, INT64_MAX}};
   for (size_t i = 0; i < FT_COUNT(boxes); i++) {
-    filtra_graph *g = NULL;
-    assert_ok(filtra_graph_create(test_device(), NULL, &g));
-    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){3, 4});
+    filtra_graph *g = test_graph(test_device(), NULL);
+    filtra_tensor *x = test_input(g, "x", 3, 4);
     const int64_t start[] = {0, boxes[i][0]}, size[] = {3, boxes[i][1]};
-    assert_null(filtra_slice(g, x, start, size));
-    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, "outside axis 1 of x [3, 4]");
-    filtra_graph_destroy(&g);
+    test_refuse(&g, filtra_slice(g, x, start, size), "outside axis 1 of x [3, 4]");
   }
 }
 
 /* ---- concatenation ---- */
 
 /* Both inputs, the first of them twice: its gradients are added. */
-static void build_concat(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                         const test_op *op) {
+TEST_BUILD(build_concat) {
   out[0] = filtra_concat(g, (int)op->dims[0], 3, (filtra_tensor *[]){in[0], in[1], in[0]});
 }
 
-static void ref_concat(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(ref_concat) {
   int axis = (int)op->dims[0];
   int64_t inner = elements(op->in[0].ndim - axis - 1, op->in[0].shape + axis + 1), at = 0;
   int64_t outer = elements(axis, op->in[0].shape);
@@ -166,8 +148,6 @@ TEST(test_concat) {
     int ndim = parts[i].ndim;
     test_op op = {
         .name = "concat",
-        .inputs = 2,
-        .outputs = 1,
         .in = {{.name = "a", .ndim = ndim, .gradient = true},
                {.name = "b", .ndim = ndim, .gradient = true}},
         .build = build_concat,
@@ -182,15 +162,12 @@ TEST(test_concat) {
 
 static void refuse_concat(int axis, int count, filtra_dtype dtype, int64_t columns,
                           const char *part) {
-  filtra_graph *g = NULL;
-  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  filtra_graph *g = test_graph(test_device(), NULL);
   filtra_tensor *x[9];
   for (int i = 0; i < 9; i++)
     x[i] = filtra_graph_input(g, "x", i % 2 ? dtype : FILTRA_F32, 2,
                               (int64_t[]){3, i % 2 ? columns : 4});
-  assert_null(filtra_concat(g, axis, count, x));
-  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, part);
-  filtra_graph_destroy(&g);
+  test_refuse(&g, filtra_concat(g, axis, count, x), part);
 }
 
 TEST(test_concat_errors) {

@@ -11,10 +11,6 @@
 #include "support/run.h"
 
 #include <complex.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- problems ---- */
 
@@ -24,13 +20,12 @@ typedef struct product {
   filtra_dtype type;
 } product;
 
-static void build_product(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                          const test_op *op) {
+TEST_BUILD(build_product) {
   const product *p = op->settings;
   out[0] = filtra_matmul(g, in[0], in[1], &(filtra_matmul_options){.transpose_a = p->transpose_a});
 }
 
-static void reference_product(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_product) {
   const product *p = op->settings;
   reference_matrix a = {in[0], p->transpose_a ? 1 : p->k, p->transpose_a ? p->m : 1, 0, 0};
   reference_matmul(a, (reference_matrix){in[1], p->n, 1, 0, 0},
@@ -39,18 +34,12 @@ static void reference_product(double *const *in, double *const *out, const test_
 
 static test_op make_product(const product *p) {
   return (test_op){.name = "matmul",
-                   .inputs = 2,
-                   .outputs = 1,
-                   .in = {{.name = "a",
-                           .dtype = p->type,
-                           .ndim = 2,
-                           .shape = {p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k},
+                   .in = {{"a",
+                           p->type,
+                           2,
+                           {p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k},
                            .gradient = p->gradient},
-                          {.name = "b",
-                           .dtype = p->type,
-                           .ndim = 2,
-                           .shape = {p->k, p->n},
-                           .gradient = p->gradient}},
+                          {"b", p->type, 2, {p->k, p->n}, .gradient = p->gradient}},
                    .build = build_product,
                    .reference = reference_product,
                    .settings = p,
@@ -59,15 +48,13 @@ static test_op make_product(const product *p) {
 
 enum { HEADS = 2, QUERIES = 37, KEYS = 75, COLUMNS = 5, VALUES = 3 };
 
-static void build_attention(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                            const test_op *op) {
-  (void)op;
+TEST_BUILD(build_attention) {
   filtra_tensor *y = filtra_attention(g, in[0], in[1], in[2],
                                       &(filtra_attention_options){.causal = true, .dropout = 0.2f});
   out[0] = test_heads_as_floats(g, y);
 }
 
-static void reference_tiles(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference_tiles) {
   reference_attention_problem p = {1,
                                    HEADS,
                                    QUERIES,
@@ -84,11 +71,9 @@ static void reference_tiles(double *const *in, double *const *out, const test_op
 
 static const test_op attention = {
     .name = "attention",
-    .inputs = 3,
-    .outputs = 1,
-    .in = {{.name = "q", .ndim = 4, .shape = {1, HEADS, QUERIES, COLUMNS}, .gradient = true},
-           {.name = "k", .ndim = 4, .shape = {1, HEADS, KEYS, COLUMNS}, .gradient = true},
-           {.name = "v", .ndim = 4, .shape = {1, HEADS, KEYS, VALUES}, .gradient = true}},
+    .in = {{"q", FILTRA_F32, 4, {1, HEADS, QUERIES, COLUMNS}, .gradient = true},
+           {"k", FILTRA_F32, 4, {1, HEADS, KEYS, COLUMNS}, .gradient = true},
+           {"v", FILTRA_F32, 4, {1, HEADS, KEYS, VALUES}, .gradient = true}},
     .build = build_attention,
     .reference = reference_tiles,
     .out_elements = {HEADS * QUERIES * VALUES},
@@ -98,14 +83,11 @@ static const test_op attention = {
 
 enum { BATCH = 2, TOKENS = 131, FEATURES = 37 };
 
-static void build_scan(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
-                       const test_op *op) {
-  (void)op;
+TEST_BUILD(build_scan) {
   out[0] = filtra_affine_scan(g, in[0], in[1], FILTRA_BACKWARD);
 }
 
-static void reference_scan(double *const *in, double *const *out, const test_op *op) {
-  (void)op;
+TEST_REFERENCE(reference_scan) {
   for (int64_t b = 0; b < BATCH; b++) {
     const int64_t at = 2 * b * TOKENS * FEATURES;
     reference_affine_scan((const double complex *)(in[0] + 2 * b * TOKENS),
@@ -116,8 +98,6 @@ static void reference_scan(double *const *in, double *const *out, const test_op 
 
 static const test_op scan = {
     .name = "affine_scan",
-    .inputs = 2,
-    .outputs = 1,
     .in = {{"c", FILTRA_F32, 3, {BATCH, TOKENS, 2}, -0.7, 0.7, true},
            {"d", FILTRA_F32, 4, {BATCH, TOKENS, FEATURES, 2}, .gradient = true}},
     .build = build_scan,
@@ -190,20 +170,18 @@ TEST(test_products) {
 TEST(test_attention) {
   static const char *const variants[] = {"attention=tiled", "attention=lanes"};
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
-    filtra_device *dev = test_open_variant(variants[i]);
+    owned_device *dev = test_open_variant(variants[i]);
     if (!dev) continue;
     check_all(dev, &attention, 0);
-    test_close_device(&dev);
   }
 }
 
 TEST(test_chain) {
   check_all(test_device(), &scan, 1);
   check_all(test_device(), &scan, 4);
-  filtra_device *plain = test_open_variant("subgroup=0");
+  owned_device *plain = test_open_variant("subgroup=0");
   if (!plain) return;
   check_all(plain, &scan, 2);
-  test_close_device(&plain);
 }
 
 /* The plainest way, which others are compared with. */
@@ -281,7 +259,7 @@ static ft_tuning *refuse_table(const ft_tuning_question *q) {
 }
 
 TEST(test_wrong_ones_are_refused) {
-  filtra_device *dev = test_open_device("gemm=tiled");
+  owned_device *dev = test_open_device("gemm=tiled");
   const ft_tuner_options options = {.rounds = 2, .extra = &wrong, .extra_count = 1};
   const test_op op = make_product(&small);
   ft_tuning_question q = question(dev, &op);
@@ -311,7 +289,6 @@ TEST(test_wrong_ones_are_refused) {
                FILTRA_ERROR_UNSUPPORTED, "no configuration gives the reference's results");
   free(r.candidates);
   ft_tuning_release(&t);
-  test_close_device(&dev);
 }
 
 TEST(test_what_does_not_win_by_enough) {
@@ -329,8 +306,9 @@ TEST(test_what_does_not_win_by_enough) {
 TEST(test_a_dead_tuner_leaves_word) {
   filtra_device *dev = test_device();
   const char *folder = test_folder();
-  char *path = ft_path_join(folder, "t.json"), *journal = ft_tuner_journal(path);
-  char *dead = ft_format("%s.%d.trying", path, INT32_MAX); /* larger than any process's number */
+  owned char *path = ft_path_join(folder, "t.json"), *journal = ft_tuner_journal(path);
+  owned char *dead =
+      ft_format("%s.%d.trying", path, INT32_MAX); /* larger than any process's number */
   const test_op op = make_product(&small);
   ft_tuning_question q = question(dev, &op);
   ft_tuning *left = ft_tuning_new(), *t = ft_tuning_new();
@@ -360,16 +338,13 @@ TEST(test_a_dead_tuner_leaves_word) {
   assert_ok(ft_tuner_recover(dev, path, t));
   assert_false(ft_file_exists(dead));
   ft_tuning_release(&t);
-  free(path);
-  free(journal);
-  free(dead);
 }
 
 /* Pipelines that are not made, memory that is not there: of one candidate, it is refused; of the
  * reference, all fails. Nothing is left either way. */
 TEST(test_failing_calls) {
   const test_op op = make_product(&small);
-  filtra_device *dev = test_open_device("submission_ms=0");
+  owned_device *dev = test_open_device("submission_ms=0");
   ft_tuning_question q = question(dev, &op);
   uint64_t used_before = filtra_device_memory_used(dev);
   size_t refused = 0, failed = 0;
@@ -387,7 +362,6 @@ TEST(test_failing_calls) {
     assert_true(filtra_device_memory_used(dev) == used_before);
   }
   assert_true(refused > 0 && failed > 0);
-  test_close_device(&dev);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -8,9 +8,6 @@
 #include "gpu/internal.h"
 #include "support/run.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -142,11 +139,10 @@ static const char *sample_file(char **text, size_t *size) {
 }
 
 TEST(test_round_trip) {
-  char *text;
+  owned char *text = NULL;
   size_t size;
   bool foreign;
   const char *path = sample_file(&text, &size);
-  free(text);
   ft_tuning *want = sample(), *got;
   assert_ok(ft_tuning_load(test_device(), path, &foreign, &got));
   assert_true(ft_tuning_equal(want, got));
@@ -177,7 +173,7 @@ TEST(test_round_trip) {
 }
 
 TEST(test_truncated) {
-  char *text;
+  owned char *text = NULL;
   size_t size;
   bool foreign;
   ft_tuning *t;
@@ -188,7 +184,6 @@ TEST(test_truncated) {
     assert_null(t);
     assert_false(foreign);
   }
-  free(text);
 }
 
 /* The sample with one thing changed. */
@@ -237,7 +232,7 @@ TEST(test_damaged) {
 }
 
 TEST(test_allocation_failures) {
-  char *text;
+  owned char *text = NULL;
   size_t size;
   bool foreign;
   ft_tuning *t = NULL;
@@ -252,7 +247,6 @@ TEST(test_allocation_failures) {
     assert_true(n < 100);
   }
   ft_tuning_release(&t);
-  free(text);
 }
 
 /* Whoever reads while others write sees a whole file, of one of them. */
@@ -307,10 +301,10 @@ static filtra_status open_with(const char *tuning, const char *cache, filtra_dev
 
 TEST(test_opening) {
   filtra_device *dev;
-  char *text;
+  owned char *text = NULL;
   size_t size;
   const char *path = sample_file(&text, &size), *cache = test_path(test_folder(), "cache");
-  char *cached = ft_tuning_path(test_device(), cache);
+  owned char *cached = ft_tuning_path(test_device(), cache);
   unsetenv("FILTRA_TUNING");
   assert_ok(open_with(NULL, cache, &dev));
   assert_null(dev->tuning);
@@ -348,8 +342,6 @@ TEST(test_opening) {
   assert_null(dev->tuning);
   filtra_device_close(&dev);
   unsetenv("FILTRA_TUNING");
-  free(text);
-  free(cached);
 }
 
 TEST_MAIN(NULL, test_teardown)

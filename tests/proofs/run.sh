@@ -38,7 +38,7 @@ check() {
       echo "$name: the patch does not apply: bring the defect back by hand, write it anew"
       bad=1
     }
-    grep -qE "(TEST|cmocka_unit_test)\($(field case "$name")\)" "tests/$(field test "$name" |
+    grep -qE "^TEST(_WITH)?\($(field case "$name")[,)]" "tests/$(field test "$name" |
       sed 's,/,/test_,').c" || {
       echo "$name: its test has no case $(field case "$name")"
       bad=1

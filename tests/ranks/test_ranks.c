@@ -9,17 +9,11 @@
 #include "support/run.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { STEPS = 10, FAULT_STEPS = 60 };
-
-static char output[TEST_OUTPUT_BYTES];
 
 typedef struct mpi {
   const char *name, *run, *rank; /* rank: the variable that tells it */
@@ -62,24 +56,22 @@ static const char *options(const char *mixer) {
 /* `m` NULL: alone, without mpirun. */
 static int run(const mpi *m, int ranks, const char *arguments) {
   const char *before = m ? test_text("%s -n %d", m->run, ranks) : "";
-  return test_run_command(before, test_text("train %s %s 2>&1", common(), arguments), output);
+  return test_run_command(before, test_text("train %s %s 2>&1", common(), arguments));
 }
 
 static void expect(int code, int wanted) {
-  if (code != wanted) fail_msg("exit code %d instead of %d, output:\n%s", code, wanted, output);
+  if (code != wanted)
+    fail_msg("exit code %d instead of %d, output:\n%s", code, wanted, test_output);
 }
 
 static void read_losses(const char *folder, double losses[STEPS]) {
-  size_t size;
   int seen = 0;
-  char *text = test_read(test_path(folder, "metrics.jsonl"), &size);
+  owned char *text = test_read(test_path(folder, "metrics.jsonl"), NULL);
   for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-    json_t *object = json_loads(line, 0, NULL);
+    json_auto_t *object = json_loads(line, 0, NULL);
     json_t *loss = json_object_get(object, "loss");
     if (loss && seen < STEPS) losses[seen++] = json_real_value(loss);
-    json_decref(object);
   }
-  free(text);
   assert_int_equal(seen, STEPS);
 }
 
@@ -94,11 +86,9 @@ static void near_losses(const char *a, const char *b, const char *what) {
 
 static void same_file(const char *a, const char *b, const char *name) {
   size_t na, nb;
-  char *x = test_read(test_path(a, name), &na), *y = test_read(test_path(b, name), &nb);
+  owned char *x = test_read(test_path(a, name), &na), *y = test_read(test_path(b, name), &nb);
   assert_int_equal(na, nb);
   assert_memory_equal(x, y, na);
-  free(x);
-  free(y);
 }
 
 static void same_bits(const char *a, const char *b) {
@@ -165,7 +155,7 @@ TEST(levers_and_shares_go_with_ranks) {
                                    common(), options("agf"), folder);
     const char *line = test_text("%s -n 1 '%s/../filtra' %s --share 5 : -n 1", mpis[i].run,
                                  TEST_BINARY_DIR, levers);
-    expect(test_run_command(line, test_text("%s --share 2 2>&1", levers), output), 0);
+    expect(test_run_command(line, test_text("%s --share 2 2>&1", levers)), 0);
     near_losses(run_of(NULL, 1, "agf"), folder, "shares");
     if (first) same_bits(first, folder);
     first = folder;
@@ -183,16 +173,13 @@ static const char *half_a_run(int ranks, const char *more) {
 
 /* The shares that were measured and noted; they make up the batch of seven. */
 static const char *noted_shares(const char *folder) {
-  size_t size;
   int first = 0, second = 0;
-  char *text = test_read(test_path(folder, "config.json"), &size);
-  json_t *config = json_loads(text, 0, NULL);
+  owned char *text = test_read(test_path(folder, "config.json"), NULL);
+  json_auto_t *config = json_loads(text, 0, NULL);
   const char *shares = test_text("%s", json_string_value(json_object_get(config, "shares")));
   if (sscanf(shares, "%d:%d", &first, &second) != 2 || first < 1 || second < 1 ||
       first + second != 7)
     fail_msg("shares are %s", shares);
-  json_decref(config);
-  free(text);
   return shares;
 }
 
@@ -206,7 +193,7 @@ TEST(runs_go_on_with_other_ranks) {
   const char *same = half_a_run(2, "--share auto"), *whole = test_new_run();
   expect(run(&mpis[0], 2, test_text("--resume %s --allow-changes", same)), 0);
   const char *shares = noted_shares(same);
-  assert_non_null(strstr(output, test_text("Ranks share each batch as %s", shares)));
+  assert_printed(test_text("Ranks share each batch as %s", shares));
   expect(run(&mpis[0], 2, test_text("%s --set shares=%s --out %s", options("agf"), shares, whole)),
          0);
   near_losses(run_of(NULL, 1, "agf"), same, "measured shares");
@@ -224,16 +211,16 @@ TEST(ranks_of_other_runs_are_refused) {
                                  TEST_BINARY_DIR, common(), options("agf"), folder);
     const char *other =
         test_text("train %s %s --seed 2 --out %s 2>&1", common(), options("agf"), folder);
-    expect(test_run_command(line, other, output), 5);
-    assert_non_null(strstr(output, "has other settings, data or another version of filtra"));
+    expect(test_run_command(line, other), 5);
+    assert_printed("has other settings, data or another version of filtra");
     assert_int_not_equal(access(folder, F_OK), 0);
   }
   if (!mpi_count) return;
   expect(run(&mpis[0], 2, options("agf")), 2);
-  assert_non_null(strstr(output, "need --out"));
+  assert_printed("need --out");
   const char *few = test_text("%s --set batch_size=2 --out %s", options("agf"), test_new_run());
   expect(run(&mpis[0], 3, few), 2);
-  assert_non_null(strstr(output, "take a larger batch"));
+  assert_printed("take a larger batch");
 }
 
 static pid_t start(const mpi *m, const char *arguments, const char *pids) {
@@ -287,17 +274,15 @@ static void end_ranks(const char *pids) {
 typedef enum outcome { HIT, COMPLETE, LATE } outcome;
 
 static void read_log(const char *pids) {
-  size_t size;
-  char *log = test_read(test_path(pids, "log"), &size);
-  snprintf(output, sizeof output, "%s", log);
-  free(log);
+  owned char *log = test_read(test_path(pids, "log"), NULL);
+  snprintf(test_output, sizeof test_output, "%s", log);
 }
 
 /* How a run ended by itself: complete, or, on a machine with other work, beyond its deadline. */
 static outcome own_end(const char *pids, int status) {
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   read_log(pids);
-  if (code == 5 && strstr(output, " waited ")) return LATE;
+  if (code == 5 && strstr(test_output, " waited ")) return LATE;
   expect(code, 0);
   return COMPLETE;
 }
@@ -330,7 +315,7 @@ static outcome hit_a_rank(const mpi *m, const char *options_of_new, const char *
   if (!ended || waits) {
     read_log(pids);
     fail_msg("%s: rank %d %s, %s waits, output:\n%s", m->name, which, stop ? "stopped" : "killed",
-             waits ? "the other" : "mpirun", output);
+             waits ? "the other" : "mpirun", test_output);
   }
   return HIT;
 }
@@ -376,7 +361,7 @@ TEST(drivers_may_differ) {
   const char *line = test_text("%s -n 1 env VK_DRIVER_FILES=%s VK_ICD_FILENAMES=%s "
                                "'%s/../filtra' train %s %s : -n 1 env VK_DRIVER_FILES=%s",
                                mpis[0].run, SYSTEM, SYSTEM, TEST_BINARY_DIR, common(), all, other);
-  expect(test_run_command(line, test_text("train %s %s 2>&1", common(), all), output), 0);
+  expect(test_run_command(line, test_text("train %s %s 2>&1", common(), all)), 0);
 }
 
 TEST_MAIN(find_mpis, test_teardown)

@@ -3,22 +3,10 @@
 #include <string.h>
 
 void test_add_qkv(test_op *op, const test_attention_shape *n, filtra_dtype dtype) {
-  const test_tensor qkv[] = {{.name = "q",
-                              .ndim = 4,
-                              .shape = {n->batches, n->heads, n->queries, n->columns},
-                              .low = -2,
-                              .high = 2,
-                              .gradient = true},
-                             {.name = "k",
-                              .ndim = 4,
-                              .shape = {n->batches, n->heads, n->keys, n->columns},
-                              .low = -2,
-                              .high = 2,
-                              .gradient = true},
-                             {.name = "v",
-                              .ndim = 4,
-                              .shape = {n->batches, n->heads, n->keys, n->value_columns},
-                              .gradient = true}};
+  const test_tensor qkv[] = {
+      {"q", FILTRA_F32, 4, {n->batches, n->heads, n->queries, n->columns}, -2, 2, .gradient = true},
+      {"k", FILTRA_F32, 4, {n->batches, n->heads, n->keys, n->columns}, -2, 2, .gradient = true},
+      {"v", FILTRA_F32, 4, {n->batches, n->heads, n->keys, n->value_columns}, .gradient = true}};
   for (size_t i = 0; i < FT_COUNT(qkv); i++) {
     op->in[op->inputs] = qkv[i];
     op->in[op->inputs++].dtype = dtype;
@@ -33,8 +21,7 @@ filtra_tensor *test_heads_as_floats(filtra_graph *g, filtra_tensor *y) {
 }
 
 void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mask, int bias_dims) {
-  if (mask)
-    op->in[op->inputs++] = (test_tensor){.name = "mask", .ndim = 2, .shape = {n->batches, n->keys}};
+  if (mask) op->in[op->inputs++] = (test_tensor){"mask", FILTRA_F32, 2, {n->batches, n->keys}};
   if (bias_dims) {
     test_tensor bias = {.name = "bias", .ndim = bias_dims, .gradient = true};
     const int64_t whole[4] = {n->batches, n->heads, n->queries, n->keys};

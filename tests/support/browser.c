@@ -5,9 +5,6 @@
 #include "support/run.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_PAGES = 64 };
 
@@ -54,8 +51,7 @@ static void browse(const char *browser, const char *folder, bool dark, FILE *fin
                 "--blink-settings=preferredColorScheme=%d --enable-logging=stderr --dump-dom "
                 "'file://%s/frames.html#%s' >'%s' 2>'%s' </dev/null",
                 browser, folder, dark ? 0 : 1, folder, dark ? "dark" : "light", out, err));
-  size_t size;
-  char *text = test_read(out, &size), *log = test_read(err, &size), *save;
+  char *text = test_read(out, NULL), *log = test_read(err, NULL), *save;
   if (code || !strstr(text, test_text("@@checked %zu\n", 2 * page_count)))
     fail_msg("%s: status %d, %s\n%.3000s", browser, code, text, log);
   for (char *at = strstr(text, "@@"); at && strncmp(at, "@@checked", 9);) {

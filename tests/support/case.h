@@ -9,6 +9,30 @@
 #include <stdint.h>
 /* cmocka needs the four headers above */
 #include <cmocka.h>
+/* most tests need these */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Variables that are freed at the end of their block: `owned char *text = ...;`. */
+#define owned                  TEST_ENDED_BY(test_free_bytes)
+#define owned_dataset          TEST_ENDED_BY(filtra_dataset_close) filtra_dataset
+#define owned_device           TEST_ENDED_BY(test_close_device) filtra_device
+#define owned_generator        TEST_ENDED_BY(filtra_generator_destroy) filtra_generator
+#define owned_graph            TEST_ENDED_BY(filtra_graph_destroy) filtra_graph
+#define owned_loader           TEST_ENDED_BY(filtra_loader_destroy) filtra_loader
+#define owned_model            TEST_ENDED_BY(filtra_model_destroy) filtra_model
+#define owned_parameters       TEST_ENDED_BY(filtra_parameters_destroy) filtra_parameters
+#define owned_predictor        TEST_ENDED_BY(filtra_predictor_destroy) filtra_predictor
+#define owned_run              TEST_ENDED_BY(filtra_run_close) filtra_run
+#define owned_trainer          TEST_ENDED_BY(filtra_trainer_destroy) filtra_trainer
+#define TEST_ENDED_BY(destroy) __attribute__((cleanup(destroy)))
+static inline void test_free_bytes(void *pointer) {
+  void *data;
+  memcpy(&data, pointer, sizeof data);
+  free(data);
+}
 
 enum { TEST_MAX_CASES = 64 };
 static struct CMUnitTest test_cases[TEST_MAX_CASES] __attribute__((unused));
@@ -20,16 +44,40 @@ static size_t test_case_count __attribute__((unused));
     test_cases[test_case_count++] = (struct CMUnitTest)cmocka_unit_test(name);                     \
   }
 
+/** Adds a case of FUNCTION with a text as its *state, which is part of its name. */
+#define TEST_OF(function, text)            TEST_OF_AT(function, text, __COUNTER__)
+#define TEST_OF_AT(function, text, number) TEST_OF_NUMBER(function, text, number)
+#define TEST_OF_NUMBER(function, text, number)                                                     \
+  __attribute__((constructor)) static void function##_##number(void) {                             \
+    test_cases[test_case_count++] =                                                                \
+        (struct CMUnitTest){#function " " text, function, NULL, NULL, (void *)(uintptr_t)(text)};  \
+  }
+
 /** Defines a test case; `state` is cmocka's. */
 #define TEST(name)                                                                                 \
   static void name(void **state);                                                                  \
   TEST_ALSO(name)                                                                                  \
   static void name(void **state __attribute__((unused)))
 
-/** Runs all cases between `setup` and `teardown` (NULL: none). */
+/** A case that is `check` with a device: the shared one where `caps` is NULL, else one of these. */
+#define TEST_WITH(name, caps, check)                                                               \
+  TEST(name) {                                                                                     \
+    test_with_device(caps, check);                                                                 \
+  }
+
+/** Runs all cases between `setup` and `teardown` (NULL: none); gives the number of failures. */
+#define TEST_RUN(name, setup, teardown)                                                            \
+  _cmocka_run_group_tests(name, test_cases, test_case_count, setup, teardown)
 #define TEST_MAIN(setup, teardown)                                                                 \
   int main(void) {                                                                                 \
-    return _cmocka_run_group_tests("tests", test_cases, test_case_count, setup, teardown);         \
+    return TEST_RUN("tests", setup, teardown);                                                     \
+  }
+
+/** Runs all cases with `caps`, where that is a device, and once more without. */
+#define TEST_MAIN_TWICE(caps)                                                                      \
+  int main(void) {                                                                                 \
+    int failed = test_use_variant(caps) ? TEST_RUN(caps, NULL, test_teardown) : 0;                 \
+    return failed + TEST_RUN("tests", NULL, test_teardown);                                        \
   }
 
 #endif

@@ -23,7 +23,7 @@ filtra_gfsa_options test_gfsa_operands(const test_gfsa *s, filtra_tensor **in,
   return o;
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const test_gfsa *s = op->settings;
   double constants[3][MOST_HEADS];
   const double *w[3];
@@ -58,7 +58,6 @@ test_op test_gfsa_op(const test_gfsa *s, const char *name,
   const test_attention_shape n = {s->batches, s->heads,   s->tokens,
                                   s->tokens,  s->columns, s->value_columns};
   test_op op = {.name = name,
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {s->batches * s->heads * s->tokens * s->value_columns},
@@ -68,8 +67,7 @@ test_op test_gfsa_op(const test_gfsa *s, const char *name,
                 .step = UINT64_C(0x200000007)};
   test_add_qkv(&op, &n, s->dtype);
   for (int i = 0; i < 3 && !s->fixed; i++)
-    op.in[op.inputs++] =
-        (test_tensor){.name = names[i], .ndim = 1, .shape = {s->heads}, .gradient = true};
+    op.in[op.inputs++] = (test_tensor){names[i], FILTRA_F32, 1, {s->heads}, .gradient = true};
   test_add_mask_and_bias(&op, &n, s->mask, s->bias_dims);
   return op;
 }

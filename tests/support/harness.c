@@ -7,10 +7,6 @@
 #include "gpu/plan.h"
 
 #include <ftw.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -156,6 +152,20 @@ void test_close_device(filtra_device **device) {
 filtra_device *test_device(void) {
   if (!shared_device) shared_device = test_open_device(NULL);
   return shared_device;
+}
+
+bool test_use_variant(const char *caps) {
+  filtra_device *variant = test_open_variant(caps);
+  if (!variant) return false;
+  close_device(&shared_device);
+  shared_device = variant;
+  return true;
+}
+
+void test_with_device(const char *caps, void (*check)(filtra_device *device)) {
+  filtra_device *device = caps ? test_open_device(caps) : test_device();
+  check(device);
+  if (caps) test_close_device(&device);
 }
 
 /* ---- files ---- */

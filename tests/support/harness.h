@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "support/case.h"
+#include "support/objects.h"
 
 #include <filtra/ops.h>
 
@@ -37,6 +38,10 @@ char *test_caps(const char *caps);
  * storage. */
 bool test_stores(const filtra_device *device, filtra_dtype dtype);
 void test_close_device(filtra_device **device);
+/** Makes the device of these caps the shared one, until test_teardown; false where it is none. */
+bool test_use_variant(const char *caps);
+/** Calls `check` with the shared device where `caps` is NULL, else with test_open_device's. */
+void test_with_device(const char *caps, void (*check)(filtra_device *device));
 /** cmocka group teardown: closes the shared device and fails when the validation layer said
  * anything. Use as TEST_MAIN(NULL, test_teardown). */
 int test_teardown(void **state);
@@ -63,7 +68,7 @@ typedef struct test_tensor {
 typedef struct test_op test_op;
 struct test_op {
   const char *name;
-  int inputs, outputs;
+  int inputs, outputs; /* 0: as many as have a name below, and as `build` makes */
   test_tensor in[TEST_MAX_TENSORS];
   /** Builds the op; in[i] are graph inputs (or views of them, see `heads`); fills out[]. */
   void (*build)(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op);
@@ -80,6 +85,13 @@ struct test_op {
    * least 2 and 4 times their rounding. */
   double forward_tolerance, gradient_tolerance;
 };
+
+/** The heads of functions that build an op and compute its reference; they have g, in, out, op. */
+#define TEST_BUILD(name)                                                                           \
+  static void name(filtra_graph *g, filtra_tensor **in __attribute__((unused)),                    \
+                   filtra_tensor **out, const test_op *op __attribute__((unused)))
+#define TEST_REFERENCE(name)                                                                       \
+  static void name(double *const *in, double *const *out, const test_op *op __attribute__((unused)))
 
 /** Runs the op on the device (also ft_graph_check on its plan), runs it again for the same bits,
  * and compares. Prints the seed on failure; FILTRA_TEST_SEED draws other data. Every gradient entry

@@ -4,8 +4,6 @@
 #include "support/files.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
-
 ft_image test_picture(uint32_t height, uint32_t width, uint32_t channels, uint32_t number) {
   ft_image image = {height, width, channels, ft_calloc((size_t)height * width, channels)};
   assert_non_null(image.pixels);

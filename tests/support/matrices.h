@@ -5,9 +5,6 @@
 #include "ops/tuning.h"
 #include "support/harness.h"
 
-/** A test of cmocka's to whose state this text is given, which is part of its name. */
-#define TEST_OF(test, text)                                                                        \
-  { #test " " text, test, NULL, NULL, (void *)(uintptr_t)text }
 /** Whether the driver has matrix units; says why not. Asked without a validation layer, which may
  * know none. False where kernels are interpreted, which has none of its own. */
 bool test_has_matrices(ft_caps *caps);

@@ -2,9 +2,6 @@
 
 #include "support/harness.h"
 
-#include <stdio.h>
-#include <string.h>
-
 void test_well_formed(const char *page) {
   static const char *const EMPTY[] = {"meta", "path", "!DOCTYPE", "rect"};
   char open[64][16];

@@ -15,7 +15,7 @@ filtra_plaplacian_options test_norms_options(const test_norms *s, filtra_tensor 
       .euler = s->euler};
 }
 
-static void build(filtra_graph *g, filtra_tensor **in, filtra_tensor **out, const test_op *op) {
+TEST_BUILD(build) {
   const test_norms *s = op->settings;
   filtra_plaplacian_options o =
       test_norms_options(s, s->mask ? in[3] : NULL, s->bias_dims ? in[3 + s->mask] : NULL);
@@ -45,7 +45,7 @@ reference_norms test_norms_reference(const test_norms *s) {
                            s->euler};
 }
 
-static void reference(double *const *in, double *const *out, const test_op *op) {
+TEST_REFERENCE(reference) {
   const test_norms *s = op->settings;
   reference_attention_problem p = test_norms_problem(op);
   reference_norms norms = test_norms_reference(s);
@@ -68,7 +68,6 @@ static const float *duplicated(const test_norm_shape *n, double largest) {
 test_op test_norms_op(const test_norms *s, double values) {
   const test_norm_shape *n = &s->shape;
   test_op op = {.name = "plaplacian",
-                .outputs = 1,
                 .build = build,
                 .reference = reference,
                 .out_elements = {n->batches * TEST_NORM_HEADS * n->queries * n->value_columns},

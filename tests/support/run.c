@@ -8,9 +8,6 @@
 #include <filtra/synthetic.h>
 #include <filtra/train.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char *test_text(const char *format, ...) {
   static char texts[16][4096];
@@ -37,7 +34,8 @@ const char *test_new_run(void) {
 
 char *test_read(const char *path, size_t *size) {
   char *data;
-  assert_ok(ft_file_read(path, UINT64_MAX, &data, size));
+  size_t unused;
+  assert_ok(ft_file_read(path, UINT64_MAX, &data, size ? size : &unused));
   return data;
 }
 
@@ -88,9 +86,8 @@ static void visit(const char *path, visit_fn file, void *user) {
   }
   assert_ok(ft_list_directory(path, &names, &count));
   for (size_t i = 0; i < count; i++) {
-    char *inner = ft_path_join(path, names[i]);
+    owned char *inner = ft_path_join(path, names[i]);
     visit(inner, file, user);
-    free(inner);
     free(names[i]);
   }
   free(names);
@@ -99,11 +96,10 @@ static void visit(const char *path, visit_fn file, void *user) {
 static void add_hash(const char *path, void *user) {
   uint64_t *hash = user;
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   *hash = *hash * 31 + ft_hash_text(path);
   for (size_t i = 0; i < size; i++)
     *hash = (*hash ^ (unsigned char)data[i]) * UINT64_C(0x100000001b3);
-  free(data);
 }
 
 uint64_t test_snapshot(const char *folder) {
@@ -148,9 +144,8 @@ static json_t *next_line(char **rest) {
 }
 
 static void same_metrics(const char *a, const char *b) {
-  size_t size;
-  char *text[2] = {test_read(test_path(a, "metrics.jsonl"), &size),
-                   test_read(test_path(b, "metrics.jsonl"), &size)};
+  char *text[2] = {test_read(test_path(a, "metrics.jsonl"), NULL),
+                   test_read(test_path(b, "metrics.jsonl"), NULL)};
   char *rest[2] = {text[0], text[1]};
   for (json_t *one, *other; one = next_line(&rest[0]), other = next_line(&rest[1]), one || other;) {
     if (!one || !other || !json_equal(one, other))

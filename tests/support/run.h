@@ -13,7 +13,8 @@ const char *test_text(const char *format, ...) FT_PRINTF(1, 2);
 const char *test_path(const char *folder, const char *name);
 /** A path for a run folder that does not exist yet; valid to the end. */
 const char *test_new_run(void);
-/** A whole file, NUL-terminated; the caller frees. Fails the test when it cannot be read. */
+/** A whole file, NUL-terminated; the caller frees. Fails the test when it cannot be read. `size`
+ * may be NULL. */
 char *test_read(const char *path, size_t *size);
 void test_write(const char *path, const void *data, size_t size);
 /** Exchanges the first `from` in a file for `to`, of the same length; fails when there is none.

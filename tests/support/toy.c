@@ -1,8 +1,5 @@
 #include "support/toy.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 const char *const toy_mixers[TOY_MIXERS] = {
     "softmax", "gfsa",      "plaplacian", "agf",       "synvolution", "kernelution", TOY_CONVERTER,
     "linear",  "cosformer", "fnet",       "performer", "linformer",   TOY_NYSTROM,   "flowformer"};
@@ -81,13 +78,22 @@ float *toy_weights(filtra_model *model, size_t *count) {
   float *all = malloc(filtra_parameters_scalars(p) * sizeof *all);
   *count = 0;
   for (size_t i = 0; i < filtra_parameters_count(p); i++) {
-    int64_t shape[FILTRA_MAX_DIMS], n = 1;
-    for (int k = filtra_parameters_shape(p, i, shape); k-- > 0;)
-      n *= shape[k];
+    const int64_t n = test_scalars(p, i);
     assert_ok(filtra_parameters_get(p, filtra_parameters_name(p, i), all + *count, (size_t)n));
     *count += (size_t)n;
   }
   return all;
+}
+
+void toy_break(filtra_model *model) {
+  filtra_parameters *p = filtra_model_parameters(model);
+  for (size_t i = 0; i < filtra_parameters_count(p); i++) {
+    const size_t count = (size_t)test_scalars(p, i);
+    owned float *values = test_alloc(count * sizeof *values);
+    for (size_t k = 0; k < count; k++)
+      values[k] = 1e38f; /* finite, as a file's must be; sums of products of them are not */
+    assert_ok(filtra_parameters_set(p, filtra_parameters_name(p, i), values, count));
+  }
 }
 
 void toy_same_bits(filtra_model *a, filtra_model *b) {

@@ -32,6 +32,8 @@ void toy_train(filtra_trainer *trainer, int from, int to, float *losses);
 
 /** All parameters, one after the other; freed by the caller. */
 float *toy_weights(filtra_model *model, size_t *count);
+/** Makes all weights so large that what the model computes overflows. */
+void toy_break(filtra_model *model);
 /** Fails the test unless both have the same weights, bit for bit. */
 void toy_same_bits(filtra_model *a, filtra_model *b);
 

@@ -3,8 +3,6 @@
 
 #include <filtra/run.h>
 
-#include <string.h>
-
 static void assert_says(const char *key, size_t count, const char *const *parts) {
   char *text;
   assert_ok(filtra_config_describe(key, &text));

@@ -4,12 +4,11 @@
 #include "base/memory.h"
 #include "support/harness.h"
 #include "support/run.h"
+#include "support/toy.h"
 #include "train/run.h"
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const char *config_for(const char *data, const char *more) {
@@ -112,7 +111,7 @@ TEST(test_folder_taken_meanwhile) {
 
 static json_t *identity_of(const char *path) {
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   char *at = memmem(data, size, "\"filtra.run\":\"", 14), text[4096] = "";
   assert_non_null(at);
   at += 14;
@@ -122,7 +121,6 @@ static json_t *identity_of(const char *path) {
   }
   json_t *object = json_loads(text, 0, NULL);
   assert_non_null(object);
-  free(data);
   return object;
 }
 
@@ -136,18 +134,15 @@ static const char *part_of(const json_t *identity, const char *key) {
 TEST(test_identities) {
   const char *other = test_new_run();
   assert_ok(run(config_text(", \"seed\": 2"), other, -1, false));
-  json_t *model = identity_of(test_path(reference_run(), "model.safetensors"));
-  json_t *checkpoint = identity_of(test_path(reference_run(), "checkpoint/state.safetensors"));
-  json_t *second = identity_of(test_path(other, "model.safetensors"));
+  json_auto_t *model = identity_of(test_path(reference_run(), "model.safetensors"));
+  json_auto_t *checkpoint = identity_of(test_path(reference_run(), "checkpoint/state.safetensors"));
+  json_auto_t *second = identity_of(test_path(other, "model.safetensors"));
   assert_int_equal(json_integer_value(json_object_get(model, "format")), 1);
   assert_int_equal(json_integer_value(json_object_get(checkpoint, "format")), 1);
   assert_string_equal(part_of(model, "id"), part_of(checkpoint, "id"));
   assert_string_equal(part_of(model, "data"), part_of(checkpoint, "data"));
   assert_int_equal(strlen(part_of(model, "id")), 16);
   assert_string_not_equal(part_of(model, "id"), part_of(second, "id"));
-  json_decref(model);
-  json_decref(checkpoint);
-  json_decref(second);
 }
 
 TEST(test_changed_settings) {
@@ -189,9 +184,8 @@ static const char *copied_data(void) {
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     size_t size;
-    char *text = test_read(test_path(test_listops(), NAMES[i]), &size);
+    owned char *text = test_read(test_path(test_listops(), NAMES[i]), &size);
     test_write(test_path(folder, NAMES[i]), text, size);
-    free(text);
   }
   return folder;
 }
@@ -264,18 +258,16 @@ TEST(test_checkpoint_of_an_equal_run) {
   assert_fails(run(config_text(""), folder, 2, false), FILTRA_ERROR_CANCELLED, "2 of 6");
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     size_t size;
-    char *data = test_read(test_path(other, NAMES[i]), &size);
+    owned char *data = test_read(test_path(other, NAMES[i]), &size);
     test_write(test_path(folder, NAMES[i]), data, size);
-    free(data);
   }
   assert_ok(run(NULL, folder, -1, false));
   size_t size, reference_size;
-  char *data = test_read(test_path(folder, "model.safetensors"), &size);
-  char *reference = test_read(test_path(reference_run(), "model.safetensors"), &reference_size);
+  owned char *data = test_read(test_path(folder, "model.safetensors"), &size);
+  owned char *reference =
+      test_read(test_path(reference_run(), "model.safetensors"), &reference_size);
   assert_int_equal(size, reference_size);
   assert_memory_equal(data, reference, size);
-  free(data);
-  free(reference);
 }
 
 /* Where a run stands is not guessed. */
@@ -293,18 +285,7 @@ TEST(test_broken_model) {
   assert_ok(run(config_text(""), folder, -1, false));
   const char *path = test_path(folder, "model.safetensors");
   assert_ok(filtra_model_load(test_device(), path, &model));
-  filtra_parameters *all = filtra_model_parameters(model);
-  for (size_t k = 0; k < filtra_parameters_count(all); k++) {
-    int64_t shape[FILTRA_MAX_DIMS];
-    size_t count = 1;
-    for (int i = 0; i < filtra_parameters_shape(all, k, shape); i++)
-      count *= (size_t)shape[i];
-    float *values = ft_calloc(count, sizeof *values);
-    for (size_t i = 0; i < count; i++)
-      values[i] = 1e38f; /* finite, as a file's must be; sums of products of them are not */
-    assert_ok(filtra_parameters_set(all, filtra_parameters_name(all, k), values, count));
-    free(values);
-  }
+  toy_break(model);
   assert_ok(filtra_model_save(model, path));
   filtra_model_destroy(&model);
   assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e),
@@ -315,9 +296,8 @@ TEST(test_model_of_another_run) {
   const char *folder = stopped_run(), *other = test_new_run();
   assert_ok(run(config_text(", \"seed\": 2"), other, -1, false));
   size_t size;
-  char *data = test_read(test_path(other, "model.safetensors"), &size);
+  owned char *data = test_read(test_path(other, "model.safetensors"), &size);
   test_write(test_path(folder, "model.safetensors"), data, size);
-  free(data);
   assert_fails(run(NULL, folder, -1, false), FILTRA_ERROR_INPUT, "is of another run");
   test_patch(test_path(folder, "checkpoint/state.safetensors"), "\\\"format\\\":1",
              "\\\"format\\\":2");

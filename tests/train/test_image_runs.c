@@ -7,17 +7,12 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- the loss of mixtures ---- */
 
 enum { SIZE = 4, LENGTH = 8, CLASSES = 3, VOCABULARY = 9, STEPS = 5 };
 
 static filtra_trainer *make_trainer(bool mixed, uint64_t parts, filtra_model **model) {
-  filtra_trainer *trainer;
   const filtra_model_config config = {.vocabulary = VOCABULARY,
                                       .classes = CLASSES,
                                       .max_length = LENGTH,
@@ -25,12 +20,11 @@ static filtra_trainer *make_trainer(bool mixed, uint64_t parts, filtra_model **m
                                       .layers = 1,
                                       .seed = 5};
   assert_ok(filtra_model_create(test_device(), &config, model));
-  assert_ok(filtra_trainer_create(*model,
-                                  &(filtra_train_options){.optimizer = {.learning_rate = 1e-2f},
-                                                          .label_smoothing = 0.1f,
-                                                          .accumulate = parts,
-                                                          .mixed_labels = mixed},
-                                  &trainer));
+  filtra_trainer *trainer =
+      test_trainer(*model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-2f},
+                                                   .label_smoothing = 0.1f,
+                                                   .accumulate = parts,
+                                                   .mixed_labels = mixed});
   return trainer;
 }
 
@@ -73,8 +67,8 @@ TEST(test_mixtures) {
   once.other_labels = labels + SIZE;
   once.label_fractions = shares;
   for (uint64_t parts = 1; parts <= 2; parts++) {
-    filtra_model *a, *b;
-    filtra_trainer *plain = make_trainer(false, 1, &a), *mixed = make_trainer(true, parts, &b);
+    owned_model *a = NULL, *b = NULL;
+    owned_trainer *plain = make_trainer(false, 1, &a), *mixed = make_trainer(true, parts, &b);
     for (int i = 0; i < STEPS; i++) {
       filtra_trainer_metrics x = step(plain, &twice), y = step(mixed, &once);
       assert_float_equal(x.loss, y.loss, 1e-5 * (double)x.loss);
@@ -92,10 +86,6 @@ TEST(test_mixtures) {
     assert_fails(filtra_trainer_step(mixed, &once, NULL), FILTRA_ERROR_INPUT,
                  "sample 0 has the other label 3, accepted are 0 to 2");
     labels[SIZE] = 1;
-    filtra_trainer_destroy(&plain);
-    filtra_trainer_destroy(&mixed);
-    filtra_model_destroy(&a);
-    filtra_model_destroy(&b);
   }
 }
 
@@ -154,7 +144,7 @@ TEST(test_an_image_that_goes_away) {
   assert_ok(test_train(config, whole, 100));
   assert_fails(test_train(config, folder, 2), FILTRA_ERROR_CANCELLED, "2 of 9");
   size_t size;
-  char *bytes = test_read(image, &size);
+  owned char *bytes = test_read(image, &size);
   test_write(image, bytes, size - 20);
   assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
   bytes[size - 25] ^= 1; /* of the same size, but damaged within the first 4 KiB */
@@ -164,7 +154,6 @@ TEST(test_an_image_that_goes_away) {
   assert_int_equal(remove(image), 0);
   assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
   test_write(image, bytes, size);
-  free(bytes);
   assert_ok(test_train(NULL, folder, 100));
   test_same_run(whole, folder);
 }
@@ -192,15 +181,12 @@ TEST(test_refused) {
   };
   const char *data = write_images();
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    char *text = NULL;
-    json_t *object = json_loads(config_text(data, ""), 0, NULL);
-    json_t *more = json_loads(test_text("{\"steps\": 9%s}", cases[i].more), 0, NULL);
+    owned char *text = NULL;
+    json_auto_t *object = json_loads(config_text(data, ""), 0, NULL);
+    json_auto_t *more = json_loads(test_text("{\"steps\": 9%s}", cases[i].more), 0, NULL);
     json_object_update(object, more);
     text = json_dumps(object, 0);
     assert_fails(test_train(text, test_new_run(), 100), cases[i].status, cases[i].part);
-    free(text);
-    json_decref(object);
-    json_decref(more);
   }
   assert_fails(test_train(test_text("{\"data\": \"%s\", \"hflip\": 0.5}", test_listops()),
                           test_new_run(), 100),

@@ -3,9 +3,6 @@
 #include "support/harness.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { COUNT = 9 };
 static const char FILE_NAME[] = "scaled.safetensors";
@@ -28,11 +25,9 @@ static void build(net *n, filtra_graph *g) {
 
 static net make_net(float loss_scale, uint32_t window) {
   net n = {0};
-  filtra_graph *dry;
   assert_ok(filtra_parameters_create(test_device(), &n.params));
-  assert_ok(filtra_graph_create(test_device(), NULL, &dry));
-  build(&n, dry);
-  filtra_graph_destroy(&dry);
+  n.g = test_graph(test_device(), NULL);
+  build(&n, n.g);
   assert_ok(filtra_parameters_commit(n.params, 3, FILTRA_FIXED));
   assert_ok(filtra_optimizer_create(n.params,
                                     &(filtra_optimizer_options){.learning_rate = 0.01f,
@@ -40,8 +35,6 @@ static net make_net(float loss_scale, uint32_t window) {
                                                                 .loss_scale = loss_scale,
                                                                 .loss_scale_window = window},
                                     &n.opt));
-  assert_ok(filtra_graph_create(test_device(), NULL, &n.g));
-  build(&n, n.g);
   filtra_tensor *scale = filtra_optimizer_loss_scale(n.opt, n.g);
   assert_true((scale != NULL) == (loss_scale > 0));
   assert_ok(filtra_graph_backward(n.g, 1, &n.loss, &scale));

@@ -8,10 +8,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SIZE = 6, LENGTH = 12, CLASSES = 4, VOCABULARY = 9, STEPS = 10 };
 
@@ -102,9 +98,8 @@ static filtra_model_config config_of(const toy *t) {
 }
 
 static filtra_model *make_model(const toy *t) {
-  filtra_model *model;
   const filtra_model_config config = config_of(t);
-  assert_ok(filtra_model_create(test_device(), &config, &model));
+  filtra_model *model = test_model(test_device(), &config);
   return model;
 }
 
@@ -117,8 +112,7 @@ static filtra_train_options options_of(void) {
 static void train(const toy *t, const filtra_train_options *options,
                   filtra_trainer_metrics *steps) {
   filtra_model *model = make_model(t);
-  filtra_trainer *trainer;
-  assert_ok(filtra_trainer_create(model, options, &trainer));
+  filtra_trainer *trainer = test_trainer(model, options);
   for (int i = 0; i < STEPS; i++) {
     toy_batch b;
     make_batch(t, (uint64_t)i, &b);
@@ -158,14 +152,11 @@ TEST(parts_add_up) {
 }
 
 static uint64_t activations_of(const toy *t, const filtra_train_options *options) {
-  filtra_model *model = make_model(t);
-  filtra_trainer *trainer;
-  assert_ok(filtra_trainer_create(model, options, &trainer));
+  owned_model *model = make_model(t);
+  owned_trainer *trainer = test_trainer(model, options);
   assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
   assert_ok(ft_graph_check(trainer->graphs[0]->graph));
   uint64_t bytes = filtra_graph_activation_bytes(trainer->graphs[0]->graph);
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
   return bytes;
 }
 
@@ -268,11 +259,10 @@ static void check_savings(filtra_device *gpu, const toy *t, const int *most) {
 /* What docs/precision.md says, as GPUs have it planned. */
 TEST(sixteen_bits_and_recomputing_save) {
   static const int SOFTMAX[] = {60, 45, 40, 25}, AGF[] = {60, 47, 40, 25};
-  filtra_device *gpu = test_open_variant("class=discrete");
+  owned_device *gpu = test_open_variant("class=discrete");
   if (!gpu || !test_stores(gpu, FILTRA_BF16)) skip();
   check_savings(gpu, &TOYS[0], SOFTMAX);
   check_savings(gpu, &TOYS[4], AGF);
-  test_close_device(&gpu);
 }
 
 /* Logits in chunks, also ones that do not divide the rows and of more than eight: the same losses
@@ -296,11 +286,10 @@ TEST(chunks_of_logits_add_up) {
 }
 
 TEST(parts_allocate_nothing) {
-  filtra_model *model = make_model(&TOYS[0]);
-  filtra_trainer *trainer;
+  owned_model *model = make_model(&TOYS[0]);
   filtra_train_options options = options_of();
   options.accumulate = 3;
-  assert_ok(filtra_trainer_create(model, &options, &trainer));
+  owned_trainer *trainer = test_trainer(model, &options);
   assert_ok(filtra_trainer_prepare(trainer, SIZE, LENGTH));
   toy_batch b;
   make_batch(&TOYS[0], 3, &b);
@@ -314,20 +303,17 @@ TEST(parts_allocate_nothing) {
   ft_memory_fail_after(0);
   assert_ok(status);
   assert_true(filtra_device_memory_used(test_device()) == used);
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
 }
 
 TEST(bad_step_in_parts_is_recoverable) {
-  filtra_model *model = make_model(&TOYS[0]);
-  filtra_trainer *trainer;
+  owned_model *model = make_model(&TOYS[0]);
   filtra_train_options options = options_of();
   options.accumulate = 3;
   float bias[CLASSES] = {0, NAN, 0, 0};
   toy_batch b;
   filtra_trainer_metrics m;
   make_batch(&TOYS[0], 3, &b);
-  assert_ok(filtra_trainer_create(model, &options, &trainer));
+  filtra_trainer *trainer = test_trainer(model, &options);
   assert_ok(filtra_parameters_set(filtra_model_parameters(model), "head.2.bias", bias, CLASSES));
   assert_ok(filtra_trainer_step(trainer, &b.batch, NULL));
   assert_fails(filtra_trainer_finish(trainer, NULL), FILTRA_ERROR_NONFINITE, "step 1: the loss");
@@ -341,7 +327,6 @@ TEST(bad_step_in_parts_is_recoverable) {
   options.accumulate = 65536;
   assert_fails(filtra_trainer_create(model, &options, &trainer), FILTRA_ERROR_ARGUMENT,
                "\"accumulate\" is 65536, accepted are 1 to 65535");
-  filtra_model_destroy(&model);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -6,9 +6,6 @@
 #include "base/safetensors.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ROWS = 7, IN = 5, HIDDEN = 6, OUT = 3 };
 
@@ -41,7 +38,7 @@ static filtra_tensor *weight(net *n, filtra_graph *g, int i) {
 }
 
 static void build(net *n, filtra_graph *g) {
-  n->x = filtra_graph_input(g, "x", FILTRA_F32, 2, (int64_t[]){ROWS, IN});
+  n->x = test_input(g, "x", ROWS, IN);
   n->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){ROWS});
   const filtra_linear_options relu = {.activation = FILTRA_ACTIVATION_TANH};
   filtra_tensor *h = filtra_linear(g, n->x, weight(n, g, 0), weight(n, g, 1), &relu);
@@ -52,15 +49,11 @@ static void build(net *n, filtra_graph *g) {
 
 static net make_net(const filtra_optimizer_options *options) {
   net n = {0};
-  filtra_graph *dry;
   assert_ok(filtra_parameters_create(test_device(), &n.params));
-  assert_ok(filtra_graph_create(test_device(), NULL, &dry));
-  build(&n, dry);
-  filtra_graph_destroy(&dry);
+  n.g = test_graph(test_device(), NULL);
+  build(&n, n.g);
   assert_ok(filtra_parameters_commit(n.params, 3, FILTRA_FIXED));
   assert_ok(filtra_optimizer_create(n.params, options, &n.opt));
-  assert_ok(filtra_graph_create(test_device(), NULL, &n.g));
-  build(&n, n.g);
   assert_ok(filtra_graph_backward(n.g, 1, &n.loss, NULL));
   assert_ok(filtra_optimizer_watch_loss(n.opt, n.g, n.loss));
   filtra_graph_output(n.g, n.loss);
@@ -224,7 +217,7 @@ TEST(test_learning_rate) {
 /* A bad step, and the one behind it that was in flight, leave nothing behind; training goes on as
  * if they had not been asked for, and files can be written and read in between. */
 TEST(test_bad_step) {
-  char *path = ft_path_join(test_folder(), "state.safetensors");
+  owned char *path = ft_path_join(test_folder(), "state.safetensors");
   for (int accumulated = 0; accumulated < 2; accumulated++) {
     net good = make_net(NULL), bad = make_net(NULL);
     for (uint64_t i = 0; i < 3; i++) {
@@ -253,14 +246,13 @@ TEST(test_bad_step) {
     free_net(&good);
     free_net(&bad);
   }
-  free(path);
 }
 
 /* Saved, loaded into a fresh set, bitwise the same; and trained on from there. */
 TEST(test_files) {
   const filtra_optimizer_options options = {.schedule = FILTRA_SCHEDULE_LINEAR, .steps = 20};
-  char *whole = ft_path_join(test_folder(), "state.safetensors");
-  char *weights = ft_path_join(test_folder(), "weights.safetensors");
+  owned char *whole = ft_path_join(test_folder(), "state.safetensors");
+  owned char *weights = ft_path_join(test_folder(), "weights.safetensors");
   net a = make_net(&options), b = make_net(&options);
   for (uint64_t i = 0; i < 4; i++)
     step(&a, i);
@@ -284,13 +276,11 @@ TEST(test_files) {
   assert_fails(filtra_parameters_load(b.params, whole), FILTRA_ERROR_INPUT, "missing");
   free_net(&a);
   free_net(&b);
-  free(whole);
-  free(weights);
 }
 
 /* Weights of other programs in 16 bits are read as what they say. */
 TEST(test_half_file) {
-  char *path = ft_path_join(test_folder(), "half.safetensors");
+  owned char *path = ft_path_join(test_folder(), "half.safetensors");
   net n = make_net(NULL);
   uint16_t ones[HIDDEN * IN];
   ft_safetensor tensors[COUNT];
@@ -310,7 +300,6 @@ TEST(test_half_file) {
     for (size_t k = 0; k < elements(i); k++)
       assert_true(v.of[i][k] == 0.5f * (float)k);
   free_net(&n);
-  free(path);
 }
 
 TEST(test_refused) {

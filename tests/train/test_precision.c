@@ -7,11 +7,6 @@
 #include "graph/parameters.h"
 #include "model/model.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { STEPS = 8 };
 static const filtra_precision NARROW[] = {FILTRA_PRECISION_BF16, FILTRA_PRECISION_FP16};
 
@@ -71,14 +66,12 @@ TEST(test_overflow) {
   filtra_model *model[2];
   uint64_t skipped[2];
   for (int i = 0; i < 2; i++) {
-    filtra_trainer *trainer;
     filtra_trainer_metrics m;
     toy_batch b;
     model[i] = toy_model("agf", FILTRA_PRECISION_FP16);
-    assert_ok(filtra_trainer_create(
+    owned_trainer *trainer = test_trainer(
         model[i],
-        &(filtra_train_options){.optimizer = {.learning_rate = 3e-3f, .loss_scale = 0x1p30f}},
-        &trainer));
+        &(filtra_train_options){.optimizer = {.learning_rate = 3e-3f, .loss_scale = 0x1p30f}});
     size_t count;
     float *before = toy_weights(model[i], &count);
     for (uint64_t step = 0; step < 30; step++) {
@@ -95,7 +88,6 @@ TEST(test_overflow) {
     }
     free(before);
     skipped[i] = m.skipped;
-    filtra_trainer_destroy(&trainer);
   }
   assert_true(skipped[0] > 5 && skipped[0] < 30 && skipped[0] == skipped[1]);
   toy_same_bits(model[0], model[1]);
@@ -114,7 +106,7 @@ TEST(test_set_precision) {
   float wide[TOY_SIZE * TOY_CLASSES], narrow[TOY_SIZE * TOY_CLASSES], again[TOY_SIZE * TOY_CLASSES];
   filtra_model_config config;
   for (size_t k = 0; k < 2; k++) {
-    filtra_model *model = toy_model("agf", FILTRA_PRECISION_FP32);
+    owned_model *model = toy_model("agf", FILTRA_PRECISION_FP32);
     predict(model, wide);
     assert_ok(filtra_model_set_precision(model, NARROW[k]));
     assert_ok(filtra_model_get_config(model, &config));
@@ -128,11 +120,9 @@ TEST(test_set_precision) {
     assert_memory_equal(wide, again, sizeof wide);
     assert_fails(filtra_model_set_precision(model, (filtra_precision)3), FILTRA_ERROR_ARGUMENT,
                  "there is no precision 3");
-    filtra_trainer *trainer = toy_trainer(model);
+    owned_trainer *trainer = toy_trainer(model);
     assert_fails(filtra_model_set_precision(model, NARROW[k]), FILTRA_ERROR_ARGUMENT,
                  "that a trainer has cannot change");
-    filtra_trainer_destroy(&trainer);
-    filtra_model_destroy(&model);
   }
 }
 
@@ -218,7 +208,7 @@ TEST(test_conversions) {
 
 /* No kernel that reads 16 bits is planned where the device cannot. */
 TEST(test_refused) {
-  filtra_device *device = test_open_device("storage16=0");
+  owned_device *device = test_open_device("storage16=0");
   filtra_model *model;
   for (size_t k = 0; k < 2; k++) {
     assert_fails(filtra_model_create(
@@ -228,7 +218,6 @@ TEST(test_refused) {
                  FILTRA_ERROR_UNSUPPORTED, "needs 16-bit storage");
     assert_null(model);
   }
-  test_close_device(&device);
 }
 
 TEST_MAIN(NULL, test_teardown)

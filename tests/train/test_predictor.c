@@ -4,12 +4,10 @@
 #include "model/model.h"
 #include "support/harness.h"
 #include "support/run.h"
+#include "support/toy.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\n"
                               "bad again,no\nrather good,yes\n";
@@ -32,9 +30,8 @@ static const char *trained(const char *name, const char *data, const char *more)
                                                                file, more),
                                            .folder = folder}));
   size_t size;
-  char *bytes = test_read(test_path(folder, "model.safetensors"), &size);
+  owned char *bytes = test_read(test_path(folder, "model.safetensors"), &size);
   test_write(alone, bytes, size);
-  free(bytes);
   return alone;
 }
 
@@ -57,10 +54,9 @@ static filtra_prediction ask(filtra_predictor *p, filtra_request request) {
 TEST(texts_have_classes) {
   const char *path = trained("a.csv", CLASSES, "");
   size_t size;
-  void *bytes = test_read(path, &size);
-  filtra_predictor *p = open_predictor(path), *q;
+  owned void *bytes = test_read(path, &size);
+  owned_predictor *p = open_predictor(path), *q = NULL;
   assert_ok(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &q));
-  free(bytes);
   const filtra_predictor_info *info = filtra_predictor_get_info(p);
   assert_int_equal(info->class_count, 2);
   assert_string_equal(filtra_tokenizer_name(info->tokenizer), "characters");
@@ -76,8 +72,6 @@ TEST(texts_have_classes) {
   assert_float_equal((double)(probabilities[1] / probabilities[0]),
                      exp((double)(logits[1] - logits[0])), 1e-4);
   assert_memory_equal(&a.probability, &b.probability, sizeof a.probability);
-  filtra_predictor_destroy(&p);
-  filtra_predictor_destroy(&q);
 }
 
 /* Each answer of a call of many lengths is the one that the request gets alone, whatever came
@@ -90,7 +84,7 @@ TEST(answers_depend_on_the_request_alone) {
     filtra_request requests[40];
     filtra_prediction together[40];
     float logits[40][2], alone[2];
-    filtra_predictor *p = open_predictor(
+    owned_predictor *p = open_predictor(
         trained("a.csv", CLASSES,
                 test_text(", \"tokenizer\": \"bytes\", \"max_length\": 64%s", mixers[m])));
     for (size_t i = 0; i < FT_COUNT(requests); i++) {
@@ -105,12 +99,11 @@ TEST(answers_depend_on_the_request_alone) {
       for (size_t k = 0; k < 2; k++)
         assert_float_equal((double)alone[k], (double)logits[i][k], 1e-5);
     }
-    filtra_predictor_destroy(&p);
   }
 }
 
 TEST(values_series_and_tokens) {
-  filtra_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
+  owned_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
   filtra_prediction answer = ask(p, text("CCO"));
   assert_int_equal(answer.label, -1);
   assert_true(answer.name == NULL && isfinite(answer.value) && answer.value != 0.0f);
@@ -129,7 +122,6 @@ TEST(values_series_and_tokens) {
   filtra_request request = text("1,2,3");
   assert_fails(filtra_predictor_predict(p, 1, &request, answers), FILTRA_ERROR_INPUT,
                "reads numbers, not text");
-  filtra_predictor_destroy(&p);
 }
 
 /* Pixels give what the data set's reader gives for the same image. */
@@ -150,16 +142,15 @@ TEST(pixels_are_read_as_the_data_are) {
                               .folder = folder}));
     filtra_run *run;
     filtra_model *model;
-    filtra_dataset *data;
-    filtra_loader *loader;
+    owned_dataset *data = NULL;
     filtra_batch batch;
-    filtra_predictor *p;
+    owned_predictor *p = NULL;
     assert_ok(filtra_run_open(folder, &run));
     assert_ok(filtra_run_load_model(run, test_device(), &model));
     assert_ok(filtra_run_create_predictor(run, test_device(), NULL, &p));
     assert_ok(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data));
     filtra_run_close(&run);
-    assert_ok(filtra_loader_create(data, &(filtra_loader_options){.batch_size = 1}, &loader));
+    owned_loader *loader = test_loader(data, &(filtra_loader_options){.batch_size = 1});
     assert_ok(filtra_loader_next(loader, &batch));
     float want[10], got[10];
     assert_ok(filtra_model_predict_batch(model, &batch, want));
@@ -181,9 +172,6 @@ TEST(pixels_are_read_as_the_data_are) {
     assert_string_equal(answer.name, filtra_dataset_class_name(data, (uint32_t)answer.label));
     assert_int_equal(answer.label, ask(p, request).label);
     filtra_model_destroy(&model);
-    filtra_loader_destroy(&loader);
-    filtra_dataset_close(&data);
-    filtra_predictor_destroy(&p);
   }
 }
 
@@ -210,7 +198,7 @@ static void *ask_often(void *user) {
 }
 
 TEST(threads_share_the_weights) {
-  filtra_predictor *p;
+  owned_predictor *p = NULL;
   const uint32_t lengths[] = {16, 32};
   const char *path = trained("a.csv", CLASSES, "");
   assert_ok(filtra_predictor_create(
@@ -230,7 +218,6 @@ TEST(threads_share_the_weights) {
     assert_int_equal(clients[i].wrong, 0);
   }
   assert_int_equal(filtra_device_memory_used(test_device()), memory); /* all was made before */
-  filtra_predictor_destroy(&p);
 }
 
 TEST(submissions_are_collected_in_any_order) {
@@ -255,7 +242,7 @@ TEST(submissions_are_collected_in_any_order) {
 /* ---- what cannot be answered ---- */
 
 TEST(mistakes_are_told) {
-  filtra_predictor *p = open_predictor(trained("a.csv", CLASSES, ", \"max_length\": 32"));
+  owned_predictor *p = open_predictor(trained("a.csv", CLASSES, ", \"max_length\": 32"));
   filtra_request requests[2] = {text("good"), text("good?")};
   filtra_prediction answers[2];
   assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_INPUT,
@@ -279,7 +266,6 @@ TEST(mistakes_are_told) {
   assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,
                "pixels of 2 channels; accepted are 1 and 3");
   assert_non_null(ask(p, text("good")).name); /* all the same */
-  filtra_predictor_destroy(&p);
 }
 
 /* What one kind of model takes, another does not. */
@@ -290,7 +276,7 @@ TEST(requests_of_other_models_are_refused) {
   filtra_prediction answer;
   filtra_request request = text("CC");
   request.probabilities = &probability;
-  filtra_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
+  owned_predictor *p = open_predictor(trained("v.csv", VALUES, ""));
   assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
                "a number has no probabilities");
   request = (filtra_request){.series = series, .length = 4};
@@ -312,7 +298,6 @@ TEST(requests_of_other_models_are_refused) {
   request = (filtra_request){.pixels = pixels, .length = 2, .channels = 3};
   assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                "the model reads 2 numbers a step, no pixels");
-  filtra_predictor_destroy(&p);
 }
 
 /* Models that no run wrote say nothing about text; language models answer at every token. */
@@ -324,12 +309,11 @@ TEST(models_without_a_run_are_refused_texts) {
   const filtra_batch batch = {
       .size = 1, .length = 2, .count = 1, .tokens = tokens, .lengths = lengths};
   for (int i = 0; i < 2; i++) {
-    filtra_model *model;
-    filtra_predictor *p;
+    owned_predictor *p = NULL;
     filtra_prediction answer;
     void *bytes;
     size_t size;
-    assert_ok(filtra_model_create(test_device(), &CONFIGS[i], &model));
+    filtra_model *model = test_model(test_device(), &CONFIGS[i]);
     assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
     filtra_model_destroy(&model);
     assert_ok(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &p));
@@ -340,7 +324,6 @@ TEST(models_without_a_run_are_refused_texts) {
     if (CONFIGS[i].task == FILTRA_TASK_LANGUAGE_MODEL)
       assert_fails(filtra_predictor_predict_batch(p, &batch, NULL, NULL, &answer),
                    FILTRA_ERROR_ARGUMENT, "a language model's logits at every token");
-    filtra_predictor_destroy(&p);
   }
 }
 
@@ -377,22 +360,11 @@ TEST(inputs_of_other_models_are_refused) {
 
 TEST(a_broken_answer_is_no_answer) {
   filtra_model *model;
-  filtra_predictor *p;
+  owned_predictor *p = NULL;
   void *bytes;
   size_t size;
   assert_ok(filtra_model_load(test_device(), trained("v.csv", VALUES, ""), &model));
-  filtra_parameters *all = filtra_model_parameters(model);
-  for (size_t k = 0; k < filtra_parameters_count(all); k++) {
-    int64_t shape[FILTRA_MAX_DIMS];
-    size_t count = 1;
-    for (int i = 0; i < filtra_parameters_shape(all, k, shape); i++)
-      count *= (size_t)shape[i];
-    float *values = ft_calloc(count, sizeof *values);
-    for (size_t i = 0; i < count; i++)
-      values[i] = 1e38f; /* finite, as a file's must be; sums of products of them are not */
-    assert_ok(filtra_parameters_set(all, filtra_parameters_name(all, k), values, count));
-    free(values);
-  }
+  toy_break(model);
   assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
   filtra_model_destroy(&model);
   assert_ok(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &p));
@@ -401,7 +373,6 @@ TEST(a_broken_answer_is_no_answer) {
   filtra_prediction answer;
   assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_NONFINITE,
                "not usable");
-  filtra_predictor_destroy(&p);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -9,9 +9,6 @@
 #include "train/preset.h"
 
 #include <filtra/run.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static json_t *load(const char *name) {
   json_t *preset;
@@ -71,7 +68,7 @@ TEST(test_every_preset_is_a_configuration) {
   for (size_t k = 0; filtra_preset_name(k); k++) {
     json_t *preset = load(filtra_preset_name(k)),
            *given = json_pack("{ssss}", "preset", filtra_preset_name(k), "data", "x");
-    json_t *config;
+    json_auto_t *config = NULL;
     const char *key;
     json_t *value;
     json_object_foreach(preset, key, value) {
@@ -87,7 +84,6 @@ TEST(test_every_preset_is_a_configuration) {
     assert_ok(ft_preset_expand(given, &config));
     assert_builds(filtra_preset_name(k), config);
     before = filtra_preset_name(k);
-    json_decref(config);
     json_decref(given);
     json_decref(preset);
   }
@@ -98,9 +94,9 @@ TEST(test_other_mixers) {
   for (size_t k = 0; filtra_preset_name(k); k++)
     for (size_t i = 0; i < filtra_mixer_count(); i++) {
       const char *mixer = ft_mixer_at(i)->name;
-      json_t *given =
+      json_auto_t *given =
           json_pack("{ssssss}", "preset", filtra_preset_name(k), "data", "x", "mixer", mixer);
-      json_t *config;
+      json_auto_t *config = NULL;
       assert_ok(ft_preset_expand(given, &config));
       const char *task = json_string_value(json_object_get(config, "task"));
       if (strcmp(task, "language_model") != 0 || !ft_mixer_at(i)->not_causal)
@@ -108,13 +104,11 @@ TEST(test_other_mixers) {
       assert_string_equal(
           mixer_text(config, json_is_object(json_object_get(config, "mixer")) ? "name" : NULL),
           mixer);
-      json_decref(config);
-      json_decref(given);
     }
 }
 
 TEST(test_the_page_lists_all) {
-  char *text;
+  owned char *text = NULL;
   size_t size, rows = 0, count = 0;
   assert_ok(ft_file_read(TEST_SOURCE_DIR "/../docs/presets.md", 1 << 20, &text, &size));
   for (size_t k = 0; filtra_preset_name(k); k++, count++) {
@@ -125,7 +119,6 @@ TEST(test_the_page_lists_all) {
   for (const char *at = text; (at = strstr(at, "\n| `")); at++)
     rows++;
   assert_int_equal(rows, count);
-  free(text);
 }
 
 TEST(test_what_is_given_goes_over_it) {
@@ -205,16 +198,14 @@ TEST(test_what_is_wrong) {
 }
 
 TEST(test_command) {
-  static char output[TEST_OUTPUT_BYTES];
   size_t count = 0;
   while (filtra_preset_name(count))
     count++;
-  assert_int_equal(test_run_command("", "presets", output), 0);
-  assert_non_null(strstr(output, "uea-japanesevowels-agf\n"));
-  assert_int_equal(test_run_command("", "presets --json | grep -c '\"paper\":'", output), 0);
-  assert_int_equal((size_t)atol(output), count);
-  assert_int_equal(test_run_command("", "train --preset nothing --data x 2>&1", output), 2);
-  assert_non_null(strstr(output, "there is no preset \"nothing\""));
+  assert_prints(test_run_command("", "presets"), 0, "uea-japanesevowels-agf\n");
+  assert_code(test_run_command("", "presets --json | grep -c '\"paper\":'"), 0);
+  assert_int_equal((size_t)atol(test_output), count);
+  assert_prints(test_run_command("", "train --preset nothing --data x 2>&1"), 2,
+                "there is no preset \"nothing\"");
 }
 
 /* The papers' models in small, on a tiny data set. */
@@ -222,29 +213,26 @@ TEST(test_runs) {
   static const char *const options[] = {"lra-listops-agf", "lra-listops-converter",
                                         "lra-listops-converter --mixer gfsa"};
   for (size_t i = 0; i < FT_COUNT(options); i++) {
-    static char output[TEST_OUTPUT_BYTES];
     char arguments[1024];
     const char *folder = test_new_run();
     snprintf(arguments, sizeof arguments,
              "train --preset %s --data '%s' --out '%s' --steps 5 --set batch_size=4 "
              "--set width=16 --set max_length=64 --set eval_every=5 2>&1",
              options[i], test_listops(), folder);
-    if (test_run_command("", arguments, output)) fail_msg("%s", output);
-    json_t *config;
+    if (test_run_command("", arguments)) fail_msg("%s", test_output);
+    json_auto_t *config = NULL;
     assert_ok(ft_json_load(test_path(folder, "config.json"), &config));
     const char *preset = json_string_value(json_object_get(config, "preset"));
     assert_int_equal(strncmp(options[i], preset, strlen(preset)), 0);
     assert_true(number(config, "steps") == 5.0);
     assert_true(number(config, "epochs") == 0.0);
     assert_true(number(config, "warmup_steps") == (i == 0 ? 1.0 : 0.0));
-    json_decref(config);
   }
 }
 
 /* Images of Fashion-MNIST's size: the recipe that anyone can run, for a few steps. */
 TEST(test_images) {
   enum { SIDE = 28, COUNT = 60 };
-  static char output[TEST_OUTPUT_BYTES];
   static uint8_t images[16 + COUNT * SIDE * SIDE] = {0, 0, 8, 3,    0, 0, 0, COUNT,
                                                      0, 0, 0, SIDE, 0, 0, 0, SIDE};
   uint8_t labels[8 + COUNT] = {0, 0, 8, 1, 0, 0, 0, COUNT};
@@ -258,16 +246,14 @@ TEST(test_images) {
   const char *arguments = test_text("train --preset fashion-mnist-gfsa --data '%s' --out '%s' "
                                     "--steps 4 --set batch_size=8 --set width=16 2>&1",
                                     data, folder);
-  if (test_run_command("", arguments, output)) fail_msg("%s", output);
+  if (test_run_command("", arguments)) fail_msg("%s", test_output);
   size_t size;
-  char *lines = test_read(test_path(folder, "metrics.jsonl"), &size);
+  owned char *lines = test_read(test_path(folder, "metrics.jsonl"), &size);
   assert_non_null(strstr(lines, "validation_top5_accuracy"));
-  free(lines);
-  json_t *deit = expand("{'preset': 'imagenet-deit-small-gfsa', 'data': 'x'}");
+  json_auto_t *deit = expand("{'preset': 'imagenet-deit-small-gfsa', 'data': 'x'}");
   assert_true(number(deit, "drop_path") == 0.1 && number(deit, "random_erasing") == 0.25);
   assert_true(number(deit, "mixup") == 0.8 && number(deit, "cutmix") == 1.0);
   assert_true(number(deit, "rand_augment") == 2.0 && number(deit, "crop_scale") == 0.08);
-  json_decref(deit);
 }
 
 /* What a configuration comes to before its data are opened, and what is refused there already. */
@@ -275,13 +261,12 @@ TEST(test_completion) {
   char *text;
   assert_ok(filtra_config_complete(
       "{\"preset\": \"uea-japanesevowels-agf\", \"data\": \"x\", \"layers\": 3}", NULL, &text));
-  json_t *complete = json_loads(text, 0, NULL);
+  json_auto_t *complete = json_loads(text, 0, NULL);
   filtra_free(text);
   assert_int_equal(json_integer_value(json_object_get(complete, "layers")), 3);
   assert_int_equal(json_integer_value(json_object_get(complete, "width")), 512);
   assert_int_equal(json_integer_value(json_object_get(complete, "classes")), 0);
   assert_non_null(json_object_get(json_object_get(complete, "mixer"), "basis"));
-  json_decref(complete);
   static const struct {
     const char *config, *part;
   } wrong[] = {
@@ -304,9 +289,9 @@ TEST(test_completion) {
 
 /* Whichever of Jansson's allocations fails: nothing that was given is left out. */
 TEST(test_without_memory) {
-  json_t *given = json_pack("{si si si si ss si ss}", "steps", 2, "width", 8, "layers", 1,
-                            "batch_size", 16, "mixer", "agf", "seed", 1, "data", "here");
-  json_t *config = NULL;
+  json_auto_t *given = json_pack("{si si si si ss si ss}", "steps", 2, "width", 8, "layers", 1,
+                                 "batch_size", 16, "mixer", "agf", "seed", 1, "data", "here");
+  json_auto_t *config = NULL;
   long n = 1;
   for (; !config; n++) {
     test_starve(n, false);
@@ -318,8 +303,6 @@ TEST(test_without_memory) {
       assert_fails(status, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   }
   assert_true(n > 7);
-  json_decref(config);
-  json_decref(given);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -8,10 +8,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Twelve steps of a one-layer filter model, six an epoch, in two lengths. `more` begins with a
  * comma or is empty; a key in it overrides the one before. */
@@ -23,15 +19,12 @@ static const char *config_text(const char *more) {
            "\"checkpoint_every\": 3, \"log_every\": 1}",
            test_listops());
   snprintf(patched, sizeof patched, "{\"steps\": 12%s}", more);
-  json_t *object = json_loads(text, 0, NULL), *overrides = json_loads(patched, 0, NULL);
+  json_auto_t *object = json_loads(text, 0, NULL), *overrides = json_loads(patched, 0, NULL);
   assert_non_null(object);
   assert_non_null(overrides);
   json_object_update(object, overrides);
-  char *merged = json_dumps(object, 0);
+  owned char *merged = json_dumps(object, 0);
   snprintf(text, sizeof text, "%s", merged);
-  free(merged);
-  json_decref(object);
-  json_decref(overrides);
   return text;
 }
 
@@ -73,11 +66,9 @@ TEST(test_seed_decides_every_bit) {
   test_same_run(reference_run(), again);
   assert_ok(run(config_text(", \"seed\": 2"), other, NULL));
   size_t size;
-  char *one = test_read(test_path(again, "model.safetensors"), &size);
-  char *two = test_read(test_path(other, "model.safetensors"), &size);
+  owned char *one = test_read(test_path(again, "model.safetensors"), &size);
+  owned char *two = test_read(test_path(other, "model.safetensors"), &size);
   assert_memory_not_equal(one, two, size);
-  free(one);
-  free(two);
 }
 
 /* Stopped before the first step, and after each of some, also twice. */
@@ -169,16 +160,14 @@ TEST(test_one_process_a_run) {
 TEST(test_written_configuration) {
   size_t size;
   const char *folder = test_new_run();
-  char *text = test_read(test_path(reference_run(), "config.json"), &size);
+  owned char *text = test_read(test_path(reference_run(), "config.json"), &size);
   assert_int_equal(text[size - 1], '\n');
   assert_ok(run(text, folder, NULL));
   test_same_run(reference_run(), folder);
-  json_t *object = json_loads(text, 0, NULL);
+  json_auto_t *object = json_loads(text, 0, NULL);
   assert_true(json_object_size(object) > 40);
   assert_int_equal(json_object_size(json_object_get(object, "mixer")), 11);
   assert_int_equal(json_integer_value(json_object_get(object, "max_length")), 32);
-  json_decref(object);
-  free(text);
 }
 
 /* ---- what is refused ---- */
@@ -284,18 +273,16 @@ static const char *copied_run(void) {
   assert_ok(ft_make_directories(test_path(folder, "checkpoint")));
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     size_t size;
-    char *data = test_read(test_path(reference_run(), NAMES[i]), &size);
+    owned char *data = test_read(test_path(reference_run(), NAMES[i]), &size);
     test_write(test_path(folder, NAMES[i]), data, size);
-    free(data);
   }
   return folder;
 }
 
 static void truncate_file(const char *path, double part) {
   size_t size;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   test_write(path, data, (size_t)((double)size * part));
-  free(data);
 }
 
 /* Resuming fails, names the file and touches nothing. */
@@ -334,10 +321,9 @@ TEST(test_damaged_checkpoints) {
   }
   const char *folder = copied_run();
   size_t size;
-  char *data = test_read(test_path(folder, NAME), &size);
+  owned char *data = test_read(test_path(folder, NAME), &size);
   memset(data + size - 4, 0xff, 4);
   test_write(test_path(folder, NAME), data, size);
-  free(data);
   refuse_resume(folder, NAME, "checksum");
   test_patch(test_path(folder, NAME), "filtra.step", "filtra.step");
   refuse_resume(folder, NAME, "NaN");
@@ -353,10 +339,9 @@ TEST(test_damaged_checkpoints) {
 
 /* Among the five largest logits, counted here one by one. */
 TEST(test_top5_accuracy) {
-  filtra_run *finished;
-  filtra_model *model;
-  filtra_dataset *data;
-  filtra_loader *loader;
+  owned_run *finished = NULL;
+  owned_model *model = NULL;
+  owned_dataset *data = NULL;
   filtra_batch batch;
   filtra_evaluation e;
   double hits = 0;
@@ -366,8 +351,8 @@ TEST(test_top5_accuracy) {
   int64_t classes = filtra_model_classes(model);
   float logits[16 * 10];
   assert_int_equal(classes, 10);
-  assert_ok(filtra_loader_create(
-      data, &(filtra_loader_options){.split = FILTRA_SPLIT_VAL, .batch_size = 16}, &loader));
+  owned_loader *loader =
+      test_loader(data, &(filtra_loader_options){.split = FILTRA_SPLIT_VAL, .batch_size = 16});
   for (uint64_t i = 0; i < filtra_loader_batch_count(loader); i++) {
     assert_ok(filtra_loader_next(loader, &batch));
     assert_ok(filtra_model_predict_batch(model, &batch, logits));
@@ -384,14 +369,8 @@ TEST(test_top5_accuracy) {
   watch w = {.stop_after = -1};
   assert_ok(run(NULL, reference_run(), &w));
   assert_float_equal(w.last.validation_top5_accuracy, e.top5_accuracy, 1e-6);
-  size_t size;
-  char *lines = test_read(test_path(reference_run(), "metrics.jsonl"), &size);
+  owned char *lines = test_read(test_path(reference_run(), "metrics.jsonl"), NULL);
   assert_non_null(strstr(lines, "\"validation_top5_accuracy\":"));
-  free(lines);
-  filtra_loader_destroy(&loader);
-  filtra_dataset_close(&data);
-  filtra_model_destroy(&model);
-  filtra_run_close(&finished);
 }
 
 TEST(test_damaged_models) {
@@ -476,42 +455,37 @@ static void check_failed(const char *folder, uint64_t used) {
   test_same_run(reference_run(), folder);
 }
 
-TEST(test_failing_allocations) {
+/* A run whose n-th allocation, or call of the device, fails, further and further on, until all is
+ * well: it ends as `expected`. */
+static void check_failures(void (*fail_after)(long n), filtra_status expected) {
   reference_run();
   uint64_t used = filtra_device_memory_used(test_device());
   int failures = 0;
   for (double n = 1;; n = n * 1.5 + 1) {
     const char *folder = test_new_run();
     const char *config = config_text("");
-    ft_memory_fail_after((long)n);
+    fail_after((long)n);
     filtra_status status = run(config, folder, NULL);
-    ft_memory_fail_after(0);
-    if (!status) break; /* beyond the last allocation */
-    if (status != FILTRA_ERROR_HOST_MEMORY)
-      fail_msg("allocation %.0f: %s: %s", n, filtra_status_name(status), filtra_error_message());
+    fail_after(0);
+    if (!status) break;
+    if (status != expected)
+      fail_msg("call %.0f: %s: %s", n, filtra_status_name(status), filtra_error_message());
     check_failed(folder, used);
     failures++;
   }
   assert_true(failures > 10);
 }
 
+static void fail_device(long n) {
+  ft_vk_fail_after(n, n ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_SUCCESS);
+}
+
+TEST(test_failing_allocations) {
+  check_failures(ft_memory_fail_after, FILTRA_ERROR_HOST_MEMORY);
+}
+
 TEST(test_failing_device_calls) {
-  reference_run();
-  uint64_t used = filtra_device_memory_used(test_device());
-  int failures = 0;
-  for (double n = 1;; n = n * 1.5 + 1) {
-    const char *folder = test_new_run();
-    const char *config = config_text("");
-    ft_vk_fail_after((long)n, VK_ERROR_OUT_OF_DEVICE_MEMORY);
-    filtra_status status = run(config, folder, NULL);
-    ft_vk_fail_after(0, VK_SUCCESS);
-    if (!status) break;
-    if (status != FILTRA_ERROR_DEVICE_MEMORY)
-      fail_msg("call %.0f: %s: %s", n, filtra_status_name(status), filtra_error_message());
-    check_failed(folder, used);
-    failures++;
-  }
-  assert_true(failures > 10);
+  check_failures(fail_device, FILTRA_ERROR_DEVICE_MEMORY);
 }
 
 /* The device stops answering at some call: the run ends, and another device takes it up. */

@@ -4,8 +4,6 @@
 #include "train/config.h"
 #include "train/schedule.h"
 
-#include <math.h>
-
 static filtra_optimizer_options options(filtra_schedule schedule, uint64_t steps, uint64_t warmup) {
   return (filtra_optimizer_options){.schedule = schedule,
                                     .learning_rate = 1e-3f,

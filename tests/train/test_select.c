@@ -4,8 +4,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Steps so long that a model soon is more wrong where it is wrong, and more often right. */
 static const char *config_text(const char *more) {
@@ -27,15 +25,13 @@ static bool is_better(const validation *a, const validation *b, bool by_accuracy
 /* The evaluation in a run's metrics that is best. */
 static validation best_of(const char *folder, bool by_accuracy) {
   validation best = {.step = -1};
-  size_t size;
-  char *text = test_read(test_path(folder, "metrics.jsonl"), &size), *rest = text, *line;
+  char *text = test_read(test_path(folder, "metrics.jsonl"), NULL), *rest = text, *line;
   while ((line = strsep(&rest, "\n")) && *line) {
-    json_t *object = json_loads(line, 0, NULL);
+    json_auto_t *object = json_loads(line, 0, NULL);
     const json_t *loss = json_object_get(object, "validation_loss");
     validation v = {json_integer_value(json_object_get(object, "step")), json_number_value(loss),
                     json_number_value(json_object_get(object, "validation_accuracy"))};
     if (loss && (best.step < 0 || is_better(&v, &best, by_accuracy))) best = v;
-    json_decref(object);
   }
   free(text);
   assert_true(best.step > 0);
@@ -81,11 +77,9 @@ TEST(text_by_its_loss) {
   assert_fails(test_train(with, folder, 100), FILTRA_ERROR_INPUT,
                "\"select_by\" accuracy is for classification; in task \"language_model\" accepted "
                "are auto and loss");
-  size_t size;
   assert_ok(test_train(test_text(TEXT_RUN, text, ""), folder, 100));
-  char *kept = test_read(test_path(folder, "config.json"), &size);
+  owned char *kept = test_read(test_path(folder, "config.json"), NULL);
   assert_non_null(strstr(kept, "\"select_by\": \"loss\""));
-  free(kept);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -5,10 +5,6 @@
 
 #include <filtra/filtra.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *config_text(const char *data, const char *more) {
   return test_text(
@@ -102,12 +98,11 @@ static double number_of(const json_t *object, const char *prefix, const char *ke
 
 /* Six lines of steps, three of evaluations; returns the best validation loss. */
 static double check_metrics(const kind *k, const char *folder) {
-  size_t size;
-  char *text_of = test_read(test_path(folder, "metrics.jsonl"), &size), *rest = text_of, *line;
+  char *text_of = test_read(test_path(folder, "metrics.jsonl"), NULL), *rest = text_of, *line;
   int steps = 0, evaluations = 0;
   double best = INFINITY;
   while ((line = strsep(&rest, "\n")) && *line) {
-    json_t *object = json_loads(line, 0, NULL);
+    json_auto_t *object = json_loads(line, 0, NULL);
     bool evaluation = json_object_get(object, "validation_loss");
     const char *prefix = evaluation ? "validation_" : "";
     double loss = number_of(object, prefix, "loss"), score = number_of(object, prefix, k->score);
@@ -116,7 +111,6 @@ static double check_metrics(const kind *k, const char *folder) {
     if (evaluation && loss < best) best = loss;
     steps += !evaluation;
     evaluations += evaluation;
-    json_decref(object);
   }
   free(text_of);
   assert_int_equal(steps, 6);
@@ -153,9 +147,8 @@ TEST(every_task_runs) {
 TEST(values_keep_their_units) {
   const char *folder = test_new_run();
   assert_ok(test_train(config_text(values(), ", \"learning_rate\": 1e-12"), folder, 100));
-  size_t size;
-  char *written = test_read(test_path(folder, "config.json"), &size);
-  json_t *config = json_loads(written, 0, NULL);
+  owned char *written = test_read(test_path(folder, "config.json"), NULL);
+  json_auto_t *config = json_loads(written, 0, NULL);
   assert_string_equal(json_string_value(json_object_get(config, "task")), "regression");
   double mean = json_number_value(json_object_get(config, "target_mean")),
          scale = json_number_value(json_object_get(config, "target_scale"));
@@ -164,8 +157,6 @@ TEST(values_keep_their_units) {
   assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, &e));
   assert_float_equal(e.root_mean_square_error, sqrt(e.loss) * scale, 1e-4 * scale);
   assert_float_equal(e.r_squared, 1 - e.loss, 1e-4); /* the scale is the values' deviation */
-  json_decref(config);
-  free(written);
 }
 
 TEST(data_decide_the_task) {

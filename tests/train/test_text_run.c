@@ -5,9 +5,6 @@
 #include "support/run.h"
 
 #include <filtra/filtra.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void write_text(const char *path, const char *text) {
   test_write(path, text, strlen(text));

@@ -5,9 +5,6 @@
 
 #include <filtra/filtra.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { THREADS = 3 };
 

@@ -7,10 +7,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { STEPS = 10 };
 
@@ -19,9 +15,8 @@ TEST(seed_decides_every_bit) {
     filtra_model *model[2];
     for (int i = 0; i < 2; i++) {
       model[i] = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
-      filtra_trainer *trainer = toy_trainer(model[i]);
+      owned_trainer *trainer = toy_trainer(model[i]);
       toy_train(trainer, 0, STEPS, NULL);
-      filtra_trainer_destroy(&trainer);
     }
     toy_same_bits(model[0], model[1]);
     filtra_model_destroy(&model[0]);
@@ -89,15 +84,13 @@ TEST(ten_step_loss_curve) {
        1.319430f, 1.215206f}};
   for (size_t k = 0; k < TOY_MIXERS; k++) {
     float losses[STEPS];
-    filtra_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
-    filtra_trainer *trainer = toy_trainer(model);
+    owned_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+    owned_trainer *trainer = toy_trainer(model);
     toy_train(trainer, 0, STEPS, losses);
     for (int i = 0; i < STEPS; i++)
       if (!(fabsf(losses[i] - CURVES[k][i]) <= 1e-4f))
         fail_msg("%s, step %d: loss %.6f, pinned %.6f", toy_mixers[k], i + 1, losses[i],
                  CURVES[k][i]);
-    filtra_trainer_destroy(&trainer);
-    filtra_model_destroy(&model);
   }
 }
 
@@ -174,19 +167,17 @@ TEST(bad_step_is_recoverable) {
 /* The checker over forward, backward and update of a whole model. */
 TEST(whole_step_has_no_hazard) {
   for (size_t k = 0; k < TOY_MIXERS; k++) {
-    filtra_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
-    filtra_trainer *trainer = toy_trainer(model);
+    owned_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+    owned_trainer *trainer = toy_trainer(model);
     assert_ok(filtra_trainer_prepare(trainer, TOY_SIZE, TOY_LENGTH));
     assert_ok(ft_graph_check(trainer->graphs[0]->graph));
     assert_ok(ft_graph_check(trainer->optimizer->by_gradients.graph));
-    filtra_trainer_destroy(&trainer);
-    filtra_model_destroy(&model);
   }
 }
 
 TEST(steps_allocate_nothing) {
-  filtra_model *model = toy_model("agf", FILTRA_PRECISION_FP32);
-  filtra_trainer *trainer = toy_trainer(model);
+  owned_model *model = toy_model("agf", FILTRA_PRECISION_FP32);
+  owned_trainer *trainer = toy_trainer(model);
   assert_ok(filtra_trainer_prepare(trainer, TOY_SIZE, TOY_LENGTH));
   uint64_t used = filtra_device_memory_used(test_device());
   toy_batch b;
@@ -203,13 +194,11 @@ TEST(steps_allocate_nothing) {
   ft_memory_fail_after(0);
   assert_ok(status);
   assert_true(filtra_device_memory_used(test_device()) == used);
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
 }
 
 TEST(bad_batches_are_refused) {
-  filtra_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
-  filtra_trainer *trainer = toy_trainer(model);
+  owned_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
+  owned_trainer *trainer = toy_trainer(model);
   toy_batch b;
   toy_make_batch(3, &b);
   b.tokens[1] = TOY_VOCABULARY;
@@ -226,8 +215,6 @@ TEST(bad_batches_are_refused) {
   assert_fails(filtra_trainer_prepare(trainer, 0, 1), FILTRA_ERROR_ARGUMENT, "a batch of 0");
   assert_fails(filtra_trainer_prepare(trainer, 1, TOY_LENGTH + 1), FILTRA_ERROR_ARGUMENT,
                "tokens (max_length)");
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
 }
 
 TEST(bad_options_are_refused) {
@@ -246,7 +233,7 @@ TEST(bad_options_are_refused) {
       {{.deadline = -1.0f}, "deadline is -1, accepted are 0 to 1e9 seconds"},
       {{.reserved = {1}}, "reserved"},
   };
-  filtra_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
+  owned_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
   filtra_trainer *trainer;
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
     assert_fails(filtra_trainer_create(model, &CASES[i].options, &trainer), FILTRA_ERROR_ARGUMENT,
@@ -263,7 +250,6 @@ TEST(bad_options_are_refused) {
   assert_fails(
       filtra_trainer_create(model, &(filtra_train_options){.label_smoothing = 0.1f}, &trainer),
       FILTRA_ERROR_ARGUMENT, "has values and no labels");
-  filtra_model_destroy(&model);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -7,11 +7,8 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { RANKS = 3, SIZE = 7, LENGTH = 8, VOCABULARY = 11, CLASSES = 3, STEPS = 6 };
@@ -146,12 +143,10 @@ static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer
 
 static void *run_thread(void *user) {
   node *n = user;
-  filtra_model *model = NULL;
-  filtra_trainer *trainer = NULL;
+  owned_model *model = NULL;
+  owned_trainer *trainer = NULL;
   n->status = run(n, &model, &trainer);
   strncpy(n->message, n->status ? filtra_error_message() : "", sizeof n->message - 1);
-  filtra_trainer_destroy(&trainer);
-  filtra_model_destroy(&model);
   return NULL;
 }
 
@@ -174,11 +169,10 @@ static void start(node nodes[], int size) {
 static void run_all(node nodes[], int size) {
   pthread_t threads[RANKS];
   for (int i = 0; i < size; i++) {
-    char *caps = nodes[i].caps ? test_caps(nodes[i].caps) : NULL;
+    owned char *caps = nodes[i].caps ? test_caps(nodes[i].caps) : NULL;
     assert_ok(filtra_device_open(
         &(filtra_device_options){.select = "cpu", .cache_dir = "", .tuning = "", .caps = caps},
         &nodes[i].device));
-    free(caps);
   }
   for (int i = 0; i < size; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, run_thread, &nodes[i]), 0);

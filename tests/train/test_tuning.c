@@ -7,9 +7,6 @@
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char *config_text(void) {
   static char text[2048];
@@ -73,10 +70,9 @@ static ft_tuning *other_choices(size_t rank) {
 static uint64_t bits(const char *path) {
   size_t size;
   uint64_t hash = 14695981039346656037u;
-  char *data = test_read(path, &size);
+  owned char *data = test_read(path, &size);
   for (size_t i = 0; i < size; i++)
     hash = (hash ^ (unsigned char)data[i]) * 1099511628211u;
-  free(data);
   return hash;
 }
 
@@ -197,8 +193,8 @@ TEST(test_checkpoints_carry_choices) {
   float bias[2][WIDTH];
   for (int i = 0; i < 2; i++) {
     const char *folder = test_folder();
-    filtra_model *model, *other;
-    filtra_trainer *trainer, *restored;
+    owned_model *model = NULL, *other = NULL;
+    owned_trainer *trainer = NULL, *restored = NULL;
     make(tunings[i], &model, &trainer);
     step(trainer, 3);
     assert_ok(filtra_trainer_save(trainer, test_path(folder, "half")));
@@ -212,10 +208,6 @@ TEST(test_checkpoints_carry_choices) {
     assert_ok(filtra_trainer_save(restored, test_path(folder, "again")));
     assert_true(bits(test_path(folder, "whole")) == bits(test_path(folder, "again")));
     assert_ok(filtra_parameters_get(model->params, "norm.bias", bias[i], WIDTH));
-    filtra_trainer_destroy(&trainer);
-    filtra_trainer_destroy(&restored);
-    filtra_model_destroy(&model);
-    filtra_model_destroy(&other);
   }
   assert_memory_not_equal(bias[0], bias[1], sizeof bias[0]); /* else this test would show nothing */
   ft_tuning_release(&choices);

@@ -5,9 +5,6 @@
 #include "support/toy.h"
 
 #include <filtra/filtra.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
   WORDS = 66600,
@@ -21,23 +18,20 @@ enum {
 /* ---- a step ---- */
 
 static filtra_model *language_model(bool tied) {
-  filtra_model *model;
-  assert_ok(filtra_model_create(test_device(),
-                                &(filtra_model_config){.task = FILTRA_TASK_LANGUAGE_MODEL,
+  filtra_model *model =
+      test_model(test_device(), &(filtra_model_config){.task = FILTRA_TASK_LANGUAGE_MODEL,
                                                        .vocabulary = IDS,
                                                        .max_length = LENGTH,
                                                        .layers = 1,
                                                        .heads = 1,
                                                        .width = WIDTH,
                                                        .tie_embeddings = tied,
-                                                       .seed = 3},
-                                &model));
+                                                       .seed = 3});
   return model;
 }
 
 static float *rows_of(filtra_model *model, const char *name) {
-  float *rows = malloc((size_t)IDS * WIDTH * sizeof *rows);
-  assert_non_null(rows);
+  float *rows = test_alloc((size_t)IDS * WIDTH * sizeof *rows);
   assert_ok(filtra_parameters_get(filtra_model_parameters(model), name, rows, (size_t)IDS * WIDTH));
   return rows;
 }
@@ -66,38 +60,31 @@ static filtra_batch high_batch(int32_t *tokens, int32_t *labels) {
 static void train_high(filtra_model *model, uint64_t steps) {
   int32_t tokens[LENGTH], labels[LENGTH];
   filtra_batch batch = high_batch(tokens, labels);
-  filtra_trainer *trainer;
-  assert_ok(filtra_trainer_create(
-      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.05f, .steps = steps}},
-      &trainer));
+  owned_trainer *trainer = test_trainer(
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.05f, .steps = steps}});
   for (uint64_t i = 0; i < steps; i++)
     assert_ok(filtra_trainer_step(trainer, &batch, NULL));
   assert_ok(filtra_trainer_finish(trainer, NULL));
-  filtra_trainer_destroy(&trainer);
 }
 
 /* The gradient of the loss reaches the token's row of the table and that of no other. */
 TEST(a_step_moves_the_row) {
-  filtra_model *model = language_model(false);
-  float *before = rows_of(model, "embedding.weight");
+  owned_model *model = language_model(false);
+  owned float *before = rows_of(model, "embedding.weight");
   train_high(model, 1);
-  float *after = rows_of(model, "embedding.weight");
+  owned float *after = rows_of(model, "embedding.weight");
   for (int id = 0; id < IDS; id++)
     if (same_row(before, after, id) != (id != HIGH)) fail_msg("row %d", id);
-  free(before);
-  free(after);
-  filtra_model_destroy(&model);
 }
 
 static int most_likely(filtra_model *model) {
   int32_t tokens[LENGTH], labels[LENGTH];
   filtra_batch batch = high_batch(tokens, labels);
-  float *logits = malloc((size_t)LENGTH * IDS * sizeof *logits);
+  owned float *logits = malloc((size_t)LENGTH * IDS * sizeof *logits);
   int best = 0;
   assert_ok(filtra_model_predict_batch(model, &batch, logits));
   for (int id = 1; id < IDS; id++)
     if (logits[id] > logits[best]) best = id;
-  free(logits);
   return best;
 }
 
@@ -107,7 +94,7 @@ TEST(learned_and_read_again) {
     int32_t tokens[LENGTH], labels[LENGTH];
     filtra_batch batch = high_batch(tokens, labels);
     const char *path = test_path(test_folder(), "model.safetensors");
-    filtra_model *model = language_model(tied), *read;
+    owned_model *model = language_model(tied), *read = NULL;
     double loss, score, weight;
     train_high(model, 30);
     assert_int_equal(most_likely(model), HIGH + 1);
@@ -117,8 +104,6 @@ TEST(learned_and_read_again) {
     assert_ok(filtra_model_load(test_device(), path, &read));
     toy_same_bits(model, read);
     assert_int_equal(most_likely(read), HIGH + 1);
-    filtra_model_destroy(&read);
-    filtra_model_destroy(&model);
   }
 }
 
@@ -145,16 +130,14 @@ static const char *config_text(const char *data, const char *more) {
 }
 
 static int64_t trained_vocabulary(const char *folder) {
-  filtra_run *trained;
-  filtra_model *model;
+  owned_run *trained = NULL;
+  owned_model *model = NULL;
   filtra_model_config config;
   assert_ok(filtra_run_open(folder, &trained));
   assert_ok(filtra_run_load_model(trained, test_device(), &model));
   assert_ok(filtra_model_get_config(model, &config));
   int64_t ids = filtra_tokenizer_size(filtra_run_get_info(trained)->tokenizer);
   assert_int_equal(config.vocabulary, ids);
-  filtra_model_destroy(&model);
-  filtra_run_close(&trained);
   return ids;
 }
 
