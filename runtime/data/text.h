@@ -16,8 +16,8 @@ typedef struct ft_text {
 
 /** `path` must outlive the reader. */
 filtra_status ft_text_open(const char *path, ft_text *text);
-/** Moves to the next passage: whole lines; whole words if no line fits; else whole characters. *more
- * is false at the end. Fails with INPUT on a NUL byte. */
+/** Moves to the next passage: whole lines; whole words if no line fits; else whole characters.
+ * *more is false at the end. Fails with INPUT on a NUL byte. */
 filtra_status ft_text_next(ft_text *text, bool *more);
 void ft_text_close(ft_text *text);
 
