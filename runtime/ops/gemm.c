@@ -8,18 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-static int64_t bytes_of(const filtra_tensor *t) {
-  return (int64_t)filtra_dtype_bytes(filtra_tensor_dtype(t));
-}
-
-static int64_t batches(const ft_gemm *p) {
-  return p->outer * p->inner;
-}
-
 /* A matrix as the kernels see it: dense along its columns or, if transposed, along its rows. */
 typedef struct operand {
   bool transposed, wide;
@@ -27,7 +15,7 @@ typedef struct operand {
 } operand;
 
 static bool aligned(const filtra_tensor *t, int64_t elements) {
-  return ft_begins_at(t, (size_t)(elements * bytes_of(t)));
+  return ft_begins_at(t, (size_t)(elements * ft_element_bytes(t)));
 }
 
 static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int64_t columns,
@@ -46,13 +34,14 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
 
 /* Length of a part of K; k if there is one part. */
 static int64_t chunk_of(int64_t k, int64_t parts) {
-  return parts < 2 ? k : ceil_div(ceil_div(k, parts), 64) * 64;
+  return parts < 2 ? k : ft_ceil_div(ft_ceil_div(k, parts), 64) * 64;
 }
 
 /* Whether the operand's lines, which a tile goes through along k, evict each other from the cache:
  * lines a multiple of 1 KiB apart share few of its sets. */
 static bool aliases(const ft_gemm *p, int64_t stride) {
-  return stride * bytes_of(p->a.tensor) % 1024 == 0 && p->k >= 64 && batches(p) == 1;
+  return stride * ft_element_bytes(p->a.tensor) % 1024 == 0 && p->k >= 64 &&
+         ft_gemm_batches(p) == 1;
 }
 
 static bool a_aliases(const ft_gemm *p) {
@@ -118,17 +107,16 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         .parts = v[TILED_PARTS]};
 }
 
-/* Takes the largest tile of s64 that lies almost within C and of which there are enough for all
- * cores, if there is one. The driver takes three times as long to compile it as for 16 rows of one
- * pair per lane, so only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on
- * lavapipe, Mesa 25.0: 32 rows of two pairs 39, of four pairs 45. */
+/* Takes the largest tile of s64 that exceeds C little and gives every core a tile, if there is
+ * one. The driver takes three times as long to compile it as for 16 rows of one pair per lane, so
+ * only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on lavapipe, Mesa 25.0: 32 rows of two pairs 39, of four pairs 45. */
 static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
   enum { MUCH = 1 << 22, ENOUGH = 8 };                            /* multiply-adds, workgroups */
   static const uint32_t tiles[][2] = {{32, 4}, {64, 2}, {32, 2}}; /* rows, pairs */
   const uint32_t pack = c->value[S64_PACK];
   const ft_gemm_plan small = plan_s64(dev, &(ft_configuration){{16, 1, pack, 1}});
   const int64_t least = ft_gemm_tiles(p, &small) * small.tile_m * small.tile_n;
-  if (batches(p) * p->m * p->n * p->k < MUCH) return;
+  if (ft_gemm_batches(p) * p->m * p->n * p->k < MUCH) return;
   for (size_t i = 0; i < FT_COUNT(tiles); i++) {
     const ft_configuration large = {{tiles[i][0], tiles[i][1], pack, 1}};
     const ft_gemm_plan plan = plan_s64(dev, &large);
@@ -188,7 +176,8 @@ static int64_t tiled_numbers(const ft_configuration *c) {
   const ft_gemm_plan plan = plan_tiled(c);
   const int64_t lanes = 4 * plan.workgroup;
   return c->value[TILED_ROWS] * c->value[TILED_COLUMNS] +
-         4 * (ceil_div(plan.tile_m * plan.step, lanes) + ceil_div(plan.tile_n * plan.step, lanes));
+         4 * (ft_ceil_div(plan.tile_m * plan.step, lanes) +
+              ft_ceil_div(plan.tile_n * plan.step, lanes));
 }
 
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
@@ -240,7 +229,7 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
                         : ft_gemm_matrix_usable(dev, (filtra_dtype)p.type, c);
   if (!fits) return false;
   if (parts == 1) return true;
-  return p.splittable && ceil_div(p.k, parts) >= LEAST_CHUNK &&
+  return p.splittable && ft_ceil_div(p.k, parts) >= LEAST_CHUNK &&
          parts * p.m * p.n * p.outer * p.inner * (int64_t)sizeof(float) <= MOST_SUMS;
 }
 
@@ -329,7 +318,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
            ft_configurations(q.family)->name, ft_caps_of(dev)->info.subgroup_size,
            p->a.column == 1 ? 'n' : 't', p->b.column == 1 ? 'n' : 't', wide_a ? 'w' : 'u',
            wide_b ? 'w' : 'u', (long long)ft_tuning_bucket(p->m), (long long)ft_tuning_bucket(p->n),
-           (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(batches(p)),
+           (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(ft_gemm_batches(p)),
            ft_gemm_splittable(p) ? "" : " whole", numbers.pack ? " alias" : "",
            type_suffix(ft_gemm_type(p)));
   return q;
@@ -377,7 +366,7 @@ ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
  */
 static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64_t line,
                       int64_t column, int64_t columns, int64_t width) {
-  int64_t panels = ceil_div(columns, width);
+  int64_t panels = ft_ceil_div(columns, width);
   filtra_tensor *y = ft_tensor_new(g, "panels", FILTRA_F32, 3, (int64_t[]){panels, p->k, width});
   if (!y) return (ft_matrix){0};
   const bool along_line = column == 1 && columns % 2 == 0 && line % 2 == 0 && aligned(x, 2);
@@ -395,14 +384,14 @@ static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64
                           .ALONG_COLUMN = along_column),
              .workgroup = FT_FLAT_WORKGROUP,
              .groups = {ft_flat_groups(g, count), ft_groups_for(panels, 1)},
-             .bytes = (double)(4 + bytes_of(x)) * (double)filtra_tensor_elements(y)});
+             .bytes = (double)(4 + ft_element_bytes(x)) * (double)filtra_tensor_elements(y)});
   return (ft_matrix){.tensor = y, .row = width, .column = 1};
 }
 
 static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *plan,
                       filtra_dtype type) {
-  int64_t chunk = chunk_of(p->k, plan->parts), parts = ceil_div(p->k, chunk);
-  int64_t count = batches(p) * p->m * p->n;
+  int64_t chunk = chunk_of(p->k, plan->parts), parts = ft_ceil_div(p->k, chunk);
+  int64_t count = ft_gemm_batches(p) * p->m * p->n;
   filtra_tensor *target = p->c.tensor;
   if (parts > 1) target = ft_tensor_new(g, p->label, FILTRA_F32, 2, (int64_t[]){parts, count});
   filtra_tensor *row_sums = p->row_sums;
@@ -419,25 +408,25 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
   bool tail = p->k % plan->step || chunk % plan->step;
   uint32_t shape = (a.transposed ? GEMM_TRANSPOSED_A : 0) | (b.transposed ? GEMM_TRANSPOSED_B : 0) |
                    (a.wide ? GEMM_WIDE_A : 0) | (b.wide ? GEMM_WIDE_B : 0) |
-                   (wide_c ? GEMM_WIDE_C : 0) | (batches(p) * parts > 1 ? GEMM_BATCHED : 0) |
-                   (tail ? GEMM_K_TAIL : 0) | (plan->pack_a ? GEMM_PACKED_A : 0) |
-                   (plan->pack_b ? GEMM_PACKED_B : 0) |
+                   (wide_c ? GEMM_WIDE_C : 0) |
+                   (ft_gemm_batches(p) * parts > 1 ? GEMM_BATCHED : 0) | (tail ? GEMM_K_TAIL : 0) |
+                   (plan->pack_a ? GEMM_PACKED_A : 0) | (plan->pack_b ? GEMM_PACKED_B : 0) |
                    (filtra_tensor_dtype(target) != FILTRA_F32 ? GEMM_NARROW_C : 0) |
                    (row_sums ? GEMM_ROW_SUMS : 0) | (add_sums ? GEMM_ADD_ROW_SUMS : 0);
   uint32_t epilogue = (accumulate ? GEMM_ACCUMULATE : 0) | (p->bias ? GEMM_BIAS : 0) |
                       (p->z ? GEMM_STORE_Z : 0) | (random ? GEMM_DROPOUT : 0) |
                       (p->residual ? GEMM_RESIDUAL : 0) |
                       ((uint32_t)p->activation << GEMM_ACTIVATION_SHIFT);
-  uint32_t down = (uint32_t)ceil_div(p->m, plan->tile_m);
-  uint32_t across = (uint32_t)ceil_div(p->n, plan->tile_n);
+  uint32_t down = (uint32_t)ft_ceil_div(p->m, plan->tile_m);
+  uint32_t across = (uint32_t)ft_ceil_div(p->n, plan->tile_n);
   const bool across_first = plan->s64 && p->m > p->n && down <= FT_MOST_GROUPS;
   if (across_first) shape |= GEMM_ACROSS_FIRST;
   double cells = (double)count, terms = cells * (double)p->k;
-  int64_t touched =
-      batches(p) * (p->m * p->k * bytes_of(p->a.tensor) + p->k * p->n * bytes_of(p->b.tensor)) +
-      count * ((parts + accumulate + !!p->z) * bytes_of(target) +
-               (p->residual ? bytes_of(p->residual) : 0)) +
-      (row_sums ? (parts + add_sums) * p->m * bytes_of(row_sums) : 0);
+  int64_t touched = ft_gemm_batches(p) * (p->m * p->k * ft_element_bytes(p->a.tensor) +
+                                          p->k * p->n * ft_element_bytes(p->b.tensor)) +
+                    count * ((parts + accumulate + !!p->z) * ft_element_bytes(target) +
+                             (p->residual ? ft_element_bytes(p->residual) : 0)) +
+                    (row_sums ? (parts + add_sums) * p->m * ft_element_bytes(row_sums) : 0);
   ft_gemm_any_constants constants = plan->constants;
   constants.all.SHAPE = shape;
   constants.all.EPILOGUE = epilogue;
@@ -453,7 +442,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
               .z = FT_WRITE(p->z), .residual = FT_READ(p->residual),
               .random = FT_READ(random ? ft_graph_random_state(g) : NULL), .m = (uint32_t)p->m,
               .n = (uint32_t)p->n, .k = (uint32_t)p->k, .lda = a.stride, .ldb = b.stride,
-              .ldc = c.stride, .batches = (uint32_t)batches(p), .inner = (uint32_t)p->inner,
+              .ldc = c.stride, .batches = (uint32_t)ft_gemm_batches(p), .inner = (uint32_t)p->inner,
               .a_outer = a.outer, .a_inner = a.inner, .b_outer = b.outer, .b_inner = b.inner,
               .c_outer = c.outer, .c_inner = c.inner, .scale = p->scale == 0 ? 1 : p->scale,
               .rate = p->dropout, .op_id = p->random_id, .chunk = (uint32_t)chunk),
@@ -463,7 +452,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
           .workgroup = plan->workgroup,
           .subgroup = plan->subgroup,
           .groups = {across_first ? across : down, across_first ? down : across,
-                     (uint32_t)(batches(p) * parts)},
+                     (uint32_t)(ft_gemm_batches(p) * parts)},
           .flops = 2 * terms + (row_sums ? (double)(p->m * p->k) : 0),
           .bytes = (double)touched});
   if (parts == 1) return;
@@ -493,7 +482,7 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   ft_gemm p = *gemm;
   if (!p.outer) p.outer = 1;
   if (!p.inner) p.inner = 1;
-  if (batches(&p) * p.m * p.n == 0) return;
+  if (ft_gemm_batches(&p) * p.m * p.n == 0) return;
   if (p.c.column != 1 && p.n > 1) { /* C^T = B^T A^T */
     p.a = (ft_matrix){gemm->b.tensor, gemm->b.column, gemm->b.row, gemm->b.outer, gemm->b.inner};
     p.b = (ft_matrix){gemm->a.tensor, gemm->a.column, gemm->a.row, gemm->a.outer, gemm->a.inner};

@@ -27,6 +27,18 @@ typedef struct ft_gemm_plan {
   bool s64;                /* the kernel is s64, which knows additional bits of SHAPE */
 } ft_gemm_plan;
 
+static inline int64_t ft_ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+/** Bytes of one element. */
+static inline int64_t ft_element_bytes(const filtra_tensor *t) {
+  return (int64_t)filtra_dtype_bytes(filtra_tensor_dtype(t));
+}
+/** Number of products. */
+static inline int64_t ft_gemm_batches(const ft_gemm *p) {
+  return p->outer * p->inner;
+}
+
 filtra_dtype ft_gemm_type(const ft_gemm *p);
 /** Number of tiles of C. */
 int64_t ft_gemm_tiles(const ft_gemm *p, const ft_gemm_plan *plan);
