@@ -45,7 +45,7 @@ typedef struct ft_keys {
 #define FT_KEYS(array)                                                                             \
   { array, FT_COUNT(array) }
 
-/* Rows. Behind the range comes the help, and where there are any `.paper` and `.usual`. */
+/* Rows of a table of keys. The help follows the range; then come `.paper` and `.usual`, if any. */
 #define FT_KEY_ROW(kind, struct_type, member, key, ...)                                            \
   {                                                                                                \
     .name = key, .type = kind, .offset = offsetof(struct_type, member),                            \

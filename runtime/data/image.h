@@ -47,7 +47,7 @@ filtra_status ft_sample_pixels(const filtra_dataset *ds, const ft_samples *sampl
 
 /* ---- resampling (resample.c) ---- */
 
-/** A part of an image, in pixels from its upper left corner; edges may lie within pixels. */
+/** A part of an image, in pixels from its upper left corner; edges may be fractions of a pixel. */
 typedef struct ft_box {
   double x, y, width, height;
 } ft_box;

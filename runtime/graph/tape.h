@@ -1,4 +1,4 @@
-/* The tape: everything that recording a graph leaves behind. It is constant from compiling on; the
+/* The tape: everything that recording a graph stores. It is constant once compiling begins; the
  * plan (graph/plan.h) and the program (graph/program.h) are made from it and point into it. */
 #ifndef FT_GRAPH_TAPE_H
 #define FT_GRAPH_TAPE_H
