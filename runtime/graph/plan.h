@@ -1,6 +1,6 @@
 /* The plan: in which order the calls of a tape run, where barriers stand, and where each storage
- * lies. Planning only reads the tape and changes nothing on the device; the same tape gives the same
- * plan. */
+ * lies. Planning only reads the tape and changes nothing on the device; the same tape gives the
+ * same plan. */
 #ifndef FT_GRAPH_PLAN_H
 #define FT_GRAPH_PLAN_H
 

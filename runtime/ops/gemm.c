@@ -109,7 +109,8 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
 
 /* Takes the largest tile of s64 that exceeds C little and gives every core a tile, if there is
  * one. The driver takes three times as long to compile it as for 16 rows of one pair per lane, so
- * only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on lavapipe, Mesa 25.0: 32 rows of two pairs 39, of four pairs 45. */
+ * only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on lavapipe, Mesa 25.0:
+ * 32 rows of two pairs 39, of four pairs 45. */
 static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
   enum { MUCH = 1 << 22, ENOUGH = 8 };                            /* multiply-adds, workgroups */
   static const uint32_t tiles[][2] = {{32, 4}, {64, 2}, {32, 2}}; /* rows, pairs */
