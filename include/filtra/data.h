@@ -168,6 +168,9 @@ typedef struct filtra_dataset_options {
   uint32_t image_size;
   float crop_pct; /**< 0.05 to 1; 0: 0.875 */
   filtra_normalization normalize;
+  /** Accept samples whose target is unknown, which can be predicted but not trained or evaluated
+   * with: their label is -1, their value NaN. */
+  bool unlabelled;
   uint64_t reserved[7]; /**< 0 */
 } filtra_dataset_options;
 
@@ -175,16 +178,17 @@ typedef struct filtra_dataset_info {
   const char *format;
   filtra_input input;
   filtra_target target;
-  uint32_t sequences;                 /**< per sample: 1, or 2 for pairs */
-  const filtra_tokenizer *tokenizer;  /**< NULL: the input is features, or ids from arrays */
-  uint32_t features;                  /**< numbers per token; 0: the input is tokens */
-  uint32_t height, width;             /**< of images, stored row by row; else 0 */
-  uint32_t classes;                   /**< labels are 0 to classes - 1; 0: no classes */
-  uint64_t count[FILTRA_SPLIT_COUNT]; /**< samples of each split */
-  uint32_t longest;                   /**< tokens of the longest sequence of any split */
-  uint32_t max_length;                /**< as given to filtra_dataset_open */
-  bool validation_held_out;           /**< validation samples come from the training file */
-  uint64_t reserved[8];               /**< 0 */
+  uint32_t sequences;                      /**< per sample: 1, or 2 for pairs */
+  const filtra_tokenizer *tokenizer;       /**< NULL: the input is features, or ids from arrays */
+  uint32_t features;                       /**< numbers per token; 0: the input is tokens */
+  uint32_t height, width;                  /**< of images, stored row by row; else 0 */
+  uint32_t classes;                        /**< labels are 0 to classes - 1; 0: no classes */
+  uint64_t count[FILTRA_SPLIT_COUNT];      /**< samples of each split */
+  uint32_t longest;                        /**< tokens of the longest sequence of any split */
+  uint32_t max_length;                     /**< as given to filtra_dataset_open */
+  bool validation_held_out;                /**< validation samples come from the training file */
+  uint64_t unlabelled[FILTRA_SPLIT_COUNT]; /**< samples of each split whose target is unknown */
+  uint64_t reserved[8];                    /**< 0 */
 } filtra_dataset_info;
 
 /** One sample; its tokens stay valid while the dataset is open. */
@@ -195,8 +199,9 @@ typedef struct filtra_sample {
   uint32_t length;
   const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
-  int32_t label;        /**< with FILTRA_TARGET_CLASS */
-  float value;          /**< with FILTRA_TARGET_VALUE */
+  int32_t label;        /**< with FILTRA_TARGET_CLASS; -1: unknown */
+  float value;          /**< with FILTRA_TARGET_VALUE; NaN: unknown */
+  const char *name;     /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
   uint64_t reserved[4]; /**< 0 */
 } filtra_sample;
 

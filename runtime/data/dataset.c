@@ -9,6 +9,7 @@
 #include "data/image.h"
 #include "data/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,50 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
   return FILTRA_OK;
 }
 
+/* ---- names of samples ---- */
+
+filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length) {
+  FT_TRY(FT_GROW(samples->names, samples->name_count, samples->name_capacity));
+  char *copy = ft_calloc(length + 1, 1);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  samples->names[samples->name_count++] = memcpy(copy, name, length);
+  return FILTRA_OK;
+}
+
+static const char *sample_name(const ft_samples *samples, const ft_sample_row *row) {
+  if (samples->names) return samples->names[row - samples->rows];
+  return samples->files ? samples->files[row->first].path : NULL;
+}
+
+/* ---- unknown targets ---- */
+
+/* Whether the data do not say a sample's target. */
+static bool is_unlabelled(const filtra_dataset *ds, const ft_sample_row *row) {
+  if (ds->info.target == FILTRA_TARGET_VALUE) return isnan(row->value);
+  return ds->info.target == FILTRA_TARGET_CLASS && row->label < 0;
+}
+
+/* Gives data without targets unknown ones of the kind that the training data have. */
+static void make_unlabelled(filtra_dataset *ds, const ft_data_fit *fit) {
+  ds->info.target = fit->values ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    for (size_t k = 0; k < ds->samples[i].count; k++) {
+      ft_sample_row *row = &ds->samples[i].rows[k];
+      if (fit->values)
+        row->value = NAN;
+      else
+        row->label = -1;
+    }
+}
+
+static void count_unlabelled(filtra_dataset *ds) {
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    for (size_t k = 0; k < ds->splits[i].count; k++) {
+      const ft_split *s = &ds->splits[i];
+      ds->info.unlabelled[i] += is_unlabelled(ds, &s->samples->rows[s->rows ? s->rows[k] : k]);
+    }
+}
+
 /* ---- classes and features of other data ---- */
 
 /* Maps the data's labels to those of `fit` by name; -1: `fit` has no such class. NULL when out of
@@ -168,6 +213,7 @@ static filtra_status map_labels(filtra_dataset *ds, const int32_t *map) {
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
       ft_sample_row *row = &ds->samples[i].rows[k];
+      if (row->label < 0) continue; /* unknown */
       if (map[row->label] < 0)
         return ft_fail(FILTRA_ERROR_INPUT, "class \"%.64s\" is none of the training data's",
                        ds->class_names[row->label]);
@@ -196,7 +242,7 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
   if (ds->standardise && fit->features && fit->features != ds->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
                    ds->info.features, fit->features);
-  if (!fit->class_count || !ds->info.classes) return FILTRA_OK;
+  if (!fit->class_count || ds->info.target != FILTRA_TARGET_CLASS) return FILTRA_OK;
   int32_t *map = map_classes(ds, fit);
   if (!map) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = map_labels(ds, map);
@@ -239,8 +285,10 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->info.max_length = options->max_length;
   FT_TRY(format->open(path, options, ds));
   FT_TRY(check_use(ds, options));
+  if (ds->untargeted) make_unlabelled(ds, fit);
   FT_TRY(ft_make_splits(ds, true, options->validation_share, options->seed));
   FT_TRY(apply_fit(ds, path, fit));
+  count_unlabelled(ds);
   return ds->standardise ? ft_standardise(ds, fit) : FILTRA_OK;
 }
 
@@ -298,6 +346,7 @@ void filtra_dataset_close(filtra_dataset **dataset) {
     for (size_t k = 0; k < ds->samples[i].file_count; k++)
       free(ds->samples[i].files[k].path);
     free(ds->samples[i].files);
+    ft_free_names(ds->samples[i].names, ds->samples[i].name_count);
     free(ds->samples[i].rows);
     free(ds->splits[i].rows);
   }
@@ -336,11 +385,14 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
   FT_NEED(dataset, sample);
   const ft_sample_row *row = ft_dataset_row(dataset, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
-  *sample = (filtra_sample){.length = row->length, .second_length = row->second_length};
+  const ft_samples *samples = dataset->splits[split].samples;
+  *sample = (filtra_sample){.length = row->length,
+                            .second_length = row->second_length,
+                            .name = sample_name(samples, row)};
   if (dataset->info.target == FILTRA_TARGET_CLASS) sample->label = row->label;
   if (dataset->info.target == FILTRA_TARGET_VALUE) sample->value = row->value;
   if (dataset->info.input != FILTRA_INPUT_TOKENS) return FILTRA_OK;
-  sample->tokens = dataset->splits[split].samples->tokens.ids + row->first;
+  sample->tokens = samples->tokens.ids + row->first;
   if (dataset->info.sequences == 2) sample->second = sample->tokens + row->length;
   return FILTRA_OK;
 }

@@ -32,6 +32,8 @@ typedef struct ft_samples {
   size_t byte_count, byte_capacity;
   ft_listed_image *files;
   size_t file_count, file_capacity;
+  char **names; /* [name_count]: what the data call each sample; see ft_samples_add_name */
+  size_t name_count, name_capacity;
   ft_sample_row *rows;
   size_t count, capacity;
 } ft_samples;
@@ -56,8 +58,9 @@ struct filtra_dataset {
   uint32_t image_size; /* side of the square that images are resized to; 0: not resized */
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
-  bool hold_out_last;                     /* hold out the end of the training data, do not draw */
-  bool standardise;                       /* call ft_standardise when the splits are known */
+  bool hold_out_last; /* hold out the end of the training data, do not draw */
+  bool standardise;   /* call ft_standardise when the splits are known */
+  bool untargeted; /* the data hold no targets; the training data say of which kind they would be */
   ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLIT_COUNT];
 };
@@ -88,6 +91,9 @@ typedef struct ft_dataset_format {
 const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index);
 
+/** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
+filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
+
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
@@ -95,6 +101,7 @@ uint32_t ft_row_length(const ft_sample_row *row);
 typedef struct ft_data_fit {
   const char *const *classes; /* names in the order of their labels */
   uint32_t class_count;       /* 0: the data's own */
+  bool values;                /* targets are numbers */
   const double *mean, *factor;
   uint32_t features; /* 0: none */
 } ft_data_fit;

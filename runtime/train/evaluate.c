@@ -156,6 +156,14 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
                                  filtra_evaluation *result) {
   filtra_loader *loader;
   sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  if ((unsigned)split < FILTRA_SPLIT_COUNT && info->unlabelled[split])
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "of %llu samples of the %s split %llu have no target: they can be predicted, not "
+        "evaluated",
+        (unsigned long long)info->count[split], filtra_split_name(split),
+        (unsigned long long)info->unlabelled[split]);
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   filtra_status status = walk(&s, loader);

@@ -201,6 +201,7 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(load_tokenizer(c, &same, &tokenizer));
   options->fitted = tokenizer;
   filtra_status status = load_fit(c->folder, &fit);
+  fit.data.values = c->model.config.task == FILTRA_TASK_REGRESSION;
   if (!status && c->model.config.features && !fit.data.features)
     status =
         ft_fail(FILTRA_ERROR_INPUT,
@@ -312,7 +313,9 @@ filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device
 filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filtra_split file_split,
                                    filtra_dataset **out) {
   FT_NEED(run, out);
-  return ft_run_open_data(&run->config, path, file_split, out);
+  ft_run_config config = run->config;
+  config.dataset.unlabelled = true;
+  return ft_run_open_data(&config, path, file_split, out);
 }
 
 /* ---- tuning ---- */
