@@ -128,12 +128,19 @@ typedef struct filtra_run_progress {
   double tokens_per_second; /**< without padding, over the last steps */
   double milliseconds;      /**< per step, over the last steps */
   double seconds_left;      /**< an estimate; < 0: unknown */
+  /** Means of `last` over the last 20 steps, or over those since the run began or was resumed. */
+  double loss, accuracy, absolute_error;
   filtra_task task;
   double validation_loss; /**< of the last evaluation; < 0: none yet */
   double validation_accuracy, validation_absolute_error; /**< as in filtra_evaluation */
   /** As in filtra_evaluation; < 0: not available, or no evaluation yet. */
   double validation_top5_accuracy;
   bool evaluated; /**< an evaluation precedes this call */
+  /** The evaluation whose model is in model.safetensors; step 0: none, or no validation data. */
+  uint64_t best_step;
+  double best_loss, best_accuracy, best_absolute_error;
+  /** Steps of the configuration, if the key `patience` ended the run before them; else 0. */
+  uint64_t ended_of;
   uint64_t device_memory_bytes;
   /** The ranks' shares, measured or from the configuration, as in "3:1"; NULL: neither. */
   const char *shares;
@@ -163,6 +170,11 @@ typedef struct filtra_run_options {
   const filtra_transport *transport;
   float share; /**< as in filtra_train_options; 0: by the configuration's key `shares` */
   float deadline;
+  /** Resume with this number of optimizer steps, or of passes over the training data, instead of
+   * the configuration's, which is changed: config.json. From there on the learning rate follows the
+   * schedule of a run of that length, and `patience` counts anew. At least the steps done. 0: as
+   * configured. */
+  uint64_t steps, epochs;
   uint64_t reserved[6]; /**< 0 */
 } filtra_run_options;
 

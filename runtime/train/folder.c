@@ -381,12 +381,16 @@ filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool
   return status;
 }
 
+filtra_status ft_run_write_config(const char *folder, const ft_run_config *config) {
+  return write_json(folder, FILTRA_RUN_CONFIG, ft_run_config_write(config),
+                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+}
+
 filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device,
                                  const ft_run_config *config, const filtra_dataset *data) {
   char *checkpoint = ft_path_join(folder, "checkpoint");
   if (!checkpoint) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = write_json(folder, FILTRA_RUN_CONFIG, ft_run_config_write(config),
-                                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  filtra_status status = ft_run_write_config(folder, config);
   if (!status) status = ft_make_directories(checkpoint);
   if (!status) status = write_tokenizer(folder, data);
   if (!status) status = write_fit(folder, data);

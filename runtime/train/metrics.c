@@ -92,6 +92,17 @@ void ft_metrics_speed(const ft_metrics *m, filtra_run_progress *p) {
   p->seconds_left = seconds / (double)steps * (double)(p->steps - p->step);
 }
 
+void ft_recent_add(ft_recent *r, filtra_run_progress *p) {
+  r->steps[r->count++ % FT_RECENT_STEPS] = p->last;
+  const uint64_t count = r->count < FT_RECENT_STEPS ? r->count : FT_RECENT_STEPS;
+  p->loss = p->accuracy = p->absolute_error = 0.0;
+  for (uint64_t i = 0; i < count; i++) {
+    p->loss += (double)r->steps[i].loss / (double)count;
+    p->accuracy += (double)r->steps[i].accuracy / (double)count;
+    p->absolute_error += (double)r->steps[i].absolute_error / (double)count;
+  }
+}
+
 /* Writes and releases the object; NULL: it could not be allocated. */
 static filtra_status write_line(ft_metrics *m, json_t *object) {
   char *line = ft_json_line(object, JSON_COMPACT | JSON_REAL_PRECISION(9));

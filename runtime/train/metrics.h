@@ -16,6 +16,17 @@ filtra_status ft_metrics_sync(ft_metrics *metrics);
 /** Removes the lines of steps after `step`, which a resumed run repeats. */
 filtra_status ft_metrics_rewind(ft_metrics *metrics, uint64_t step);
 
+enum { FT_RECENT_STEPS = 20 };
+
+/** Results of the last steps; starts from zeros. */
+typedef struct ft_recent {
+  filtra_trainer_metrics steps[FT_RECENT_STEPS];
+  uint64_t count; /* of all steps */
+} ft_recent;
+
+/** Adds progress->last and fills in the means. */
+void ft_recent_add(ft_recent *recent, filtra_run_progress *progress);
+
 /** Counts a submitted batch. */
 void ft_metrics_count(ft_metrics *metrics, const filtra_batch *batch);
 /** Fills in tokens_per_second, milliseconds and seconds_left. */

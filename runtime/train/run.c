@@ -33,13 +33,13 @@ typedef struct run {
   bool pinned;       /* the device uses the run's tuning */
   ft_tuning *tuning; /* the device's tuning before that, to be restored */
   uint64_t total, eval_every, checkpoint_every;
-  filtra_run_progress progress;
-  double best_accuracy, best_loss; /* of the best model's evaluation; loss < 0: none */
-  double lowest_loss;              /* of all evaluations; < 0: none */
-  uint64_t waited;                 /* evaluations since the lowest loss */
-  bool saved;                      /* the folder holds a best model of this run */
-  bool wants_stop, stop;           /* the caller wants to stop; all ranks know it */
-  bool writes;                     /* this process writes files: the only one, or rank 0 */
+  filtra_run_progress progress; /* best_loss < 0: no evaluation yet */
+  ft_recent recent;
+  double lowest_loss;    /* of all evaluations; < 0: none */
+  uint64_t waited;       /* evaluations since the lowest loss */
+  bool saved;            /* the folder holds a best model of this run */
+  bool wants_stop, stop; /* the caller wants to stop; all ranks know it */
+  bool writes;           /* this process writes files: the only one, or rank 0 */
 } run;
 
 static filtra_status name_files(run *r) {
@@ -55,15 +55,28 @@ static const ft_ranks *ranks_of(const run *r) {
   return r->trainer->ranks.transport ? &r->trainer->ranks : NULL;
 }
 
+/* Whether a run is resumed with another length than it began with. */
+static bool extends(const run *r) {
+  return r->options->steps || r->options->epochs;
+}
+
 /* ---- evaluation ---- */
 
 /* Whether an evaluation is better than the best so far. The loss decides between equal accuracies,
  * which are frequent on small validation splits. */
 static bool is_better(const run *r, const filtra_evaluation *e) {
+  const filtra_run_progress *p = &r->progress;
   bool by_accuracy = r->config.select_by == FT_SELECT_ACCURACY;
-  if (r->best_loss < 0.0) return true;
-  if (by_accuracy && e->accuracy != r->best_accuracy) return e->accuracy > r->best_accuracy;
-  return e->loss < r->best_loss;
+  if (p->best_loss < 0.0) return true;
+  if (by_accuracy && e->accuracy != p->best_accuracy) return e->accuracy > p->best_accuracy;
+  return e->loss < p->best_loss;
+}
+
+static void note_best(run *r, const filtra_evaluation *e) {
+  r->progress.best_step = filtra_trainer_step_count(r->trainer);
+  r->progress.best_loss = e->loss;
+  r->progress.best_accuracy = e->accuracy;
+  r->progress.best_absolute_error = e->absolute_error;
 }
 
 static filtra_status forget_evaluations(const run *r) {
@@ -114,10 +127,7 @@ static filtra_status evaluate(run *r) {
     p->evaluated = true;
     better = is_better(r, &e);
     count_patience(r, e.loss);
-    if (better) {
-      r->best_accuracy = e.accuracy;
-      r->best_loss = e.loss;
-    }
+    if (better) note_best(r, &e);
     FT_TRY(ft_metrics_validation(r->metrics, p));
   }
   if (!r->writes) r->saved = r->saved || better;
@@ -131,13 +141,15 @@ static filtra_status evaluate(run *r) {
 /* The checkpoint's metadata; NULL when out of memory. */
 static json_t *write_position(const run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
+  const filtra_run_progress *p = &r->progress;
   json_t *more = json_pack(
-      "{sO sb sI sI sf sI sf sf sf sf sf sf}", "settings", r->identity.settings, "model", r->saved,
-      "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch, "lowest_loss", r->lowest_loss,
-      "waited", (json_int_t)r->waited, "best_accuracy", r->best_accuracy, "best_loss", r->best_loss,
-      "validation_loss", r->progress.validation_loss, "validation_accuracy",
-      r->progress.validation_accuracy, "validation_mae", r->progress.validation_absolute_error,
-      "validation_top5_accuracy", r->progress.validation_top5_accuracy);
+      "{sO sb sI sI sf sI sI sf sf sf sf sf sf sf}", "settings", r->identity.settings, "model",
+      r->saved, "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch, "lowest_loss",
+      r->lowest_loss, "waited", (json_int_t)r->waited, "best_step", (json_int_t)p->best_step,
+      "best_accuracy", p->best_accuracy, "best_loss", p->best_loss, "best_mae",
+      p->best_absolute_error, "validation_loss", p->validation_loss, "validation_accuracy",
+      p->validation_accuracy, "validation_mae", p->validation_absolute_error,
+      "validation_top5_accuracy", p->validation_top5_accuracy);
   return ft_json_join(ft_run_identity_write(&r->identity), more);
 }
 
@@ -154,19 +166,21 @@ static filtra_status save_checkpoint(run *r) {
 static filtra_status take_position(run *r) {
   const char *path = r->checkpoint_path;
   filtra_run_progress *p = &r->progress;
-  json_int_t epoch, batch, waited;
+  json_int_t epoch, batch, waited, best = 0;
   int saved;
   filtra_status status = ft_json_unpack(
-      r->checkpoint, path, "{sb sI sI sF sI sF sF sF sF s?F s?F}", "model", &saved, "epoch", &epoch,
-      "batch", &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_accuracy",
-      &r->best_accuracy, "best_loss", &r->best_loss, "validation_loss", &p->validation_loss,
-      "validation_accuracy", &p->validation_accuracy, "validation_mae",
-      &p->validation_absolute_error, "validation_top5_accuracy", &p->validation_top5_accuracy);
+      r->checkpoint, path, "{sb sI sI sF sI s?I sF sF s?F sF sF s?F s?F}", "model", &saved, "epoch",
+      &epoch, "batch", &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_step",
+      &best, "best_accuracy", &p->best_accuracy, "best_loss", &p->best_loss, "best_mae",
+      &p->best_absolute_error, "validation_loss", &p->validation_loss, "validation_accuracy",
+      &p->validation_accuracy, "validation_mae", &p->validation_absolute_error,
+      "validation_top5_accuracy", &p->validation_top5_accuracy);
   if (status == FILTRA_ERROR_HOST_MEMORY) return status;
-  if (status || epoch < 0 || batch < 0 || waited < 0)
+  if (status || epoch < 0 || batch < 0 || waited < 0 || best < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
   r->saved = saved;
-  r->waited = (uint64_t)waited;
+  r->waited = extends(r) ? 0 : (uint64_t)waited;
+  p->best_step = (uint64_t)best;
   p->step = filtra_trainer_step_count(r->trainer);
   p->epoch = (double)p->step / (double)filtra_loader_batch_count(r->loader);
   if (p->step > r->total)
@@ -197,7 +211,7 @@ static filtra_status check_model(run *r) {
                      path);
   else if (!status && !id) {
     r->saved = false;
-    r->best_accuracy = r->best_loss = -1.0;
+    r->progress.best_accuracy = r->progress.best_loss = -1.0;
   }
   json_decref(model);
   return status;
@@ -221,6 +235,11 @@ static filtra_status read_checkpoint(run *r) {
 static filtra_status identify(run *r) {
   FT_TRY(ft_run_identify(&r->config, r->data, &r->identity));
   if (r->begins) return FILTRA_OK;
+  if (extends(r)) {
+    json_t *before = json_object_get(r->checkpoint, "settings");
+    json_object_del(before, "steps");
+    json_object_del(before, "epochs");
+  }
   return ft_run_identity_resume(&r->identity, r->checkpoint, r->checkpoint_path,
                                 r->options->allow_changes);
 }
@@ -237,6 +256,10 @@ static filtra_status read_config(run *r) {
   /* A run's own configuration is complete, and its preset may have changed since. */
   if (!status && o->config) status = ft_preset_expand(object, &expanded);
   if (!status) status = ft_run_config_read(o->config ? expanded : object, r->context, &r->config);
+  if (!status && extends(r)) {
+    r->config.train.optimizer.steps = o->steps;
+    r->config.epochs = (int64_t)o->epochs;
+  }
   r->config.folder = r->begins ? NULL : o->folder;
   json_decref(expanded);
   json_decref(object);
@@ -265,6 +288,7 @@ static filtra_status step_finished(void *user, const filtra_trainer_metrics *met
   r->progress.step = metrics->step;
   r->progress.device_memory_bytes = filtra_device_memory_used(r->device);
   r->progress.epoch = (double)metrics->step / (double)filtra_loader_batch_count(r->loader);
+  ft_recent_add(&r->recent, &r->progress);
   return ft_metrics_step(r->metrics, &r->progress, (uint64_t)r->config.log_every);
 }
 
@@ -382,6 +406,12 @@ static filtra_status join_ranks(run *r) {
   return status;
 }
 
+/* The checkpoint follows at once: resumed with another length than its own, a run is refused. */
+static filtra_status write_extension(run *r) {
+  FT_TRY(ft_run_write_config(r->options->folder, &r->config));
+  return save_checkpoint(r);
+}
+
 static filtra_status open_run(run *r) {
   const filtra_run_options *o = r->options;
   r->begins = o->config != NULL;
@@ -407,6 +437,7 @@ static filtra_status open_run(run *r) {
   if (!r->writes) return FILTRA_OK;
   ft_run_clean_folder(o->folder);
   if (!r->begins) FT_TRY(ft_metrics_rewind(r->metrics, r->progress.step));
+  if (extends(r) && !r->begins) FT_TRY(write_extension(r));
   return ft_run_write_about(o->folder, r->model);
 }
 
@@ -432,6 +463,7 @@ static filtra_status has_model(const run *r) {
 
 static filtra_status train(run *r) {
   r->progress.steps = is_out_of_patience(r) ? filtra_trainer_step_count(r->trainer) : r->total;
+  if (r->progress.steps < r->total) r->progress.ended_of = r->total;
   r->progress.task = filtra_model_task(r->model);
   report(r);
   while (filtra_trainer_step_count(r->trainer) < r->progress.steps && !r->stop) {
@@ -443,6 +475,7 @@ static filtra_status train(run *r) {
     uint64_t step = filtra_trainer_step_count(r->trainer);
     if (step == r->total || step % r->eval_every == 0) FT_TRY(evaluate(r));
     bool last = step == r->total || is_out_of_patience(r);
+    if (last && step < r->total) r->progress.ended_of = r->total;
     if (last || step % r->checkpoint_every == 0) FT_TRY(save_checkpoint(r));
     if (last) r->progress.steps = step;
     report(r);
@@ -454,17 +487,32 @@ static filtra_status train(run *r) {
                  (unsigned long long)r->total, r->options->folder);
 }
 
+static filtra_status check_extension(const filtra_run_options *o) {
+  static const uint64_t most_steps = 1000000000000, most_epochs = 1000000000; /* as of the keys */
+  if (!o->steps && !o->epochs) return FILTRA_OK;
+  if (o->config || (o->steps && o->epochs))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "run: steps or epochs, not both, with a run that is resumed; a new run has them "
+                   "in its configuration");
+  if (o->steps <= most_steps && o->epochs <= most_epochs) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "run: %s is %llu, accepted are 1 to %llu",
+                 o->steps ? "steps" : "epochs",
+                 (unsigned long long)(o->steps ? o->steps : o->epochs),
+                 (unsigned long long)(o->steps ? most_steps : most_epochs));
+}
+
 filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *options) {
   FT_NEED(device, options);
   FT_TRY(FT_CHECK_RESERVED(filtra_run_options, options));
   if (!options->folder || !*options->folder)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "run: needs a folder (--out)");
+  FT_TRY(check_extension(options));
   run *r = ft_calloc(1, sizeof *r);
   if (!r) return FILTRA_ERROR_HOST_MEMORY;
   r->device = device;
   r->options = options;
   r->writes = !options->transport || options->transport->rank == 0;
-  r->best_accuracy = r->best_loss = r->lowest_loss = -1.0;
+  r->lowest_loss = r->progress.best_accuracy = r->progress.best_loss = -1.0;
   r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
   r->progress.validation_top5_accuracy = -1.0;
   r->progress.seconds_left = -1.0;

@@ -146,8 +146,12 @@ TEST(test_wrong_folders) {
   assert_prints(resume(test_folder(), "2>&1"), 2, "is not a run folder");
   assert_code(resume("nowhere", "2>&1"), 2);
   assert_one_line();
-  assert_prints(resume(reference_run(), "--steps 3 2>&1"), 2,
+  assert_prints(resume(reference_run(), "--set width=3 2>&1"), 2,
                 "--resume takes the configuration of the run");
+  assert_prints(resume(reference_run(), "--steps 0 2>&1"), 2, "give --steps N or --epochs N");
+  assert_prints(resume(reference_run(), "--steps 3 --epochs 2 2>&1"), 2,
+                "steps or epochs, not both");
+  assert_prints(resume(reference_run(), "--steps 3 2>&1"), 2, "is of step 16; the run has 3 steps");
   assert_prints(resume(reference_run(), "2>&1"), 0, "is complete: 16 of 16 steps");
   assert_true(test_snapshot(reference_run()) == before);
 }
@@ -166,12 +170,44 @@ TEST(test_json) {
   assert_non_null(strstr(progress, "Training on "));
   assert_non_null(strstr(progress, "step 16/16"));
   assert_null(strpbrk(progress, "\r\033")); /* no terminal, no tricks */
+  test_progress_is_true(progress, run_folder);
   assert_code(resume(run_folder, "--json 2>/dev/null"), 0);
   root = test_output_json();
   assert_int_equal(json_integer_value(json_object_get(root, "steps")), 16);
   assert_true(json_is_null(json_object_get(root, "loss")));
   json_decref(root);
   test_same_run(reference_run(), run_folder);
+}
+
+/* The means are of 20 steps although most steps are never shown. */
+TEST(test_progress_of_many_steps) {
+  const char *folder = test_new_run();
+  assert_code(train("", folder, "--steps 53 --set eval_every=53 2>&1"), 0);
+  test_progress_is_true(test_output, folder);
+}
+
+TEST(test_early_stop_is_said) {
+  const char *still = "--set patience=2 --set eval_every=2 --set learning_rate=1e-12 "
+                      "--set dropout=0 2>&1",
+             *folder = test_new_run();
+  assert_prints(train("", folder, still), 0, "Stopped early, after 6 of 16 steps: ");
+  assert_printed("Best, at step 2 and saved: loss ");
+  assert_prints(resume(folder, "2>&1"), 0, "Stopped early, after 6 of 16 steps: ");
+  assert_printed("Best, at step 2 and saved: loss ");
+  assert_prints(resume(folder, "--steps 20 2>&1"), 0, "Stopped early, after 10 of 20 steps: ");
+}
+
+/* A run that is made longer is one of that length from there on. */
+TEST(test_longer) {
+  const char *constant = "--set schedule=constant", *folder = test_new_run();
+  const char *whole = test_new_run();
+  assert_code(train("", whole, test_text("%s 2>&1", constant)), 0);
+  assert_code(train("", folder, test_text("%s --steps 8 2>&1", constant)), 0);
+  assert_prints(resume(folder, "--steps 16 2>&1"), 0, "goes on as in a run of 16 steps");
+  assert_printed("Trained 16 steps");
+  test_same_metrics(whole, folder);
+  assert_prints(resume(folder, "2>&1"), 0, "is complete: 16 of 16 steps");
+  assert_prints(resume(folder, "--epochs 4 2>&1"), 0, "Trained 28 steps");
 }
 
 /* On a terminal one line is written again and again, no longer than the terminal is wide. */

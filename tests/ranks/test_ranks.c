@@ -119,6 +119,7 @@ static const char *run_of(const mpi *m, int ranks, const char *mixer) {
   if (known) return known->folder;
   const char *folder = test_new_run();
   expect(run(m, ranks, test_text("%s --out %s", options(mixer), folder)), 0);
+  test_progress_is_true(test_output, folder);
   assert_true(run_count < FT_COUNT(runs));
   runs[run_count++] = (trained){m, ranks, mixer, folder};
   return folder;

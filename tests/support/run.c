@@ -143,7 +143,7 @@ static json_t *next_line(char **rest) {
   return object;
 }
 
-static void same_metrics(const char *a, const char *b) {
+void test_same_metrics(const char *a, const char *b) {
   char *text[2] = {test_read(test_path(a, "metrics.jsonl"), NULL),
                    test_read(test_path(b, "metrics.jsonl"), NULL)};
   char *rest[2] = {text[0], text[1]};
@@ -162,8 +162,36 @@ void test_same_run(const char *a, const char *b) {
   same_file(a, b, "model.safetensors");
   same_file(a, b, "checkpoint/state.safetensors");
   same_file(a, b, "config.json");
-  same_metrics(a, b);
+  test_same_metrics(a, b);
   test_no_leftovers(b);
+}
+
+void test_progress_is_true(const char *printed, const char *folder) {
+  enum { STEPS = 20 };
+  double loss[STEPS] = {0}, hit[STEPS] = {0}, shown[2], mean[2] = {0};
+  size_t count = 0;
+  char *text = test_read(test_path(folder, "metrics.jsonl"), NULL), *rest = text;
+  for (json_t *line; (line = next_line(&rest));) {
+    if (json_object_get(line, "loss")) {
+      loss[count % STEPS] = json_real_value(json_object_get(line, "loss"));
+      hit[count++ % STEPS] = json_real_value(json_object_get(line, "accuracy"));
+    }
+    json_decref(line);
+  }
+  free(text);
+  const size_t seen = count < STEPS ? count : STEPS;
+  for (size_t i = 0; i < seen; i++) {
+    mean[0] += loss[i] / (double)seen;
+    mean[1] += 100.0 * hit[i] / (double)seen;
+  }
+  const char *last = NULL;
+  for (const char *at = printed; (at = strstr(at, "step ")); at++)
+    if (strstr(at, "  loss ")) last = at;
+  if (!last || sscanf(strstr(last, "  loss "), "  loss %lf  acc %lf%%", &shown[0], &shown[1]) != 2)
+    fail_msg("no progress in:\n%s", printed);
+  if (fabs(shown[0] - mean[0]) > 6e-5 || fabs(shown[1] - mean[1]) > 0.06)
+    fail_msg("shown are loss %.4f and accuracy %.1f%%, the metrics have %.6f and %.3f%%", shown[0],
+             shown[1], mean[0], mean[1]);
 }
 
 /* ---- training ---- */

@@ -36,4 +36,10 @@ void test_no_leftovers(const char *folder);
  * same metrics but for times, with no step missing or double. */
 void test_same_run(const char *a, const char *b);
 
+/** Fails unless two runs have the same metrics but for times. */
+void test_same_metrics(const char *a, const char *b);
+/** Fails unless loss and accuracy in the last line of progress in `printed` are the means over the
+ * last 20 steps of the run's metrics, where every step has a line. */
+void test_progress_is_true(const char *printed, const char *folder);
+
 #endif

@@ -21,8 +21,9 @@ typedef struct train_arguments {
   filtra_transport transport;
   float deadline;
   const char *config, *out, *resume, *share;
-  json_t *sets; /* [string]: assignments in order */
-  bool starved; /* memory ran out for one of them */
+  json_t *sets;           /* [string]: assignments in order */
+  uint64_t steps, epochs; /* with --resume: the run's new length; 0: as it was */
+  bool starved;           /* memory ran out for one of them */
   bool json, allow_changes, plan;
 } train_arguments;
 
@@ -38,9 +39,9 @@ static int fail(const train_arguments *a, filtra_status status) {
 typedef struct display {
   const char *device, *folder;
   bool terminal, begun, resumed, silent; /* silent: a rank other than 0 */
+  bool extended;                         /* --resume with --steps or --epochs */
   double shown_at;
   filtra_run_progress last;
-  double loss, accuracy, error; /* smoothed over about twenty steps */
 } display;
 
 /* Formats the task's score, besides the loss. */
@@ -76,10 +77,10 @@ static void format_progress(const display *d, char *line, size_t size) {
                  score, sizeof score);
     snprintf(validation, sizeof validation, "  val %.4f/%s", p->validation_loss, score);
   }
-  format_score(p->task, d->loss, d->accuracy, d->error, score, sizeof score);
+  format_score(p->task, p->loss, p->accuracy, p->absolute_error, score, sizeof score);
   snprintf(line, size,
            "step %llu/%llu  epoch %.2f  loss %.4f  %s %s%s  ETA %s  %.0f tokens/s  %.0f MiB",
-           (unsigned long long)p->step, (unsigned long long)p->steps, p->epoch, d->loss,
+           (unsigned long long)p->step, (unsigned long long)p->steps, p->epoch, p->loss,
            score_name(p->task), score, validation, left, p->tokens_per_second,
            (double)p->device_memory_bytes / 1048576.0);
 }
@@ -104,12 +105,10 @@ static void begin(display *d, const filtra_run_progress *p) {
   if (p->step == p->steps) return;
   fprintf(stderr, "Training on %s, %llu steps%s; %s\n", d->device,
           (unsigned long long)(p->steps - p->step), d->resumed ? " left" : "", d->folder);
+  if (d->extended)
+    fprintf(stderr, "The learning rate goes on as in a run of %llu steps\n",
+            (unsigned long long)p->steps);
   if (p->shares) fprintf(stderr, "Ranks share each batch as %s\n", p->shares);
-}
-
-static double smooth(double mean, double value, uint64_t step) {
-  double keep = step < 20 ? 1.0 - 1.0 / (double)step : 0.95;
-  return keep * mean + (1.0 - keep) * value;
 }
 
 static bool show_progress(void *user, const filtra_run_progress *p) {
@@ -117,12 +116,6 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
   double now = ft_seconds();
   if (d->silent) return !command_interrupted();
   if (!d->begun) begin(d, p);
-  if (p->last.step != d->last.last.step) {
-    uint64_t seen = d->last.last.step ? p->last.step : 1; /* a resumed run starts anew */
-    d->loss = smooth(d->loss, p->last.loss, seen);
-    d->accuracy = smooth(d->accuracy, p->last.accuracy, seen);
-    d->error = smooth(d->error, p->last.absolute_error, seen);
-  }
   d->last = *p;
   bool due = now - d->shown_at >= (d->terminal ? 0.2 : 10.0) || p->evaluated || p->step == p->steps;
   if (due && p->last.step) {
@@ -272,10 +265,24 @@ static int print_json(const display *d) {
       add_score(object, "", p->task, ft_shortest(p->last.loss), ft_shortest(p->last.accuracy),
                 ft_shortest(p->last.absolute_error), p->last.step > 0) &&
       add_score(object, "validation_", p->task, p->validation_loss, p->validation_accuracy,
-                p->validation_absolute_error, p->validation_loss >= 0.0);
+                p->validation_absolute_error, p->validation_loss >= 0.0) &&
+      add_score(object, "best_", p->task, p->best_loss, p->best_accuracy, p->best_absolute_error,
+                p->best_step > 0) &&
+      !json_object_set_new(object, "best_step", json_integer((json_int_t)p->best_step)) &&
+      !json_object_set_new(object, "stopped_early", json_boolean(p->ended_of));
   if (done) return command_print_json("filtra train", object);
   json_decref(object);
   return command_print_json("filtra train", NULL);
+}
+
+static void print_evaluation(filtra_task task, double loss, double accuracy, double error) {
+  printf("loss %.4f, ", loss);
+  if (task == FILTRA_TASK_REGRESSION)
+    printf("mean absolute error %.6g\n", error);
+  else if (task == FILTRA_TASK_LANGUAGE_MODEL)
+    printf("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(loss), 100.0 * accuracy);
+  else
+    printf("accuracy %.2f%%\n", 100.0 * accuracy);
 }
 
 static int print_result(const train_arguments *a, const display *d) {
@@ -286,15 +293,17 @@ static int print_result(const train_arguments *a, const display *d) {
   else
     printf("%s is complete: %llu of %llu steps; nothing to do\n", d->folder,
            (unsigned long long)p->step, (unsigned long long)p->steps);
+  if (p->ended_of)
+    printf("Stopped early, after %llu of %llu steps: no evaluation of the last \"patience\" had a "
+           "lower validation loss\n",
+           (unsigned long long)p->step, (unsigned long long)p->ended_of);
   if (p->validation_loss < 0.0) return COMMAND_DONE;
-  printf("Last validation: loss %.4f, ", p->validation_loss);
-  if (p->task == FILTRA_TASK_REGRESSION)
-    printf("mean absolute error %.6g\n", p->validation_absolute_error);
-  else if (p->task == FILTRA_TASK_LANGUAGE_MODEL)
-    printf("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(p->validation_loss),
-           100.0 * p->validation_accuracy);
-  else
-    printf("accuracy %.2f%%\n", 100.0 * p->validation_accuracy);
+  printf("Last validation: ");
+  print_evaluation(p->task, p->validation_loss, p->validation_accuracy,
+                   p->validation_absolute_error);
+  if (p->best_step == 0) return COMMAND_DONE;
+  printf("Best, at step %llu and saved: ", (unsigned long long)p->best_step);
+  print_evaluation(p->task, p->best_loss, p->best_accuracy, p->best_absolute_error);
   return COMMAND_DONE;
 }
 
@@ -315,6 +324,7 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
   display d = {.device = filtra_device_get_info(device)->name,
                .folder = folder,
                .silent = a->transport.rank > 0,
+               .extended = a->steps || a->epochs,
                .terminal = isatty(STDERR_FILENO)};
   const filtra_run_options options = {.config = config,
                                       .config_name = a->config,
@@ -324,7 +334,9 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                                       .allow_changes = a->allow_changes,
                                       .transport = &a->transport,
                                       .share = share_of(a),
-                                      .deadline = a->deadline};
+                                      .deadline = a->deadline,
+                                      .steps = a->steps,
+                                      .epochs = a->epochs};
   command_catch_interrupts(); /* the first signal saves a checkpoint */
   signal(SIGPIPE, SIG_IGN);   /* a closed progress pipe must not end the run */
   filtra_status status = filtra_run_train(device, &options);
@@ -475,7 +487,9 @@ static void print_help(void) {
       "  --precision P      fp32, bf16 or fp16 (key precision)\n"
       "  --seed S           of initial values, shuffling and dropout\n"
       "  --out DIR          run folder; default runs/MIXER, or runs/PRESET\n"
-      "  --resume DIR       continue an interrupted run where its checkpoint is\n"
+      "  --resume DIR       continue an interrupted run where its checkpoint is; with --steps N "
+      "or\n"
+      "                     --epochs N to that length, on the schedule of a run that long\n"
       "  --allow-changes    also where config.json or the data changed since\n"
       "  --share X          under mpirun: this rank's share of each batch beside the others'; "
       "auto: all by\n"
@@ -534,14 +548,34 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("json", train_arguments, json),
 };
 
+/* Takes --steps N and --epochs N of a run to be resumed. False if other keys are set. */
+static bool take_length(train_arguments *a) {
+  size_t i;
+  const json_t *set;
+  json_array_foreach(a->sets, i, set) {
+    static const char *const NAMES[] = {"steps=", "epochs="};
+    const char *text = json_string_value(set);
+    const bool epochs = !strncmp(text, NAMES[1], strlen(NAMES[1]));
+    const char *number = text + strlen(NAMES[epochs]);
+    if (!epochs && strncmp(text, NAMES[0], strlen(NAMES[0])) != 0) return false;
+    char *end;
+    errno = 0;
+    const unsigned long long value = strtoull(number, &end, 10);
+    if (errno || *end || value == 0 || strspn(number, "0123456789") == 0) return false;
+    *(epochs ? &a->epochs : &a->steps) = value;
+  }
+  return true;
+}
+
 int run_train(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help,
                                     .print_topic = print_keys, .opens_device = true};
   train_arguments a = {.sets = json_array()};
   int result = command_take(argc, argv, &line, &a);
-  if (result < 0 && a.resume && (a.config || a.out || json_array_size(a.sets)))
-    result = command_misused(argv[0], "--resume takes the configuration of the run; leave out "
-                                      "--config, --out, --preset, --set and its short forms");
+  if (result < 0 && a.resume && (a.config || a.out || !take_length(&a)))
+    result = command_misused(argv[0], "--resume takes the configuration of the run; give --steps N "
+                                      "or --epochs N to change its length, and leave out --config, "
+                                      "--out, --preset, --set and its short forms");
   if (result < 0 && a.share && !is_share(a.share))
     result =
         command_misused(argv[0], "--share is %s, accepted are 0.001 to 1000000 and auto", a.share);
