@@ -46,23 +46,17 @@ static filtra_loader *load(const filtra_dataset *data, filtra_split split) {
   return loader;
 }
 
-/* Room for the longest sequence, as the loader pads it. */
-static filtra_model *make_model(filtra_device *device, const filtra_dataset_info *info,
-                                const filtra_loader *loader) {
+/* The data decide vocabulary, classes and length. */
+static filtra_model *make_model(filtra_device *device, const filtra_dataset *data) {
   filtra_model *model;
-  size_t count;
-  const uint32_t *lengths = filtra_loader_buckets(loader, &count);
-  check(filtra_model_create(
-      device,
-      &(filtra_model_config){.mixer = "{\"name\": \"agf\", \"K\": 5}",
-                             .vocabulary = filtra_tokenizer_size(info->tokenizer),
-                             .classes = info->classes,
-                             .max_length = lengths[count - 1],
-                             .layers = 2,
-                             .heads = 4,
-                             .width = 64,
-                             .seed = 1},
-      &model));
+  check(filtra_model_create(device,
+                            &(filtra_model_config){.mixer = "{\"name\": \"agf\", \"K\": 5}",
+                                                   .data = data,
+                                                   .layers = 2,
+                                                   .heads = 4,
+                                                   .width = 64,
+                                                   .seed = 1},
+                            &model));
   return model;
 }
 
@@ -136,7 +130,7 @@ int main(int argc, char **argv) {
   filtra_dataset *data = open_data(folder);
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   filtra_loader *loader = load(data, FILTRA_SPLIT_TRAIN);
-  filtra_model *model = make_model(device, info, loader);
+  filtra_model *model = make_model(device, data);
   train(model, loader, steps);
   evaluate(model, data);
   predict(model, info->tokenizer, "[MAX 2 9 [MIN 4 7 ] 0 ]");

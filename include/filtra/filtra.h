@@ -33,12 +33,8 @@
  *   filtra_status status = filtra_device_open(NULL, &dev);
  *   if (!status) status = filtra_dataset_open(folder, NULL, &data);
  *   if (!status) status = filtra_loader_create(data, &batches, &loader);
- *   if (!status) {
- *     const filtra_dataset_info *info = filtra_dataset_get_info(data);
- *     config.classes = info->classes;
- *     config.vocabulary = filtra_tokenizer_size(info->tokenizer);
- *     status = filtra_model_create(dev, &config, &model);
- *   }
+ *   config.data = data;  // decides sizes and task
+ *   if (!status) status = filtra_model_create(dev, &config, &model);
  *   if (!status) status = filtra_trainer_create(model, &how, &trainer);
  *   for (int step = 0; step < 200 && !status; step++) {
  *     status = filtra_loader_next(loader, &batch);

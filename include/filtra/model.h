@@ -126,8 +126,12 @@ typedef struct filtra_model_config {
   /** Regression: the head predicts (value - target_mean) / target_scale. target_scale 0: 1. In
    * other tasks both are 0. */
   float target_mean, target_scale;
-  uint64_t seed;         /**< of the initial values */
-  uint64_t reserved[14]; /**< 0 */
+  uint64_t seed; /**< of the initial values */
+  /** The data that the model learns: sizes, task, target_mean and target_scale that are 0 here are
+   * taken from it, others have to fit it, and model files record how it was read, as
+   * filtra_model_set_data does. Not needed after the call. NULL: unknown. */
+  const filtra_dataset *data;
+  uint64_t reserved[13]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT, naming the field and its
@@ -151,6 +155,10 @@ FILTRA_API void filtra_model_destroy(filtra_model **model);
  * leaves the model as it was. */
 FILTRA_API filtra_status filtra_model_set_precision(filtra_model *model,
                                                     filtra_precision precision);
+
+/** Records how `data` was read: tokenizer, names of classes, standardisation. Model files keep it,
+ * and predictors read requests the same way. Fails with INPUT if the data do not fit the model. */
+FILTRA_API filtra_status filtra_model_set_data(filtra_model *model, const filtra_dataset *data);
 
 /** Writes weights and configuration atomically: `path` holds either the old file or the whole new
  * one. */

@@ -7,10 +7,11 @@
  *   if (!filtra_predictor_predict(p, 1, &request, &answer)) puts(answer.name);
  *   filtra_predictor_destroy(&p);
  *
- * The model file of a run records how its training data were read: the tokenizer, whether long
- * texts are cut or refused, the standardisation, the names of classes. Requests are read the same
- * way. An answer depends on its request only, except for the last bits, which also depend on how
- * many requests are computed together.
+ * The model file of a run, or of a model that was made for its data (filtra_model_config.data),
+ * records how these were read: the tokenizer, whether long texts are cut or refused, the
+ * standardisation, the names of classes. Requests are read the same way; text and numbers are
+ * refused where the file does not say how. An answer depends on its request only, except for the
+ * last bits, which also depend on how many requests are computed together.
  */
 #ifndef FILTRA_PREDICTOR_H
 #define FILTRA_PREDICTOR_H
@@ -77,9 +78,8 @@ typedef struct filtra_prediction {
   uint64_t reserved[4]; /**< 0 */
 } filtra_prediction;
 
-/** Loads a model file: a run's model.safetensors, or a file of filtra_model_save, which has no
- * tokenizer and no names unless the model came from a run. `options` may be NULL. Caller destroys,
- * before the device. */
+/** Loads a model file: a run's model.safetensors, or a file of filtra_model_save. `options`
+ * may be NULL. Caller destroys, before the device. */
 FILTRA_API filtra_status filtra_predictor_create(filtra_device *device, const char *path,
                                                  const filtra_predictor_options *options,
                                                  filtra_predictor **out);

@@ -283,6 +283,7 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->info.format = format->name;
   ds->info.sequences = 1;
   ds->info.max_length = options->max_length;
+  ds->truncate = options->truncate;
   FT_TRY(format->open(path, options, ds));
   FT_TRY(check_use(ds, options));
   if (ds->untargeted) make_unlabelled(ds, fit);

@@ -59,6 +59,7 @@ struct filtra_dataset {
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
   bool hold_out_last; /* hold out the end of the training data, do not draw */
+  bool truncate;      /* longer sequences are cut, as the options said */
   bool standardise;   /* call ft_standardise when the splits are known */
   bool untargeted; /* the data hold no targets; the training data say of which kind they would be */
   ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
@@ -110,6 +111,11 @@ typedef struct ft_data_fit {
  * does not have, and for another number of features. */
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out);
+
+/** Names of classes and standardisation, as a JSON object; NULL when out of memory. */
+json_t *ft_dataset_fit_write(const filtra_dataset *dataset);
+/** The same with the tokenizer and whether long texts are cut, as JSON text; caller frees. */
+filtra_status ft_dataset_describe(const filtra_dataset *dataset, char **text);
 
 /** Makes the splits from the samples that were read. Without validation samples and with
  * `hold_out`, that fraction of the training samples (0: a tenth) becomes the validation split. */

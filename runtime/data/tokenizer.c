@@ -130,6 +130,13 @@ static filtra_status write_file(const char *path, const char *text) {
                  path, size, FILE_LIMIT);
 }
 
+json_t *ft_tokenizer_write(const filtra_tokenizer *tokenizer) {
+  json_t *symbols = json_array();
+  for (uint32_t id = 1; id < tokenizer->size; id++)
+    ft_json_append(&symbols, json_string(tokenizer->symbols[id]));
+  return json_pack("{ss so}", "tokenizer", tokenizer->name, "symbols", symbols);
+}
+
 filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
   FT_NEED(tokenizer, path);
   if (!filtra_tokenizer_is_fitted(tokenizer))
@@ -137,11 +144,7 @@ filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const cha
                    "the tokenizer \"%s\" is constant: there is nothing to "
                    "save",
                    tokenizer->name);
-  json_t *symbols = json_array();
-  for (uint32_t id = 1; id < tokenizer->size; id++)
-    ft_json_append(&symbols, json_string(tokenizer->symbols[id]));
-  json_t *root = json_pack("{ss so}", "tokenizer", tokenizer->name, "symbols", symbols);
-  char *text = ft_json_text(root, JSON_INDENT(0));
+  char *text = ft_json_text(ft_tokenizer_write(tokenizer), JSON_INDENT(0));
   filtra_status status = text ? write_file(path, text) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   return status;

@@ -64,6 +64,8 @@ void ft_vocabulary_free(ft_vocabulary *vocabulary);
  * symbols that such a tokenizer cannot have, that repeat, or that are in the wrong order. */
 filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
                                 filtra_tokenizer **tokenizer);
+/** A fitted tokenizer as JSON; NULL when out of memory. */
+json_t *ft_tokenizer_write(const filtra_tokenizer *tokenizer);
 /** Reads a fitted tokenizer, as filtra_tokenizer_save writes it; errors name no file. */
 filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out);
 /** Frees a fitted tokenizer with its symbols; NULL is fine. */

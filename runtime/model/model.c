@@ -234,6 +234,15 @@ void filtra_model_destroy(filtra_model **model) {
   *model = NULL;
 }
 
+/* The application's options, completed by its data and by defaults. */
+static filtra_status take_config(const filtra_model_config *config, ft_model_options *options) {
+  filtra_model_config fitted = *config;
+  fitted.data = NULL;
+  if (config->data) FT_TRY(ft_model_fit(&fitted, "model configuration", config->data));
+  if (config->data) FT_TRY(ft_model_fit_target(&fitted, "model configuration", config->data));
+  return ft_model_options_take(&fitted, options);
+}
+
 filtra_status filtra_model_create(filtra_device *device, const filtra_model_config *config,
                                   filtra_model **out) {
   FT_NEED(out);
@@ -241,8 +250,11 @@ filtra_status filtra_model_create(filtra_device *device, const filtra_model_conf
   FT_NEED(device, config);
   FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
   ft_model_options options;
-  FT_TRY(ft_model_options_take(config, &options));
-  return ft_model_new(device, &options, config->seed, out);
+  FT_TRY(take_config(config, &options));
+  FT_TRY(ft_model_new(device, &options, config->seed, out));
+  filtra_status status = config->data ? filtra_model_set_data(*out, config->data) : FILTRA_OK;
+  if (status) filtra_model_destroy(out);
+  return status;
 }
 
 /* Copies the values of one set of parameters to another with the same names. */
@@ -342,7 +354,7 @@ filtra_status filtra_model_measure(filtra_device *device, const filtra_model_con
   ft_model_options options;
   *memory = (filtra_memory_use){0};
   FT_TRY(FT_CHECK_RESERVED(filtra_model_config, config));
-  FT_TRY(ft_model_options_take(config, &options));
+  FT_TRY(take_config(config, &options));
   if (size < 1 || size > UINT32_MAX || length < 1 || length > options.config.max_length)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "model: %lld samples of %lld tokens; accepted are at least 1 and at most %lld "

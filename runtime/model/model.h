@@ -45,6 +45,16 @@ filtra_status ft_model_options_take(const filtra_model_config *config, ft_model_
 /** The model keys as JSON, with all defaults. NULL when out of memory. */
 json_t *ft_model_options_write(const ft_model_options *options);
 
+/* ---- fit.c ---- */
+
+/** Fills in the sizes and the task that the data decide, and checks the others. */
+filtra_status ft_model_fit(filtra_model_config *config, const char *context,
+                           const filtra_dataset *data);
+/** Takes mean and standard deviation of the training values, in which a regression predicts, unless
+ * the configuration has them. */
+filtra_status ft_model_fit_target(filtra_model_config *config, const char *context,
+                                  const filtra_dataset *data);
+
 /* ---- network.c ---- */
 
 /** The scope in which the layers of a model are built. */
@@ -103,7 +113,7 @@ typedef struct ft_batch_graph {
   void *host;            /* room for any one input, padded to this shape, before it is uploaded */
 } ft_batch_graph;
 
-/** Metadata key of how the model reads samples: JSON (train/input.h). */
+/** Metadata key of how the model reads samples: JSON of ft_dataset_describe. */
 #define FT_INPUT_KEY "filtra.input"
 /** Metadata key of the run that wrote the checkpoint or model: JSON (train/identity.h). */
 #define FT_RUN_KEY "filtra.run"

@@ -155,28 +155,6 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
                  "%s: \"data\" is missing, the path of a file or folder (--data)", context);
 }
 
-/* The task for which the data are made. */
-static filtra_task task_of(const filtra_dataset_info *info) {
-  switch (info->target) {
-  case FILTRA_TARGET_VALUE:
-    return FILTRA_TASK_REGRESSION;
-  case FILTRA_TARGET_NEXT:
-    return FILTRA_TASK_LANGUAGE_MODEL;
-  case FILTRA_TARGET_CLASS:
-    break;
-  }
-  return info->sequences == 2 ? FILTRA_TASK_PAIR_CLASSIFICATION : FILTRA_TASK_CLASSIFICATION;
-}
-
-static filtra_status fit_task(filtra_model_config *model, const char *context,
-                              const filtra_dataset_info *info) {
-  filtra_task task = task_of(info);
-  if (!model->task) model->task = task;
-  if (model->task == task) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"task\" is %s, but the data are for %s", context,
-                 ft_task_name(model->task), ft_task_name(task));
-}
-
 /* Accuracy is for classification only. In regression no prediction is right or wrong, and language
  * models are compared by perplexity, which is exp(loss). */
 static filtra_status fit_selection(ft_run_config *config, const char *context) {
@@ -191,83 +169,6 @@ static filtra_status fit_selection(ft_run_config *config, const char *context) {
       context, ft_task_name(config->model.config.task));
 }
 
-static filtra_status fit_tokens(ft_run_config *config, const char *context,
-                                const filtra_dataset_info *info) {
-  filtra_model_config *model = &config->model.config;
-  int64_t ids = filtra_tokenizer_size(info->tokenizer), classes = info->classes;
-  snprintf(config->tokenizer, sizeof config->tokenizer, "%s",
-           filtra_tokenizer_name(info->tokenizer));
-  if (!model->vocabulary) model->vocabulary = ids;
-  if (!model->classes) model->classes = classes;
-  if (!model->max_length)
-    model->max_length = ft_graph_length(info->longest, FT_SHORTEST_LENGTH, INT64_MAX);
-  if (model->vocabulary >= ids && model->classes >= classes && !model->features) return FILTRA_OK;
-  return ft_fail(
-      FILTRA_ERROR_INPUT, "%s: the data needs \"vocabulary\" %lld and \"classes\" %lld at least%s",
-      context, (long long)ids, (long long)classes, model->features ? ", and no \"features\"" : "");
-}
-
-static filtra_status fit_features(filtra_model_config *model, const char *context,
-                                  const filtra_dataset_info *info) {
-  int64_t features = info->features, classes = info->classes;
-  if (!model->features) model->features = features;
-  if (!model->classes) model->classes = classes;
-  if (!model->max_length) model->max_length = info->longest;
-  if (!model->image_height) model->image_height = info->height;
-  if (!model->image_width) model->image_width = info->width;
-  if (model->features != features || model->classes < classes || model->vocabulary)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: the data needs \"features\" %lld, \"classes\" %lld at least, and no "
-                   "\"vocabulary\"",
-                   context, (long long)features, (long long)classes);
-  if (model->patch && !info->height)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"patch\" is for images; the data holds none", context);
-  if (info->height && (model->image_height != info->height || model->image_width != info->width))
-    return ft_fail(
-        FILTRA_ERROR_INPUT,
-        "%s: the data's images are %u x %u pixels, \"image_width\" x \"image_height\" is "
-        "%lld x %lld",
-        context, info->width, info->height, (long long)model->image_width,
-        (long long)model->image_height);
-  return FILTRA_OK;
-}
-
-/* Mean and standard deviation of the training values: the model predicts in these units. */
-static filtra_status fit_target(filtra_model_config *model, const char *context,
-                                const filtra_dataset *data) {
-  uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
-  double sum = 0.0, squares = 0.0;
-  filtra_sample sample;
-  if (model->task != FILTRA_TASK_REGRESSION || model->target_scale != 0.0f) return FILTRA_OK;
-  if (model->target_mean != 0.0f)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"target_mean\" needs \"target_scale\", too; without either both come from "
-                   "the data",
-                   context);
-  for (uint64_t i = 0; i < count; i++) {
-    FT_TRY(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, i, &sample));
-    sum += sample.value;
-  }
-  double mean = sum / (double)count;
-  for (uint64_t i = 0; i < count; i++) {
-    FT_TRY(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, i, &sample));
-    squares += (sample.value - mean) * (sample.value - mean);
-  }
-  model->target_mean = (float)mean;
-  /* 0 if all values are equal: becomes 1 */
-  model->target_scale = (float)sqrt(squares / (double)count);
-  return FILTRA_OK;
-}
-
-/* Fills in and checks what the data decide, except the scale of values. */
-static filtra_status fit_model(ft_run_config *config, const char *context,
-                               const filtra_dataset *data) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(data);
-  FT_TRY(fit_task(&config->model.config, context, info));
-  return info->input == FILTRA_INPUT_TOKENS ? fit_tokens(config, context, info)
-                                            : fit_features(&config->model.config, context, info);
-}
-
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                                 const filtra_dataset *data) {
   if (!filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN])
@@ -275,18 +176,19 @@ filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                    "%s: has no training samples; of a folder without training data, give one "
                    "file's path to train on that",
                    config->data);
-  FT_TRY(fit_model(config, context, data));
+  FT_TRY(ft_model_fit(&config->model.config, context, data));
   FT_TRY(fit_selection(config, context));
-  FT_TRY(fit_target(&config->model.config, context, data));
+  FT_TRY(ft_model_fit_target(&config->model.config, context, data));
+  const char *tokenizer = filtra_tokenizer_name(filtra_dataset_get_info(data)->tokenizer);
+  snprintf(config->tokenizer, sizeof config->tokenizer, "%s", tokenizer ? tokenizer : "");
   return ft_model_options_finish(context, &config->model);
 }
 
 filtra_status ft_run_config_check(const ft_run_config *config, const char *context,
                                   const filtra_dataset *data) {
-  ft_run_config copy = *config;
-  if (copy.model.config.task == FILTRA_TASK_AUTO)
-    copy.model.config.task = FILTRA_TASK_CLASSIFICATION;
-  return fit_model(&copy, context, data);
+  filtra_model_config copy = config->model.config;
+  if (copy.task == FILTRA_TASK_AUTO) copy.task = FILTRA_TASK_CLASSIFICATION;
+  return ft_model_fit(&copy, context, data);
 }
 
 json_t *ft_run_config_write(const ft_run_config *config) {

@@ -91,32 +91,11 @@ static filtra_status load_tokenizer(const ft_run_config *config, const filtra_to
 
 /* ---- classes and standardisation ---- */
 
-static bool set_numbers(json_t *object, const char *key, const double *values, uint32_t count) {
-  json_t *list = json_array();
-  for (uint32_t i = 0; i < count; i++)
-    ft_json_append(&list, json_real(values[i]));
-  return !json_object_set_new(object, key, list);
-}
-
-static bool set_classes(json_t *object, const filtra_dataset *data, uint32_t count) {
-  json_t *list = json_array();
-  for (uint32_t i = 0; i < count; i++)
-    ft_json_append(&list, json_string(filtra_dataset_class_name(data, i)));
-  return !json_object_set_new(object, "classes", list);
-}
-
 static filtra_status write_fit(const char *folder, const filtra_dataset *data) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(data);
-  bool standard = data->feature_mean != NULL;
-  if (!info->classes && !standard) return FILTRA_OK;
-  json_t *object = json_object();
-  bool done =
-      object && (!info->classes || set_classes(object, data, info->classes)) &&
-      (!standard || (set_numbers(object, "feature_mean", data->feature_mean, info->features) &&
-                     set_numbers(object, "feature_factor", data->feature_factor, info->features)));
-  if (!done) {
+  json_t *object = ft_dataset_fit_write(data);
+  if (object && !json_object_size(object)) {
     json_decref(object);
-    object = NULL;
+    return FILTRA_OK;
   }
   return write_json(folder, FILTRA_RUN_DATA, object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 }

@@ -6,24 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-filtra_status ft_input_describe(const char *folder, const ft_run_config *config, char **text) {
-  json_t *object = NULL, *tokenizer = NULL;
-  char *fit_path = NULL, *tokenizer_path = NULL;
-  *text = NULL;
-  filtra_status status = ft_run_load_part(folder, FILTRA_RUN_DATA, &fit_path, &object);
-  if (!status) status = ft_run_load_part(folder, FILTRA_RUN_TOKENIZER, &tokenizer_path, &tokenizer);
-  free(fit_path);
-  free(tokenizer_path);
-  if (!object) object = json_object();
-  if (!tokenizer) tokenizer = config->tokenizer[0] ? json_string(config->tokenizer) : json_null();
-  bool done = !json_object_set_new(object, "tokenizer", tokenizer) &&
-              !json_object_set_new(object, "truncate", json_boolean(config->dataset.truncate));
-  if (!status && done) *text = ft_json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
-  json_decref(object);
-  if (!status && !*text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  return status;
-}
-
 static filtra_status read_tokenizer(const json_t *value, ft_input *out) {
   if (json_is_object(value)) {
     FT_TRY(ft_tokenizer_read(value, &out->owned));

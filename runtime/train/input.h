@@ -12,8 +12,6 @@ typedef struct ft_input {
   bool truncate;
 } ft_input;
 
-/** Writes the JSON text from the files of a run folder; caller frees. */
-filtra_status ft_input_describe(const char *folder, const ft_run_config *config, char **text);
 /** Reads the JSON text of a model file; `text` NULL: *out is all 0. Caller frees with
  * ft_input_free. */
 filtra_status ft_input_read(const char *text, const char *context, ft_input *out);

@@ -78,8 +78,8 @@ static filtra_status read_text(const filtra_predictor *p, sample *s, int which, 
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
   if (!p->info.tokenizer)
     return ft_fail(FILTRA_ERROR_INPUT,
-                   "the model file does not say how text becomes tokens: it was not written by a "
-                   "run; give tokens");
+                   "the model file does not say how text becomes tokens: its program did not name "
+                   "the data (filtra_model_config.data or filtra_model_set_data); give tokens");
   int32_t *tokens = ft_calloc(room, sizeof *tokens);
   if (!tokens) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status =
@@ -91,9 +91,19 @@ static filtra_status read_text(const filtra_predictor *p, sample *s, int which, 
   return status;
 }
 
+/* Numbers mean what those of the training data meant only where the file says how these were
+ * standardised, or that they were not. */
+static filtra_status check_numbers(const filtra_predictor *p) {
+  if (p->model->input || !p->info.features) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "the model file does not say how numbers were standardised: its program did not "
+                 "name the data (filtra_model_config.data or filtra_model_set_data)");
+}
+
 static filtra_status read_series(const filtra_predictor *p, sample *s, const float *series,
                                  uint32_t length) {
   if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
+  FT_TRY(check_numbers(p));
   FT_TRY(keep_words(p, s, 0, series, length));
   float *to = (float *)s->words[0];
   const ft_data_fit *fit = &p->input.fit.data;
@@ -112,6 +122,7 @@ static filtra_status read_pixels(const filtra_predictor *p, sample *s, const fil
                    r->channels);
   if (p->columns != 1 && p->columns != 3)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads %zu numbers a step, no pixels", p->columns);
+  FT_TRY(check_numbers(p));
   FT_TRY(keep_words(p, s, 0, NULL, r->length));
   for (size_t i = 0; i < (size_t)s->lengths[0]; i++) {
     const uint8_t *pixel = r->pixels + i * r->channels;

@@ -101,7 +101,7 @@ static bool is_out_of_patience(const run *r) {
 }
 
 static filtra_status save_model(run *r) {
-  if (!r->model->input) FT_TRY(ft_input_describe(r->options->folder, &r->config, &r->model->input));
+  if (!r->model->input) FT_TRY(ft_dataset_describe(r->data, &r->model->input));
   char *text = ft_json_text(ft_run_identity_write(&r->identity), JSON_COMPACT);
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_model_save(r->model, r->model_path, FT_RUN_KEY, text);

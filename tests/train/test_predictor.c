@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "model/model.h"
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 #include "support/toy.h"
@@ -300,8 +301,111 @@ TEST(requests_of_other_models_are_refused) {
                "the model reads 2 numbers a step, no pixels");
 }
 
-/* Models that no run wrote say nothing about text; language models answer at every token. */
-TEST(models_without_a_run_are_refused_texts) {
+/* A program's own model says as much of its data as a run's. */
+TEST(models_of_programs_know_their_data) {
+  static const struct {
+    const char *name, *data;
+  } cases[] = {
+      {"a.csv", CLASSES}, {"v.csv", VALUES}, {"x_TRAIN.ts", SERIES}, {"y_TRAIN.ts", TWO_SERIES}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_model *own, *of_run;
+    assert_ok(filtra_model_load(test_device(), trained(cases[i].name, cases[i].data, ""), &of_run));
+    owned_dataset *data =
+        test_open_dataset(test_write_text(test_folder(), cases[i].name, cases[i].data), NULL,
+                          &(filtra_dataset_options){
+                              .seed = 1, .max_length = (uint32_t)filtra_model_max_length(of_run)});
+    const filtra_model_config config = {.data = data, .width = 8, .layers = 1, .heads = 1};
+    assert_ok(filtra_model_create(test_device(), &config, &own));
+    assert_string_equal(own->input, of_run->input);
+    filtra_model_config a, b;
+    assert_ok(filtra_model_get_config(own, &a));
+    assert_ok(filtra_model_get_config(of_run, &b));
+    a.mixer = b.mixer = NULL;
+    assert_memory_equal(&a, &b, sizeof a);
+    filtra_model_destroy(&own);
+    filtra_model_destroy(&of_run);
+  }
+}
+
+static filtra_dataset *arrays(bool standardise) {
+  enum { COUNT = 10, STEPS = 3 };
+  uint32_t lengths[COUNT];
+  float features[COUNT * STEPS];
+  int32_t labels[COUNT];
+  for (int i = 0; i < COUNT * STEPS; i++)
+    features[i] = 100.0f + (float)(i * 37 % 11);
+  for (int i = 0; i < COUNT; i++) {
+    lengths[i] = STEPS;
+    labels[i] = i % 2;
+  }
+  const filtra_dataset_arrays a = {
+      .splits = {{.count = COUNT, .lengths = lengths, .features = features, .labels = labels}},
+      .features = 1,
+      .classes = 2,
+      .class_names = (const char *const[]){"low", "high"},
+      .standardise = standardise};
+  filtra_dataset *data;
+  assert_ok(filtra_dataset_create(&a, &data));
+  return data;
+}
+
+/* A series as measured gets the answer of the data's own sample; without the data's description
+ * numbers are refused, before they are taken for standardised ones. */
+TEST(series_mean_what_the_data_meant) {
+  for (int kind = 0; kind < 3; kind++) {
+    owned_dataset *data = arrays(kind == 0);
+    owned_loader *loader = test_loader(data, &(filtra_loader_options){.batch_size = 1});
+    const filtra_model_config config = {.data = data, .width = 8, .layers = 1, .heads = 1},
+                              sizes = {.features = 1,
+                                       .classes = 2,
+                                       .max_length = 3,
+                                       .width = 8,
+                                       .layers = 1,
+                                       .heads = 1};
+    filtra_model *model = test_model(test_device(), kind == 2 ? &sizes : &config);
+    const char *path = test_path(test_folder(), "model.safetensors");
+    assert_ok(filtra_model_save(model, path));
+    filtra_batch batch;
+    float want[2], got[2];
+    assert_ok(filtra_loader_next(loader, &batch));
+    assert_ok(filtra_model_predict_batch(model, &batch, want));
+    owned_predictor *p = open_predictor(path);
+    const float series[] = {100, 104, 108}; /* the first sample */
+    filtra_request request = {.series = series, .length = 3, .logits = got};
+    filtra_prediction answer;
+    if (kind < 2) {
+      answer = ask(p, request);
+      assert_string_equal(answer.name, got[1] > got[0] ? "high" : "low");
+      assert_memory_equal(got, want, sizeof got);
+    } else {
+      assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                   "does not say how numbers were standardised");
+      assert_ok(filtra_model_set_data(model, data));
+      assert_ok(filtra_model_save(model, path));
+      filtra_predictor_destroy(&p);
+      p = open_predictor(path);
+      answer = ask(p, request);
+      assert_string_equal(answer.name, got[1] > got[0] ? "high" : "low");
+    }
+    filtra_model_destroy(&model);
+  }
+}
+
+TEST(data_of_other_models_are_refused) {
+  owned_dataset *data = arrays(true);
+  filtra_model *model = test_model(
+      test_device(), &(filtra_model_config){.features = 2, .classes = 2, .width = 8, .layers = 1});
+  assert_fails(filtra_model_set_data(model, data), FILTRA_ERROR_INPUT, "\"features\" 1");
+  filtra_model_destroy(&model);
+  assert_fails(filtra_model_create(test_device(),
+                                   &(filtra_model_config){.data = data, .classes = 1, .width = 8},
+                                   &model),
+               FILTRA_ERROR_INPUT, "\"classes\" 2 at least");
+}
+
+/* Models that no data were named for say nothing about text; language models answer at every token.
+ */
+TEST(models_without_data_are_refused_texts) {
   static const filtra_model_config CONFIGS[2] = {
       {.vocabulary = 9, .classes = 2, .width = 8, .layers = 1},
       {.task = FILTRA_TASK_LANGUAGE_MODEL, .vocabulary = 9, .width = 8, .layers = 1}};

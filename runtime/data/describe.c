@@ -1,0 +1,43 @@
+/* Describes in JSON how a data set was read, for other data and for single inputs to be read alike.
+ * Called by train/folder.c for a run's data.json and by model/fit.c for model files. */
+#include "base/json.h"
+#include "data/dataset.h"
+
+static bool set_numbers(json_t *object, const char *key, const double *values, uint32_t count) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < count; i++)
+    ft_json_append(&list, json_real(values[i]));
+  return !json_object_set_new(object, key, list);
+}
+
+static bool set_classes(json_t *object, const filtra_dataset *data, uint32_t count) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < count; i++)
+    ft_json_append(&list, json_string(filtra_dataset_class_name(data, i)));
+  return !json_object_set_new(object, "classes", list);
+}
+
+json_t *ft_dataset_fit_write(const filtra_dataset *data) {
+  const filtra_dataset_info *info = &data->info;
+  const bool standard = data->feature_mean != NULL;
+  json_t *object = json_object();
+  if (object && (!info->classes || set_classes(object, data, info->classes)) &&
+      (!standard || (set_numbers(object, "feature_mean", data->feature_mean, info->features) &&
+                     set_numbers(object, "feature_factor", data->feature_factor, info->features))))
+    return object;
+  json_decref(object);
+  return NULL;
+}
+
+filtra_status ft_dataset_describe(const filtra_dataset *data, char **text) {
+  const filtra_tokenizer *t = data->info.tokenizer;
+  json_t *object = ft_dataset_fit_write(data);
+  json_t *tokenizer = !t                              ? json_null()
+                      : filtra_tokenizer_is_fitted(t) ? ft_tokenizer_write(t)
+                                                      : json_string(filtra_tokenizer_name(t));
+  const bool done = object && !json_object_set_new(object, "tokenizer", tokenizer) &&
+                    !json_object_set_new(object, "truncate", json_boolean(data->truncate));
+  *text = done ? ft_json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  json_decref(object);
+  return *text ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
