@@ -86,8 +86,10 @@ TEST(longer_texts) {
   assert_prints(predict(run, "more bytes than it takes\\n", ""), 0, "\tmore bytes than it takes\n");
 }
 
+static const char VALUES[] = "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n";
+
 TEST(values_of_lines) {
-  const char *run = make_run("a.csv", "smiles,value\nCC,0.5\nCO,1.5\nOC,-2.5\nCCO,3\n", "");
+  const char *run = make_run("a.csv", VALUES, "");
   float value;
   char text[16];
   assert_code(predict(run, "CCO\\n", ""), 0);
@@ -160,6 +162,63 @@ TEST(samples_of_series) {
   const char *line = strchr(first, '\t');
   assert_non_null(line);
   if (!strstr(test_output, line)) fail_msg("%s is not in\n%s", line, test_output);
+}
+
+/* Runs with --output NAME in `folder` and gives the file; the caller frees. */
+static char *predicted(const char *run, const char *folder, const char *name, const char *lines,
+                       const char *more, int code, size_t *size) {
+  const char *path = test_path(folder, name);
+  assert_code(predict(run, lines, test_text("--output %s %s", path, more)), code);
+  return test_read(path, size);
+}
+
+/* The three forms of a file hold the same numbers, of lines and of samples. */
+TEST(files_of_answers) {
+  const char *run = make_run("a.csv", CLASSES, ""), *folder = test_folder();
+  const char *lines = "bad words\\n\\ngood\\n";
+  size_t size;
+  owned char *csv = predicted(run, folder, "a.csv", lines, "--top 2", 0, NULL);
+  owned char *jsonl = predicted(run, folder, "a.jsonl", lines, "--top 2", 0, NULL);
+  owned char *npy = predicted(run, folder, "a.npy", lines, "", 0, &size);
+  char name[2][8];
+  float p[2], array[4];
+  assert_int_equal(sscanf(csv,
+                          "line,text,class,probability,class_2,probability_2\n"
+                          "1,bad words,%7[^,],%f,%7[^,],%f\n3,good,",
+                          name[0], &p[0], name[1], &p[1]),
+                   4);
+  assert_int_equal(size, 128 + sizeof array);
+  assert_non_null(strstr(npy + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"));
+  memcpy(array, npy + 128, sizeof array);
+  const int first = !strcmp(name[0], "yes"); /* classes are no, yes */
+  assert_true(array[first] == p[0] && array[!first] == p[1] && p[0] >= p[1]);
+  json_auto_t *object = json_loads(strtok(jsonl, "\n"), 0, NULL);
+  json_t *top = json_object_get(object, "top"), *second = json_array_get(top, 1);
+  assert_int_equal(json_array_size(top), 2);
+  assert_string_equal(json_string_value(json_object_get(second, "name")), name[1]);
+  assert_true((float)json_real_value(json_object_get(second, "probability")) == p[1]);
+
+  owned char *samples = predicted(run, folder, "s.csv", "", "--split val --logits", 0, NULL);
+  assert_int_equal(
+      strncmp(samples, "sample,id,target,class,probability,logit no,logit yes\n0,,", 57), 0);
+  owned char *broken = predicted(run, folder, "b.npy", "good\\nbad?\\n", "", 2, &size);
+  memcpy(array, broken + 128, sizeof array);
+  assert_true(isfinite(array[0]) && isnan(array[2]) && isnan(array[3]));
+  owned char *values =
+      predicted(make_run("v.csv", VALUES, ""), folder, "v.npy", "CC\\n", "", 0, &size);
+  assert_non_null(strstr(values + 10, "'shape': (1,), }"));
+  assert_prints(predict(run, lines, "--output answers.txt"), 2, ".csv, .jsonl or .npy");
+  assert_prints(predict(run, lines, "--output a.csv --json"), 2, "exclude each other");
+  assert_prints(predict(run, lines, "--output /nowhere/a.csv"), 2, "/nowhere");
+}
+
+/* Names stay one field of one line, whatever they hold. */
+TEST(names_with_tabs) {
+  const char *run =
+      make_run("a.csv", "text,label\na,\"no\tyes\"\nb,\"no\tyes\"\nc,\"x\ny\"\nd,\"x\ny\"\n", "");
+  assert_code(predict(run, "a\\nb\\n", "--top 2"), 0);
+  assert_printed("no\\tyes\t0.");
+  assert_printed("x\\ny\t0.");
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -1,5 +1,6 @@
 /* filtra predict: predicts classes or values, for texts (one per line) or a data set's samples. */
 #include "common/options.h"
+#include "predict/write.h"
 
 #include "base/json.h"
 #include "base/lines.h"
@@ -13,84 +14,42 @@
 
 typedef struct predict_arguments {
   filtra_device_options device;
-  const char *run, *input, *data, *split;
+  const char *run, *input, *data, *split, *output;
   const filtra_precision *precision;
+  uint64_t top;
   bool json, logits;
 } predict_arguments;
 
-/* Prints predictions as lines, or with --json collects them in a list. */
 typedef struct printer {
-  filtra_run *run;
+  filtra_run *run; /* NULL: a model file */
   filtra_predictor *predictor;
   const filtra_predictor_info *info;
-  json_t *predictions; /* NULL: lines */
-  bool logits;         /* print logits too */
-  float *numbers;      /* probabilities [outputs], then logits [outputs] */
-  bool bad;            /* a line failed, and the error was printed */
+  answers answers;
+  float *numbers; /* probabilities [outputs], then logits [outputs] */
+  bool bad;       /* a line failed, and the error was printed */
 } printer;
 
 static void print_help(void) {
-  printf("Usage: filtra predict RUN [OPTION]...\n"
-         "Predicts the class, or the number, of each line of text with the best model of a run.\n"
-         "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
-         "line holds both texts with a tab between. Empty lines are skipped; a line that cannot\n"
-         "be read is said with its number, and the exit code is 2 at the end.\n\n"
-         "  --run DIR          the run folder, too; or a model file, for lines of text\n"
-         "  --input FILE       one text a line; - (default) is standard input\n"
-         "  --data PATH        samples of a data set instead: prints the sample's number, what is\n"
-         "                     predicted, its probability, and what the data say\n"
-         "  --split NAME       of these data, or of the run's own: train, val or test (default)\n"
-         "  --logits           the logits of all classes, too, behind the probability\n"
-         "%s"
-         "  --json             print one JSON object\n%s",
-         precision_option_help, device_options_help);
-}
-
-/* ---- a prediction ---- */
-
-static const char *class_name(const printer *p, int64_t label) {
-  static char number[32];
-  if (label < (int64_t)p->info->class_count) return p->info->classes[label];
-  snprintf(number, sizeof number, "%lld", (long long)label); /* this run has no class names */
-  return number;
-}
-
-static bool is_value(const printer *p) {
-  return p->info->task == FILTRA_TASK_REGRESSION;
-}
-
-/* Prints class, probability and, if wanted, comma-separated logits; or the value. `numbers` is [2,
- * outputs], as in printer. */
-static void print_prediction(const printer *p, const filtra_prediction *made,
-                             const float *numbers) {
-  const int64_t outputs = p->info->outputs;
-  if (is_value(p))
-    printf("%.6g", (double)made->value);
-  else
-    printf("%s\t%.3f", class_name(p, made->label), (double)made->probability);
-  for (int64_t i = 0; i < outputs && p->logits; i++)
-    printf("%c%.6g", i ? ',' : '\t', (double)numbers[outputs + i]);
-}
-
-static json_t *list_of(const float *numbers, int64_t count) {
-  json_t *list = json_array();
-  for (int64_t i = 0; i < count && list; i++)
-    json_array_append_new(list, json_real(ft_shortest(numbers[i])));
-  return list;
-}
-
-/* As print_prediction, into an object, which it takes. */
-static filtra_status keep_prediction(printer *p, json_t *object, const filtra_prediction *made,
-                                     const float *numbers) {
-  const int64_t outputs = p->info->outputs;
-  json_t *more = is_value(p) ? json_pack("{sf}", "value", ft_shortest(made->value))
-                             : json_pack("{sI ss so}", "class", (json_int_t)made->label, "name",
-                                         class_name(p, made->label), "probabilities",
-                                         list_of(numbers, outputs));
-  if (p->logits)
-    more = ft_json_join(more, json_pack("{so}", "logits", list_of(numbers + outputs, outputs)));
-  if (!json_array_append_new(p->predictions, ft_json_join(object, more))) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  printf(
+      "Usage: filtra predict RUN [OPTION]...\n"
+      "Predicts the class, or the number, of each line of text with the best model of a run.\n"
+      "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
+      "line holds both texts with a tab between. Empty lines are skipped; a line that cannot\n"
+      "be read is said with its number, and the exit code is 2 at the end. In names, tabs and\n"
+      "line ends are written as \\t and \\n.\n\n"
+      "  --run DIR          the run folder, too; or a model file, for lines of text\n"
+      "  --input FILE       one text a line; - (default) is standard input\n"
+      "  --data PATH        samples of a data set instead, with targets or without: prints the\n"
+      "                     sample's number, what is predicted, its probability, what the data\n"
+      "                     say (empty: nothing), and the sample's name, if it has one\n"
+      "  --split NAME       of these data, or of the run's own: train, val or test (default)\n"
+      "  --top K            the K most probable classes, each with its probability\n"
+      "  --logits           the logits of all classes, too, after the probability\n"
+      "  --output FILE      write a file instead: FILE.csv, FILE.jsonl, or FILE.npy, an array of\n"
+      "                     probabilities [samples, classes], or logits, or values [samples]\n"
+      "%s"
+      "  --json             print one JSON object\n%s",
+      precision_option_help, device_options_help);
 }
 
 /* ---- lines of text ---- */
@@ -112,21 +71,15 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   filtra_request request;
   filtra_prediction made;
   FT_TRY(read_line(p, l, &request));
-  request.probabilities = is_value(p) ? NULL : p->numbers;
-  request.logits = p->logits ? p->numbers + p->info->outputs : NULL;
+  const bool values = answers_are_values(&p->answers);
+  request.probabilities = values ? NULL : p->numbers;
+  request.logits = p->answers.logits ? p->numbers + p->info->outputs : NULL;
   FT_TRY(filtra_predictor_predict(p->predictor, 1, &request, &made));
-  if (p->predictions) {
-    json_error_t error;
-    json_t *object =
-        json_pack_ex(&error, 0, "{sI ss}", "line", (json_int_t)l->number, "text", l->line);
-    if (!object && json_error_code(&error) == json_error_invalid_utf8)
-      return ft_fail(FILTRA_ERROR_INPUT, "the text is not UTF-8, as JSON has to be");
-    return keep_prediction(p, object, &made, p->numbers);
-  }
-  print_prediction(p, &made, p->numbers);
-  printf("\t%s\n", l->line);
-  fflush(stdout); /* for callers that wait for each line */
-  return FILTRA_OK;
+  return answers_add(&p->answers, &(answer){.number = l->number,
+                                            .text = l->line,
+                                            .made = &made,
+                                            .probabilities = request.probabilities,
+                                            .logits = request.logits});
 }
 
 /* Prints the error of a bad line and continues. */
@@ -141,6 +94,7 @@ static filtra_status predict_lines(printer *p, ft_lines *lines) {
     ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);
     if (status != FILTRA_ERROR_INPUT) return status;
     command_fail("filtra predict", status);
+    FT_TRY(answers_add_failed(&p->answers));
     p->bad = true;
   }
 }
@@ -156,8 +110,8 @@ static filtra_status predict_input(printer *p, const char *path) {
   ft_lines lines = {0};
   if (p->info->features)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "%s: the model reads numbers, not text: give --data PATH or --split NAME",
-                   filtra_run_get_info(p->run)->folder);
+                   "%s reads numbers, not text: give --data PATH or --split NAME",
+                   p->run ? filtra_run_get_info(p->run)->folder : "the model file");
   filtra_status status = open_input(path, &lines);
   if (!status) status = predict_lines(p, &lines);
   ft_lines_close(&lines);
@@ -173,9 +127,9 @@ static filtra_status predict_split(const printer *p, const filtra_dataset *data,
   filtra_loader *loader = NULL;
   size_t row = (size_t)p->info->outputs;
   uint32_t size = filtra_run_get_info(p->run)->batch_size;
-  filtra_prediction *answers = ft_calloc(size, sizeof *answers);
+  filtra_prediction *results = ft_calloc(size, sizeof *results);
   float *rows = ft_calloc(2 * size * row, sizeof *rows); /* probabilities, then logits */
-  filtra_status status = answers && rows ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = results && rows ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status)
     status = filtra_loader_create(
         data, &(filtra_loader_options){.split = split, .batch_size = size}, &loader);
@@ -185,37 +139,18 @@ static filtra_status predict_split(const printer *p, const filtra_dataset *data,
     status = filtra_loader_next(loader, &batch);
     if (!status)
       status =
-          filtra_predictor_predict_batch(p->predictor, &batch, rows + size * row, rows, answers);
+          filtra_predictor_predict_batch(p->predictor, &batch, rows + size * row, rows, results);
     for (uint32_t b = 0; b < batch.count && !status; b++) {
-      made[batch.indices[b]] = answers[b];
+      made[batch.indices[b]] = results[b];
       float *own = numbers + 2 * batch.indices[b] * row;
       memcpy(own, rows + b * row, row * sizeof *rows);
       memcpy(own + row, rows + (size + b) * row, row * sizeof *rows);
     }
   }
   filtra_loader_destroy(&loader);
-  free(answers);
+  free(results);
   free(rows);
   return status;
-}
-
-static filtra_status show_sample(printer *p, uint64_t index, const filtra_sample *sample,
-                                 const filtra_prediction *made, const float *numbers) {
-  bool value = is_value(p);
-  if (p->predictions) {
-    json_t *object = value ? json_pack("{sI sf}", "sample", (json_int_t)index, "target",
-                                       ft_shortest(sample->value))
-                           : json_pack("{sI sI}", "sample", (json_int_t)index, "target",
-                                       (json_int_t)sample->label);
-    return keep_prediction(p, object, made, numbers);
-  }
-  printf("%llu\t", (unsigned long long)index);
-  print_prediction(p, made, numbers);
-  if (value)
-    printf("\t%.6g\n", (double)sample->value);
-  else
-    printf("\t%s\n", class_name(p, sample->label));
-  return FILTRA_OK;
 }
 
 static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_split split) {
@@ -230,7 +165,13 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
   for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
     filtra_sample sample;
     status = filtra_dataset_sample(data, split, i, &sample);
-    if (!status) status = show_sample(p, i, &sample, &made[i], numbers + 2 * i * outputs);
+    const float *own = numbers + 2 * i * outputs;
+    if (!status)
+      status = answers_add(&p->answers, &(answer){.number = i,
+                                                  .sample = &sample,
+                                                  .made = &made[i],
+                                                  .probabilities = own,
+                                                  .logits = own + outputs});
   }
   free(made);
   free(numbers);
@@ -265,11 +206,12 @@ static filtra_status open_predictor(printer *p, const predict_arguments *a, filt
 static filtra_status open_printer(printer *p, const predict_arguments *a, filtra_device *device) {
   const char *folder = a->run;
   FT_TRY(open_predictor(p, a, device));
-  p->info = filtra_predictor_get_info(p->predictor);
+  p->info = p->answers.info = filtra_predictor_get_info(p->predictor);
   p->numbers = ft_calloc((size_t)p->info->outputs, 2 * sizeof *p->numbers);
   if (!p->numbers) return FILTRA_ERROR_HOST_MEMORY;
-  if (p->logits && is_value(p))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "--logits is of classes; %s predicts a number", folder);
+  if ((a->logits || a->top) && answers_are_values(&p->answers))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "%s is of classes; %s predicts a number",
+                   a->logits ? "--logits" : "--top", folder);
   if (p->info->task != FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "%s is a language model, which predicts no class and no number: see filtra "
@@ -279,17 +221,20 @@ static filtra_status open_printer(printer *p, const predict_arguments *a, filtra
 
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
-  printer p = {.predictions = a->json ? json_array() : NULL, .logits = a->logits};
-  filtra_status status = filtra_device_open(&a->device, &device);
+  const bool samples = a->data || a->split;
+  printer p = {.answers = {.logits = a->logits, .top = a->top, .lines = !samples}};
+  filtra_status status = a->output ? answers_open(&p.answers, a->output) : FILTRA_OK;
+  if (a->json) p.answers.form = ANSWERS_JSON;
+  if (a->json) p.answers.list = json_array();
+  if (!status) status = filtra_device_open(&a->device, &device);
   if (!status) status = open_printer(&p, a, device);
-  if (!status)
-    status =
-        a->data || a->split ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
+  if (!status) status = samples ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
+  if (!status) status = answers_finish(&p.answers);
   int code = status ? command_fail("filtra predict", status) : COMMAND_DONE;
   if (a->json && !status)
     code = command_print_json("filtra predict",
-                              json_pack("{ss sO}", "run", a->run, "predictions", p.predictions));
-  json_decref(p.predictions);
+                              json_pack("{ss sO}", "run", a->run, "predictions", p.answers.list));
+  answers_free(&p.answers);
   free(p.numbers);
   filtra_predictor_destroy(&p.predictor);
   filtra_run_close(&p.run);
@@ -302,6 +247,8 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("input", predict_arguments, input),
     COMMAND_TEXT("data", predict_arguments, data),
     COMMAND_TEXT("split", predict_arguments, split),
+    COMMAND_TEXT("output", predict_arguments, output),
+    COMMAND_NUMBER("top", predict_arguments, top, 1, 1000000),
     COMMAND_FLAG("json", predict_arguments, json),
     COMMAND_PRECISION(predict_arguments, precision),
     COMMAND_FLAG("logits", predict_arguments, logits),
@@ -315,5 +262,6 @@ int run_predict(int argc, char **argv) {
   if (code >= 0) return code;
   if (a.input && (a.data || a.split))
     return command_misused(argv[0], "--input is text; leave out --data and --split");
+  if (a.json && a.output) return command_misused(argv[0], "--json and --output exclude each other");
   return predict(&a);
 }
