@@ -30,8 +30,8 @@ demo() {
   done
   step "Accuracy on the 1,000 expressions that neither has seen"
   for mixer in agf softmax; do
-    printf '%-8s ' $mixer
-    build/filtra eval --run build/demo/$mixer
+    found=$(build/filtra eval --run build/demo/$mixer)
+    printf '%-8s %s\n' $mixer "$(printf '%s\n' "$found" | sed -n 1p)"
   done
 
   step "Three predictions of the agf encoder: class, probability, expression"

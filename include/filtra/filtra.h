@@ -112,6 +112,7 @@
 #include <filtra/optimizer.h>
 #include <filtra/predictor.h>
 #include <filtra/run.h>
+#include <filtra/scores.h>
 #include <filtra/status.h>
 #include <filtra/synthetic.h>
 #include <filtra/tokenizer.h>

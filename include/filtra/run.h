@@ -46,6 +46,8 @@ typedef struct filtra_run_info {
   uint32_t batch_size;
   /** NULL: the run reads no text. Valid while the run is open. */
   const filtra_tokenizer *tokenizer;
+  const char *const *classes; /**< [class_count] names of the classes, while the run is open */
+  size_t class_count;
   uint64_t reserved[8]; /**< 0 */
 } filtra_run_info;
 

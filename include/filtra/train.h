@@ -4,6 +4,7 @@
 
 #include <filtra/model.h>
 #include <filtra/optimizer.h>
+#include <filtra/scores.h>
 #include <filtra/transport.h>
 
 #ifdef __cplusplus
@@ -235,11 +236,13 @@ FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
                                                      uint32_t batch_size,
                                                      filtra_evaluation *result);
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data or, unless `data`
- * is NULL, of the data at that path. Computes in *precision; NULL: in the model's precision. */
+ * is NULL, of the data at that path. Computes in *precision; NULL: in the model's precision.
+ * *scores receives the scores of a classifier, which the caller destroys, of other tasks NULL;
+ * `scores` may be NULL. */
 FILTRA_API filtra_status filtra_run_evaluate(filtra_device *device, const char *folder,
                                              const char *split, const char *data,
                                              const filtra_precision *precision,
-                                             filtra_evaluation *result);
+                                             filtra_evaluation *result, filtra_scores **scores);
 
 #ifdef __cplusplus
 }

@@ -195,6 +195,16 @@ static void count_unlabelled(filtra_dataset *ds) {
     }
 }
 
+filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split split) {
+  const filtra_dataset_info *info = &dataset->info;
+  if ((unsigned)split >= FILTRA_SPLIT_COUNT || !info->unlabelled[split]) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "of %llu samples of the %s split %llu have no target: they can be predicted, not "
+                 "evaluated",
+                 (unsigned long long)info->count[split], filtra_split_name(split),
+                 (unsigned long long)info->unlabelled[split]);
+}
+
 /* ---- classes and features of other data ---- */
 
 /* Maps the data's labels to those of `fit` by name; -1: `fit` has no such class. NULL when out of

@@ -98,6 +98,9 @@ filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t 
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
+/** Fails with INPUT if samples of the split have no known target. */
+filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split split);
+
 /** Properties of other data, usually the training data, that replace a dataset's own. */
 typedef struct ft_data_fit {
   const char *const *classes; /* names in the order of their labels */

@@ -156,14 +156,7 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
                                  filtra_evaluation *result) {
   filtra_loader *loader;
   sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
-  const filtra_dataset_info *info = filtra_dataset_get_info(data);
-  if ((unsigned)split < FILTRA_SPLIT_COUNT && info->unlabelled[split])
-    return ft_fail(
-        FILTRA_ERROR_INPUT,
-        "of %llu samples of the %s split %llu have no target: they can be predicted, not "
-        "evaluated",
-        (unsigned long long)info->count[split], filtra_split_name(split),
-        (unsigned long long)info->unlabelled[split]);
+  FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   filtra_status status = walk(&s, loader);
@@ -176,7 +169,8 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
 
 filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
                                   const char *data, const filtra_precision *precision,
-                                  filtra_evaluation *result) {
+                                  filtra_evaluation *result, filtra_scores **scores) {
+  if (scores) *scores = NULL;
   FT_NEED(device, folder, split, result);
   filtra_run *run;
   filtra_split which;
@@ -191,6 +185,8 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   if (!status && !filtra_dataset_get_info(set)->count[which])
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : info->data, split);
   if (!status) status = filtra_model_evaluate_split(model, set, which, info->batch_size, result);
+  if (!status && scores && result->task < FILTRA_TASK_REGRESSION)
+    status = filtra_model_score_split(model, set, which, info->batch_size, scores);
   filtra_model_destroy(&model);
   filtra_dataset_close(&set);
   filtra_run_close(&run);

@@ -221,6 +221,7 @@ struct filtra_run {
   ft_run_config config;
   char *folder, *text;
   filtra_tokenizer *tokenizer; /* if it was made from the training data; else NULL */
+  ft_run_fit fit;
 };
 
 static filtra_status read_run(filtra_run *run) {
@@ -243,6 +244,9 @@ static filtra_status read_run(filtra_run *run) {
                             .mixer = run->config.model.mixer.kind->name,
                             .task = run->config.model.config.task,
                             .batch_size = (uint32_t)run->config.batch_size};
+  FT_TRY(load_fit(run->folder, &run->fit));
+  info->classes = run->fit.data.classes;
+  info->class_count = run->fit.data.class_count;
   if (!run->config.tokenizer[0]) return FILTRA_OK;
   return load_tokenizer(&run->config, &info->tokenizer, &run->tokenizer);
 }
@@ -260,6 +264,7 @@ filtra_status filtra_run_open(const char *folder, filtra_run **out) {
 void filtra_run_close(filtra_run **run) {
   if (!run || !*run) return;
   filtra_tokenizer_destroy(&(*run)->tokenizer);
+  ft_run_free_fit(&(*run)->fit);
   free((*run)->folder);
   free((*run)->text);
   free(*run);

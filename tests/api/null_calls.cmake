@@ -9,7 +9,7 @@ set(optional
     filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket
     filtra_listops_generate:options filtra_optimizer_create:options
     filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
-    filtra_run_evaluate:precision
+    filtra_run_evaluate:precision filtra_run_evaluate:scores
     filtra_predictor_create:options filtra_predictor_create_from_memory:options
     filtra_predictor_predict_batch:logits
     filtra_predictor_predict_batch:probabilities filtra_run_create_predictor:options

@@ -211,15 +211,24 @@ TEST(test_real_run) {
   json_auto_t *result = test_output_json();
   double accuracy = json_number_value(json_object_get(result, "accuracy"));
   double top5 = json_number_value(json_object_get(result, "top5_accuracy"));
+  double f1 = json_number_value(json_object_get(result, "macro_f1"));
   assert_true(top5 >= accuracy);
   report(0, folder);
-  assert_null(strstr(test_output, "| – |"));
+  assert_printed("| Run | Test accuracy | 95 % interval | Chance | Majority | Balanced accuracy |");
+  assert_printed(test_text("| %.2f %% |", 100.0 * f1));
   assert_printed("| Test | Test top-5 |");
   assert_printed(test_text("| %.2f %% | %.2f %% |", 100.0 * accuracy, 100.0 * top5));
   const char *other = make_run("{\"data\": \"d\"}", ACCURACY); /* of few classes, say */
   report(0, test_text("%s %s", folder, other));
   assert_printed("| 75.00 % | – | – | 40 |");
   assert_prints(test_filtra("report --json %s", folder), 0, test_text("\"test_top5\": %.3f", top5));
+  assert_printed("\"test_macro_f1\": 0.");
+  const char *page = test_path(test_folder(), "page.html");
+  report(0, test_text("%s --out %s", folder, page));
+  owned char *text = test_read(page, NULL);
+  test_well_formed(text);
+  assert_non_null(strstr(text, "<h2>Classes</h2>"));
+  assert_non_null(strstr(text, "→ 9"));
   assert_true(ft_file_exists(test_path(folder, "about.json")));
   test_no_leftovers(folder);
 }

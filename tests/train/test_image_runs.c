@@ -124,7 +124,7 @@ TEST(test_resumed_runs) {
   assert_ok(test_train(NULL, stopped, 100));
   test_same_run(whole, stopped);
   filtra_evaluation e;
-  assert_ok(filtra_run_evaluate(test_device(), whole, "val", NULL, NULL, &e));
+  assert_ok(filtra_run_evaluate(test_device(), whole, "val", NULL, NULL, &e, NULL));
   assert_true(e.top5_accuracy < 0.0); /* of two classes */
   filtra_run_memory_use plan;
   assert_ok(filtra_run_measure(

@@ -386,21 +386,21 @@ TEST(test_damaged_models) {
   };
   filtra_evaluation e;
   const char *folder = copied_run();
-  assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL));
   assert_int_equal(e.samples, 16);
   assert_float_equal(e.chance, 0.1, 1e-12);
   assert_true(e.majority >= 0.1 && e.majority < 1);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "tests", NULL, NULL, &e),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "tests", NULL, NULL, &e, NULL),
                FILTRA_ERROR_ARGUMENT, "train, val and test");
-  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", NULL, &e),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", NULL, &e, NULL),
                FILTRA_ERROR_PATH, "nowhere");
   truncate_file(test_path(folder, "model.safetensors"), 0.9);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "model.safetensors");
   for (size_t i = 0; i < FT_COUNT(patches); i++) {
     folder = copied_run();
     test_patch(test_path(folder, "model.safetensors"), patches[i].from, patches[i].to);
-    assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e),
+    assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL),
                  FILTRA_ERROR_INPUT, patches[i].part);
     assert_non_null(strstr(filtra_error_message(), "model.safetensors"));
   }
@@ -432,7 +432,7 @@ TEST(test_options_train_and_infer) {
     watch w = {.stop_after = -1};
     const char *more = test_text("%s, \"steps\": 3, \"eval_every\": 3", cases[i]);
     filtra_status status = run(config_text(more), folder, &w);
-    if (!status) status = filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e);
+    if (!status) status = filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e, NULL);
     if (status) fail_msg("%s: %s", cases[i], filtra_error_message());
     assert_int_equal(w.last.step, 3);
     assert_true(isfinite(w.last.last.loss) && w.last.last.gradient_norm > 0);

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
+#include "scores.h"
 
 #include <filtra/filtra.h>
 #include <stdio.h>
@@ -17,18 +18,27 @@ typedef struct eval_arguments {
 } eval_arguments;
 
 static void print_help(void) {
-  printf("Usage: filtra eval RUN [OPTION]...\n"
-         "Evaluates the best model of a run, and keeps the result there for 'filtra report'.\n\n"
-         "  --run DIR          the run folder, too\n"
-         "  --split NAME       train, val or test (default)\n"
-         "  --data PATH        other data than the run's\n"
-         "%s"
-         "  --json             print one JSON object\n%s",
-         precision_option_help, device_options_help);
+  printf(
+      "Usage: filtra eval RUN [OPTION]...\n"
+      "Evaluates the best model of a run, and keeps the result there for 'filtra report'. Of a\n"
+      "classifier: precision, recall, F1 and AUC of each class, too, and the confusion matrix.\n\n"
+      "  --run DIR          the run folder, too\n"
+      "  --split NAME       train, val or test (default)\n"
+      "  --data PATH        other data than the run's\n"
+      "%s"
+      "  --json             print one JSON object\n%s",
+      precision_option_help, device_options_help);
 }
 
+typedef struct outcome {
+  filtra_evaluation evaluation;
+  filtra_scores *scores; /* of a classifier; else NULL */
+  class_names names;
+} outcome;
+
 /* NULL when out of memory, or if a path is not UTF-8. */
-static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) {
+static json_t *result_json(const eval_arguments *a, const outcome *o) {
+  const filtra_evaluation *e = &o->evaluation;
   json_t *object = json_pack("{ss ss sI sf}", "run", a->run, "split", a->split, "samples",
                              (json_int_t)e->samples, "loss", e->loss);
   json_t *rest = NULL;
@@ -44,22 +54,24 @@ static json_t *result_json(const eval_arguments *a, const filtra_evaluation *e) 
                      e->majority);
   if (e->top5_accuracy >= 0.0)
     rest = ft_json_join(rest, json_pack("{sf}", "top5_accuracy", e->top5_accuracy));
+  if (o->scores) rest = ft_json_join(rest, scores_json(o->scores, o->names));
   return ft_json_join(object, rest);
 }
 
 /* Stores the result in the run folder, for `filtra report`. */
-static void keep_result(const eval_arguments *a, const filtra_evaluation *e) {
+static void keep_result(const eval_arguments *a, const outcome *o) {
   if (a->data) return;
   char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, a->run, a->split);
-  char *text = ft_json_text(result_json(a, e), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  char *text = ft_json_text(result_json(a, o), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (!path || !text || ft_file_write(path, text, strlen(text)))
     fprintf(stderr, "filtra eval: the result is not kept: %s\n", filtra_error_message());
   free(text);
   free(path);
 }
 
-static int print_result(const eval_arguments *a, const filtra_evaluation *e) {
-  if (a->json) return command_print_json("filtra eval", result_json(a, e));
+static int print_result(const eval_arguments *a, const outcome *o) {
+  const filtra_evaluation *e = &o->evaluation;
+  if (a->json) return command_print_json("filtra eval", result_json(a, o));
   printf("%s: %llu samples, loss %.4f, ", a->split, (unsigned long long)e->samples, e->loss);
   if (e->task == FILTRA_TASK_REGRESSION) {
     printf("mean absolute error %.6g, root mean square error %.6g, R2 %.4f\n", e->absolute_error,
@@ -72,19 +84,32 @@ static int print_result(const eval_arguments *a, const filtra_evaluation *e) {
   printf("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
          100.0 * e->chance, e->task == FILTRA_TASK_LANGUAGE_MODEL ? "token" : "class",
          100.0 * e->majority);
+  if (o->scores) scores_print(o->scores, o->names);
   return COMMAND_DONE;
 }
 
 static int evaluate(const eval_arguments *a) {
   filtra_device *device = NULL;
-  filtra_evaluation result = {0};
+  filtra_run *run = NULL;
+  outcome o = {0};
   filtra_status status = filtra_device_open(&a->device, &device);
   if (!status)
-    status = filtra_run_evaluate(device, a->run, a->split, a->data, a->precision, &result);
+    status = filtra_run_evaluate(device, a->run, a->split, a->data, a->precision, &o.evaluation,
+                                 &o.scores);
+  if (!status) status = filtra_run_open(a->run, &run);
   filtra_device_close(&device);
-  if (status) return command_fail("filtra eval", status);
-  keep_result(a, &result);
-  return print_result(a, &result);
+  int code = COMMAND_DONE;
+  if (status) {
+    code = command_fail("filtra eval", status);
+  } else {
+    const filtra_run_info *info = filtra_run_get_info(run);
+    o.names = (class_names){info->classes, info->class_count};
+    keep_result(a, &o);
+    code = print_result(a, &o);
+  }
+  filtra_scores_destroy(&o.scores);
+  filtra_run_close(&run);
+  return code;
 }
 
 static const command_option OPTIONS[] = {

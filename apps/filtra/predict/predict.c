@@ -1,6 +1,6 @@
 /* filtra predict: predicts classes or values, for texts (one per line) or a data set's samples. */
 #include "common/options.h"
-#include "predict/write.h"
+#include "write.h"
 
 #include "base/json.h"
 #include "base/lines.h"

@@ -1,5 +1,5 @@
 /* Forms of predictions: tab-separated lines, JSON, CSV, JSON Lines, .npy. Called by predict.c. */
-#include "predict/write.h"
+#include "write.h"
 
 #include "base/file.h"
 #include "base/json.h"

@@ -1,5 +1,4 @@
-/* Writes predictions: lines or JSON on standard output, or a file of CSV, JSON Lines or NumPy's .npy.
- */
+/* Writes predictions: lines or JSON on standard output, or a CSV, JSON Lines or NumPy file. */
 #ifndef FILTRA_PREDICT_WRITE_H
 #define FILTRA_PREDICT_WRITE_H
 

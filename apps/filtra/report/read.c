@@ -137,13 +137,19 @@ static filtra_status read_about(report_run *run) {
 
 static filtra_status read_test(report_run *run) {
   static const char *const KEYS[] = {"accuracy", "perplexity", "mae"};
-  json_t *result;
   char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, run->path, "test");
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = read_object(path, &result);
+  filtra_status status = read_object(path, &run->evaluation);
+  const json_t *result = run->evaluation;
   run->test = number_of(result, KEYS[run->score]);
   run->test_top5 = number_of(result, "top5_accuracy");
-  json_decref(result);
+  run->accuracy_low = number_of(result, "accuracy_low");
+  run->accuracy_high = number_of(result, "accuracy_high");
+  run->chance = number_of(result, "chance");
+  run->majority = number_of(result, "majority");
+  run->balanced_accuracy = number_of(result, "balanced_accuracy");
+  run->macro_f1 = number_of(result, "macro_f1");
+  run->auc = number_of(result, "auc");
   free(path);
   return status;
 }
@@ -199,7 +205,7 @@ static filtra_status read_config(report_run *run) {
 
 filtra_status report_read(const char *path, report_run *run) {
   *run = (report_run){.folder = ft_strdup(path), .best = NAN, .best_step = NAN, .test = NAN};
-  run->test_top5 = NAN;
+  run->test_top5 = run->macro_f1 = NAN;
   run->memory_bytes = run->parameters = run->tokens_per_second = run->milliseconds = NAN;
   run->seed = run->seconds = NAN;
   run->commit = "";
@@ -220,6 +226,7 @@ void report_free(report_run *run) {
   filtra_run_close(&run->open);
   json_decref(run->config);
   json_decref(run->about);
+  json_decref(run->evaluation);
   free(run->folder);
   free_curve(&run->loss);
   free_curve(&run->validation_loss);

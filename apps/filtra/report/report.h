@@ -31,7 +31,9 @@ typedef struct report_run {
   report_curve loss, validation_loss, validation_score;
   double best, best_step; /* the best model's score on the validation split; NaN: none yet */
   double test;            /* score stored by `filtra eval`; NaN: none */
-  double test_top5;       /* top-5 accuracy from the same file; NaN: none */
+  /* From the same file; NaN: none. */
+  double test_top5, accuracy_low, accuracy_high, chance, majority, balanced_accuracy, macro_f1, auc;
+  json_t *evaluation; /* that file, with its classes; NULL: none */
   double last_step;
   double tokens_per_second, milliseconds; /* medians; NaN: unknown */
   double memory_bytes;                    /* maximum; NaN: unknown */
@@ -134,6 +136,8 @@ typedef enum report_format {
 filtra_status report_write(FILE *to, const report_view *view, report_format format);
 /** Writes tables of data sets by methods, of ranks and of tests. */
 filtra_status report_write_summary(FILE *to, const report_summary *s, report_format format);
+/** Writes what classifiers are judged by, if any run has it. */
+filtra_status report_write_classes(FILE *to, const report_set *set, report_format format);
 /** Writes a page to be kept in a repository. */
 filtra_status report_write_results(FILE *to, const report_view *view);
 /** A score as text. */

@@ -151,6 +151,7 @@ static filtra_status write_page(FILE *to, const report_view *v, const table *t) 
         "same data. Tokens per second (without padding) and time are medians over the run, memory "
         "is the most that was allocated on the device.</p>\n",
         to);
+  if (!status) status = report_write_classes(to, v->set, REPORT_PAGE);
   for (size_t i = 0; i < v->set->count; i++)
     if (is_first_of_group(v->set->runs, i)) write_group(to, v->set->runs, v->set->count, i);
   page_end(to);
@@ -161,6 +162,7 @@ static filtra_status write_page(FILE *to, const report_view *v, const table *t) 
 
 static filtra_status write_markdown(FILE *to, const report_view *v, const table *t) {
   table_write_markdown(to, t);
+  FT_TRY(report_write_classes(to, v->set, REPORT_MARKDOWN));
   return report_has_repeats(v->summary) ? report_write_summary(to, v->summary, REPORT_MARKDOWN)
                                         : FILTRA_OK;
 }

@@ -1,0 +1,103 @@
+/* Scores of a classifier as text and JSON. Called by eval.c. */
+#include "scores.h"
+
+#include "base/json.h"
+#include "common/page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_LISTED = 20, MOST_CROSSED = 12, NAME_WIDTH = 24 };
+
+static const char *name_of(class_names names, uint32_t k) {
+  static char number[16];
+  if (k < names.count) return names.names[k];
+  snprintf(number, sizeof number, "%u", k);
+  return number;
+}
+
+/* Prints a name, cut to NAME_WIDTH characters; what would break the line becomes "?". */
+static void print_name(const char *name) {
+  int column = 0;
+  for (; *name && column < NAME_WIDTH; name++) {
+    const bool begins = ((unsigned char)*name & 0xc0) != 0x80; /* of a character in UTF-8 */
+    putchar((unsigned char)*name < 0x20 ? '?' : *name);
+    column += begins;
+  }
+  while (*name && ((unsigned char)*name & 0xc0) == 0x80)
+    putchar(*name++);
+  printf("%*s", NAME_WIDTH - column, "");
+}
+
+/* ---- text ---- */
+
+static void print_classes(const filtra_scores *s, class_names names) {
+  char text[5][NUMBER_TEXT];
+  printf("\n%-*s %8s %9s %9s %9s %7s %7s\n", NAME_WIDTH, "class", "samples", "predicted",
+         "precision", "recall", "F1", "AUC");
+  for (uint32_t k = 0; k < s->classes; k++) {
+    const filtra_class_scores *c = &s->of_class[k];
+    print_name(name_of(names, k));
+    printf(" %8llu %9llu %9s %9s %7s %7s\n", (unsigned long long)c->samples,
+           (unsigned long long)c->predicted, number_text("%.4f", c->precision, text[0]),
+           number_text("%.4f", c->recall, text[1]), number_text("%.4f", c->f1, text[2]),
+           number_text("%.4f", c->auc, text[3]));
+  }
+}
+
+static void print_confusion(const filtra_scores *s, class_names names) {
+  printf("\ntrue class, and how often each was predicted, in the same order\n");
+  for (uint32_t k = 0; k < s->classes; k++) {
+    print_name(name_of(names, k));
+    for (uint32_t i = 0; i < s->classes; i++)
+      printf(" %6llu", (unsigned long long)s->confusion[(size_t)k * s->classes + i]);
+    putchar('\n');
+  }
+}
+
+void scores_print(const filtra_scores *s, class_names names) {
+  char auc[NUMBER_TEXT];
+  printf("95%% interval of the accuracy %.2f%% to %.2f%%; balanced accuracy %.2f%%, macro F1 %.4f, "
+         "AUC %s, Matthews' correlation %.4f\n",
+         100.0 * s->accuracy_low, 100.0 * s->accuracy_high, 100.0 * s->balanced_accuracy,
+         s->macro_f1, number_text("%.4f", s->auc, auc), s->matthews);
+  if (s->classes <= MOST_LISTED) print_classes(s, names);
+  if (s->classes <= MOST_CROSSED) print_confusion(s, names);
+  if (s->classes > MOST_LISTED) printf("--json lists each of the %u classes\n", s->classes);
+}
+
+/* ---- JSON ---- */
+
+static json_t *number(double value) {
+  return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *class_json(const filtra_scores *s, class_names names, uint32_t k) {
+  const filtra_class_scores *c = &s->of_class[k];
+  return json_pack("{ss sI sI sI so so so so}", "name", name_of(names, k), "samples",
+                   (json_int_t)c->samples, "predicted", (json_int_t)c->predicted, "hits",
+                   (json_int_t)c->hits, "precision", number(c->precision), "recall",
+                   number(c->recall), "f1", number(c->f1), "auc", number(c->auc));
+}
+
+static json_t *confusion_json(const filtra_scores *s) {
+  json_t *rows = json_array();
+  for (uint32_t k = 0; k < s->classes && s->confusion; k++) {
+    json_t *row = json_array();
+    for (uint32_t i = 0; i < s->classes; i++)
+      ft_json_append(&row, json_integer((json_int_t)s->confusion[(size_t)k * s->classes + i]));
+    ft_json_append(&rows, row);
+  }
+  return rows;
+}
+
+json_t *scores_json(const filtra_scores *s, class_names names) {
+  json_t *classes = json_array();
+  for (uint32_t k = 0; k < s->classes; k++)
+    ft_json_append(&classes, class_json(s, names, k));
+  return json_pack("{sf sf sf sf so sf so so}", "accuracy_low", s->accuracy_low, "accuracy_high",
+                   s->accuracy_high, "balanced_accuracy", s->balanced_accuracy, "macro_f1",
+                   s->macro_f1, "auc", number(s->auc), "matthews", s->matthews, "classes", classes,
+                   "confusion", s->confusion ? confusion_json(s) : json_null());
+}

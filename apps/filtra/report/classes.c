@@ -1,0 +1,121 @@
+/* Writes what classifiers are judged by besides accuracy: averages of all runs, and on pages each
+ * run's classes and confusion matrix. From the files of `filtra eval`. Called by write.c. */
+#include "base/json.h"
+#include "report.h"
+
+#include <math.h>
+
+enum { MOST_LISTED = 20 }; /* classes */
+
+static const struct {
+  const char *title;
+  size_t offset;
+} SCORES[] = {{"Chance", offsetof(report_run, chance)},
+              {"Majority", offsetof(report_run, majority)},
+              {"Balanced accuracy", offsetof(report_run, balanced_accuracy)},
+              {"Macro F1", offsetof(report_run, macro_f1)},
+              {"AUC", offsetof(report_run, auc)}};
+
+static bool is_scored(const report_run *r) {
+  return !isnan(r->macro_f1);
+}
+
+/* ---- averages ---- */
+
+static table make_averages(const report_set *set) {
+  table t = {0};
+  char low[NUMBER_TEXT], high[NUMBER_TEXT];
+  table_column(&t, "text", "Run");
+  table_column(&t, NULL, "Test accuracy");
+  table_column(&t, NULL, "95 %% interval");
+  for (size_t k = 0; k < FT_COUNT(SCORES); k++)
+    table_column(&t, NULL, "%s", SCORES[k].title);
+  for (size_t i = 0; i < set->count; i++) {
+    const report_run *r = &set->runs[i];
+    if (!is_scored(r)) continue;
+    table_cell_add(&t, false, "%s", r->path);
+    table_cell_add(&t, false, "%s", report_score_text(REPORT_ACCURACY, r->test, low));
+    table_cell_add(&t, false, "%s to %s", number_text("%.2f", 100.0 * r->accuracy_low, low),
+                   number_text("%.2f %%", 100.0 * r->accuracy_high, high));
+    for (size_t k = 0; k < FT_COUNT(SCORES); k++)
+      table_cell_add(&t, false, "%s",
+                     number_text("%.2f %%",
+                                 100.0 * *(const double *)((const char *)r + SCORES[k].offset),
+                                 low));
+  }
+  return t;
+}
+
+/* ---- classes of one run ---- */
+
+static void add_number(table *t, const json_t *object, const char *key, const char *format) {
+  char text[NUMBER_TEXT];
+  const json_t *value = json_object_get(object, key);
+  table_cell_add(
+      t, false, "%s",
+      number_text(format, json_is_number(value) ? json_number_value(value) : (double)NAN, text));
+}
+
+/* Each class with its scores, then how often each class was predicted for it. */
+static table make_classes(const report_run *r) {
+  static const char *const NUMBERS[] = {"samples", "precision", "recall", "f1", "auc"};
+  static const char *const TITLES[] = {"Samples", "Precision", "Recall", "F1", "AUC"};
+  const json_t *classes = json_object_get(r->evaluation, "classes");
+  const json_t *confusion = json_object_get(r->evaluation, "confusion");
+  table t = {0};
+  size_t i, k;
+  const json_t *one, *count;
+  table_column(&t, "text", "Class");
+  for (k = 0; k < FT_COUNT(NUMBERS); k++)
+    table_column(&t, NULL, "%s", TITLES[k]);
+  json_array_foreach(classes, i, one) table_column(&t, NULL, "→ %s", ft_json_string(one, "name"));
+  json_array_foreach(classes, i, one) {
+    const json_t *row = json_array_get(confusion, i);
+    table_cell_add(&t, false, "%s", ft_json_string(one, "name"));
+    for (k = 0; k < FT_COUNT(NUMBERS); k++)
+      add_number(&t, one, NUMBERS[k], k ? "%.3f" : "%.0f");
+    for (k = 0; k < json_array_size(classes); k++) {
+      count = json_array_get(row, k);
+      table_cell_add(&t, i == k, "%lld", (long long)json_integer_value(count));
+    }
+  }
+  return t;
+}
+
+static filtra_status write_classes(FILE *to, const report_run *r) {
+  const size_t count = json_array_size(json_object_get(r->evaluation, "classes"));
+  if (count < 2 || count > MOST_LISTED) return FILTRA_OK;
+  table t = make_classes(r);
+  const bool starved = t.starved;
+  fputs("<h3>", to);
+  page_text(to, r->path);
+  fputs("</h3>\n", to);
+  table_write_page(to, &t);
+  table_free(&t);
+  return starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
+}
+
+filtra_status report_write_classes(FILE *to, const report_set *set, report_format format) {
+  bool any = false;
+  for (size_t i = 0; i < set->count; i++)
+    any = any || is_scored(&set->runs[i]);
+  if (!any) return FILTRA_OK;
+  table t = make_averages(set);
+  filtra_status status = t.starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
+  if (format == REPORT_PAGE) {
+    fputs("<h2>Classes</h2>\n", to);
+    table_write_page(to, &t);
+    fputs("<p>Of the test split. Chance is 1 / classes, majority the accuracy of always the most "
+          "frequent class; balanced accuracy is the mean recall, macro F1 and AUC are means over "
+          "the classes. Below, → counts how often each class was predicted for the samples of a "
+          "row.</p>\n",
+          to);
+  } else {
+    fputc('\n', to);
+    table_write_markdown(to, &t);
+  }
+  table_free(&t);
+  for (size_t i = 0; i < set->count && format == REPORT_PAGE && !status; i++)
+    status = write_classes(to, &set->runs[i]);
+  return status;
+}

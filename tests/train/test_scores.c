@@ -1,0 +1,109 @@
+/* Scores of classifiers, against scikit-learn's for the same labels and logits. */
+#include "support/harness.h"
+#include "support/objects.h"
+
+#include <filtra/filtra.h>
+
+enum { COUNT = 12, CLASSES = 4 };
+
+/* Class 3 has no samples, class 2 no hits; many probabilities are equal. */
+static const int32_t LABELS[COUNT] = {0, 1, 2, 0, 1, 2, 0, 0, 1, 2, 2, 0};
+
+static void make_logits(float logits[COUNT * CLASSES]) {
+  for (int i = 0; i < COUNT; i++)
+    for (int k = 0; k < CLASSES; k++)
+      logits[i * CLASSES + k] =
+          (float)((i * 7 + k * 5 + (k == LABELS[i] && i % 3 ? 3 : 0)) % 11) / 4.0f;
+}
+
+/* precision_recall_fscore_support, roc_auc_score, balanced_accuracy_score, f1_score (macro),
+ * matthews_corrcoef of scikit-learn 1.9; the areas by
+ * probabilities in single precision. */
+TEST(scores_are_scikit_learns) {
+  static const double PRECISION[] = {0.5, 0.2, 0, 0}, RECALL[] = {0.4, 1.0 / 3, 0},
+                      F1[] = {4.0 / 9, 0.25, 0, 0},
+                      AUC[] = {0.5428571428571429, 0.5185185185185185, 0.4375};
+  static const uint64_t CONFUSION[] = {2, 1, 2, 0, 1, 1, 0, 1, 1, 3, 0, 0, 0, 0, 0, 0};
+  float logits[COUNT * CLASSES];
+  filtra_scores *s;
+  make_logits(logits);
+  assert_ok(filtra_scores_create(CLASSES, COUNT, LABELS, logits, &s));
+  assert_memory_equal(s->confusion, CONFUSION, sizeof CONFUSION);
+  for (int k = 0; k < CLASSES; k++) {
+    assert_float_equal(s->of_class[k].precision, PRECISION[k], 1e-15);
+    assert_float_equal(s->of_class[k].f1, F1[k], 1e-15);
+    if (k == 3) continue;
+    assert_float_equal(s->of_class[k].recall, RECALL[k], 1e-15);
+    assert_float_equal(s->of_class[k].auc, AUC[k], 1e-15);
+  }
+  assert_true(isnan(s->of_class[3].recall) && isnan(s->of_class[3].auc));
+  assert_float_equal(s->accuracy, 0.25, 1e-15);
+  assert_float_equal(s->accuracy_low, 0.08894166839405471, 1e-12);
+  assert_float_equal(s->accuracy_high, 0.5323053349335657, 1e-12);
+  assert_float_equal(s->balanced_accuracy, 0.24444444444444446, 1e-15);
+  assert_float_equal(s->macro_f1, 0.1736111111111111, 1e-15);
+  assert_float_equal(s->auc, 0.4996252204585538, 1e-15);
+  assert_float_equal(s->matthews, -0.07293249574894728, 1e-15);
+  filtra_scores_destroy(&s);
+  assert_null(s);
+}
+
+TEST(extremes) {
+  filtra_scores *s;
+  assert_ok(filtra_scores_create(2, 2, (int32_t[]){0, 1}, (float[]){1, 0, 0, 1}, &s));
+  assert_true(s->accuracy == 1.0 && s->accuracy_high == 1.0 && s->auc == 1.0 && s->matthews == 1.0);
+  filtra_scores_destroy(&s);
+  assert_ok(filtra_scores_create(2, 2, (int32_t[]){1, 1}, (float[]){1, 0, 1, 0}, &s));
+  assert_true(s->accuracy == 0.0 && s->accuracy_low == 0.0 && isnan(s->auc) && s->matthews == 0.0);
+  filtra_scores_destroy(&s);
+  const float *logits = (float[]){1, 0, INFINITY, 0};
+  assert_fails(filtra_scores_create(2, 2, (int32_t[]){0, 2}, logits, &s), FILTRA_ERROR_ARGUMENT,
+               "label 2 of sample 1, accepted are 0 to 1");
+  assert_fails(filtra_scores_create(2, 2, (int32_t[]){0, 1}, logits, &s), FILTRA_ERROR_ARGUMENT,
+               "logit 0 of sample 1 is not finite");
+  assert_fails(filtra_scores_create(1, 1, (int32_t[]){0}, logits, &s), FILTRA_ERROR_ARGUMENT,
+               "at least 1 and 2");
+  enum { MANY = 1500 };
+  owned float *wide = calloc(MANY, sizeof *wide);
+  assert_ok(filtra_scores_create(MANY, 1, (int32_t[]){7}, wide, &s));
+  assert_true(s->confusion == NULL && s->of_class[0].predicted == 1 && s->of_class[7].samples == 1);
+  filtra_scores_destroy(&s);
+}
+
+/* A model's scores are those of its own predictions, and their accuracy the evaluation's. */
+TEST(models_are_scored) {
+  enum { SAMPLES = 23, STEPS = 3 };
+  uint32_t lengths[SAMPLES];
+  float features[SAMPLES * STEPS], results[SAMPLES * 3];
+  int32_t labels[SAMPLES];
+  for (int i = 0; i < SAMPLES; i++) {
+    lengths[i] = 1 + (uint32_t)i % STEPS;
+    labels[i] = i * i % 3;
+  }
+  for (int i = 0; i < SAMPLES * STEPS; i++)
+    features[i] = (float)(i * 37 % 11);
+  owned_dataset *data = NULL;
+  assert_ok(filtra_dataset_create(
+      &(filtra_dataset_arrays){.splits = {[FILTRA_SPLIT_TEST] = {.count = SAMPLES,
+                                                                 .lengths = lengths,
+                                                                 .features = features,
+                                                                 .labels = labels}},
+                               .features = 1,
+                               .classes = 3},
+      &data));
+  filtra_model *model = test_model(
+      test_device(), &(filtra_model_config){.data = data, .width = 8, .layers = 1, .heads = 1});
+  filtra_evaluation e;
+  filtra_scores *s, *same;
+  assert_ok(filtra_model_evaluate_split(model, data, FILTRA_SPLIT_TEST, 4, &e));
+  assert_ok(filtra_model_score_split(model, data, FILTRA_SPLIT_TEST, 4, &s));
+  assert_float_equal(s->accuracy, e.accuracy, 1e-7);
+  assert_ok(filtra_model_predict_split(model, data, FILTRA_SPLIT_TEST, 5, results));
+  assert_ok(filtra_scores_create(3, SAMPLES, labels, results, &same));
+  assert_memory_equal(s->confusion, same->confusion, 9 * sizeof *s->confusion);
+  filtra_scores_destroy(&s);
+  filtra_scores_destroy(&same);
+  filtra_model_destroy(&model);
+}
+
+TEST_MAIN(NULL, test_teardown)
