@@ -284,8 +284,8 @@ typedef struct filtra_batch {
   /** [size] classes; or [size * length] next tokens, -1 where there is none; or NULL. */
   const int32_t *labels;
   const float *values; /**< [size] targets of regression; else NULL */
-  /** [size]: 1 for samples, 0 for fillers, which complete a last partial batch. A filler repeats
-   * the first row, so that every row is a valid sequence. */
+  /** [size]: of samples 1 or their class's weight; 0 for fillers, which complete a last partial
+   * batch. A filler repeats the first row, so that every row is a valid sequence. */
   const float *weights;
   const uint32_t
       *indices;   /**< [size] positions in the split; may be NULL in a caller's own batch */
@@ -344,7 +344,10 @@ typedef struct filtra_loader_options {
   bool drop_last;                          /**< leave out each bucket's last partial batch */
   uint32_t prefetch;                       /**< batches prepared ahead; 0: 3 */
   const filtra_augmentation *augmentation; /**< of images, copied; NULL: none */
-  uint64_t reserved[7];                    /**< 0 */
+  /** [classes], copied: weights of samples by their class, above 0: the loss becomes the weighted
+   * mean, as do the scores of training. Not with mixup and cutmix. NULL: 1 each. */
+  const float *class_weights;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_loader_options;
 
 /** Position of a loader. Setting it continues with exactly the batches that would have followed. */

@@ -58,8 +58,8 @@ FILTRA_API void filtra_scores_destroy(filtra_scores **scores);
 FILTRA_API filtra_status filtra_model_predict_split(filtra_model *model, const filtra_dataset *data,
                                                     filtra_split split, uint32_t batch_size,
                                                     float *results);
-/** Scores a classifier, also of pairs, on a split. Fails with ARGUMENT for models of other tasks, and
- * with INPUT for samples without a label. Caller destroys. */
+/** Scores a classifier, also of pairs, on a split. Fails with ARGUMENT for models of other tasks,
+ * and with INPUT for samples without a label. Caller destroys. */
 FILTRA_API filtra_status filtra_model_score_split(filtra_model *model, const filtra_dataset *data,
                                                   filtra_split split, uint32_t batch_size,
                                                   filtra_scores **out);

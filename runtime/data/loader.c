@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "data/augment.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ struct filtra_loader {
   bool shuffle, drop_last;
   uint64_t seed;
   filtra_augmentation augmentation;
-  unsigned workers; /* threads that fill a batch; 1: the loader's own thread only */
+  float *class_weights; /* [classes]; NULL: 1 each */
+  unsigned workers;     /* threads that fill a batch; 1: the loader's own thread only */
   size_t samples;
   uint32_t *buckets; /* [bucket_count] */
   size_t bucket_count;
@@ -161,7 +163,7 @@ static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t in
   else if (s->labels)
     s->labels[row] = sample.label;
   if (s->values) s->values[row] = sample.value;
-  s->weights[row] = weight;
+  s->weights[row] = l->class_weights ? weight * l->class_weights[sample.label] : weight;
   s->indices[row] = index;
 }
 
@@ -363,6 +365,21 @@ static filtra_status count_batches(filtra_loader *l) {
 
 /* ---- creation ---- */
 
+static filtra_status check_class_weights(const filtra_dataset *ds, const filtra_loader_options *o) {
+  if (!o->class_weights) return FILTRA_OK;
+  if (ds->info.target != FILTRA_TARGET_CLASS || ds->info.unlabelled[o->split])
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "class_weights need samples that have a class");
+  if (o->augmentation && ft_augments_batches(o->augmentation))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "class_weights do not go with mixup and cutmix, whose samples have two classes");
+  for (uint32_t k = 0; k < ds->info.classes; k++)
+    if (!(o->class_weights[k] > 0.0f && isfinite(o->class_weights[k])))
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "class_weights[%u] is %g, accepted are finite numbers above 0", k,
+                     (double)o->class_weights[k]);
+  return FILTRA_OK;
+}
+
 static filtra_status check_options(const filtra_dataset *ds, const filtra_loader_options *o) {
   FT_TRY(FT_CHECK_RESERVED(filtra_loader_options, o));
   if ((unsigned)o->split >= FILTRA_SPLIT_COUNT)
@@ -379,6 +396,7 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
   if (o->prefetch > MAX_PREFETCH)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "prefetch is %u; at most %d are accepted", o->prefetch,
                    MAX_PREFETCH);
+  FT_TRY(check_class_weights(ds, o));
   return o->augmentation ? ft_augmentation_check(o->augmentation, ds) : FILTRA_OK;
 }
 
@@ -420,6 +438,12 @@ static filtra_status allocate(filtra_loader *l, const filtra_loader_options *o) 
   l->fill = ft_calloc(l->bucket_count, sizeof *l->fill);
   if (!l->fill) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(count_batches(l));
+  const uint32_t classes = l->dataset->info.classes;
+  if (o->class_weights) {
+    l->class_weights = ft_calloc(classes, sizeof *l->class_weights);
+    if (!l->class_weights) return FILTRA_ERROR_HOST_MEMORY;
+    memcpy(l->class_weights, o->class_weights, classes * sizeof *l->class_weights);
+  }
   l->order = ft_calloc(l->samples, sizeof *l->order);
   l->rows = ft_calloc(l->samples, sizeof *l->rows);
   l->pending = ft_calloc(l->bucket_count * l->batch_size, sizeof *l->pending);
@@ -496,6 +520,7 @@ void filtra_loader_destroy(filtra_loader **loader) {
   ft_mutex_free(&l->mutex);
   free_slots(l);
   free(l->buckets);
+  free(l->class_weights);
   free(l->order);
   free(l->rows);
   free(l->pending);

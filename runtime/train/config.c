@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/options.h"
+#include "train/class_weights.h"
 #include "train/preset.h"
 #include "train/shares.h"
 #include "train/trainer.h"
@@ -42,6 +43,10 @@ static const ft_key RUN_KEYS[] = {
     FT_INT_KEY(ft_run_config, train.seed, "seed", 1, 0, 9e15,
                "Seed of initial values, order of the data, dropout and held-out validation "
                "samples."),
+    RUN(STRING, class_weights,
+        "Weights of classes in the training loss, whose scores are then weighted, too: balanced, "
+        "samples / (classes * samples of the class), or a number for each class in their order, "
+        "as in 1:5. Evaluations are not weighted. Empty: 1 each."),
     RUN(STRING, shares,
         "Of several ranks (docs/scaling.md): what each takes of a batch beside the others, as in "
         "3:1. auto: by speed, which is measured when the run begins and kept here. Empty: equal "
@@ -142,6 +147,7 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
     return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"warmup_steps\" or \"warmup_epochs\", not both",
                    context);
   if (!out->train.optimizer.steps && !out->epochs) out->epochs = 10;
+  FT_TRY(ft_class_weights_check(out->class_weights, context));
   int ranks;
   float share;
   if (*out->shares && strcmp(out->shares, FT_SHARES_AUTO) &&

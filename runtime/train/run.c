@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "ops/tuning.h"
+#include "train/class_weights.h"
 #include "train/identity.h"
 #include "train/input.h"
 #include "train/metrics.h"
@@ -295,13 +296,18 @@ static filtra_status step_finished(void *user, const filtra_trainer_metrics *met
 static filtra_status make_loader(run *r) {
   const ft_run_config *c = &r->config;
   const filtra_augmentation augmentation = ft_run_augmentation(c);
+  float *class_weights;
+  filtra_status status =
+      ft_class_weights_make(c->class_weights, r->context, r->data, &class_weights);
   const filtra_loader_options options = {.split = FILTRA_SPLIT_TRAIN,
                                          .batch_size = (uint32_t)c->batch_size,
                                          .shuffle = true,
                                          .drop_last = c->drop_last,
                                          .seed = c->train.seed,
-                                         .augmentation = &augmentation};
-  filtra_status status = filtra_loader_create(r->data, &options, &r->loader);
+                                         .augmentation = &augmentation,
+                                         .class_weights = class_weights};
+  if (!status) status = filtra_loader_create(r->data, &options, &r->loader);
+  free(class_weights);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);
   FT_TRY(status);
   uint64_t batches = filtra_loader_batch_count(r->loader);

@@ -269,6 +269,20 @@ TEST(test_options) {
                FILTRA_ERROR_ARGUMENT, "lower batch_size");
 }
 
+TEST(test_class_weights) {
+  const float weights[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 0.5f}, bad[10] = {1, 1, 1, 0};
+  filtra_loader *l =
+      make_loader(&(filtra_loader_options){.batch_size = 8, .class_weights = weights});
+  for (uint64_t i = filtra_loader_batch_count(l); i > 0; i--) {
+    filtra_batch b = next(l);
+    for (uint32_t row = 0; row < b.size; row++)
+      assert_true(b.weights[row] == (row < b.count ? weights[b.labels[row]] : 0));
+  }
+  filtra_loader_destroy(&l);
+  assert_fails(try_create(&(filtra_loader_options){.batch_size = 8, .class_weights = bad}),
+               FILTRA_ERROR_ARGUMENT, "class_weights[3] is 0, accepted are finite numbers above 0");
+}
+
 TEST(test_empty_split) {
   char path[512];
   snprintf(path, sizeof path, "%s/one.tsv", test_folder());

@@ -222,6 +222,75 @@ static const char *many_values(const char *path, int rows) {
 }
 
 /* A run that stopped late in an epoch goes on with the next one where its data has shrunk. */
+/* Four of one class and two of the other. */
+static const char *uneven(void) {
+  return text_file("uneven.csv", "text,label\na,x\nab,x\nb,x\naab,x\nba,y\nbb,y\n");
+}
+
+/* The mean of -log p of the classes, weighted. */
+static double weighted_loss(const filtra_batch *b, const float *logits, const float *weights) {
+  double sum = 0.0, all = 0.0;
+  for (uint32_t i = 0; i < b->count; i++) {
+    const double x = (double)logits[2 * i], y = (double)logits[2 * i + 1];
+    const double own = b->labels[i] ? y : x;
+    sum += (double)weights[b->labels[i]] * (log(exp(x) + exp(y)) - own);
+    all += (double)weights[b->labels[i]];
+  }
+  return sum / all;
+}
+
+TEST(classes_are_weighted_in_training) {
+  const float weights[2] = {1, 7};
+  owned_dataset *data = NULL;
+  assert_ok(filtra_dataset_open(uneven(),
+                                &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST}, &data));
+  owned_loader *loader =
+      test_loader(data, &(filtra_loader_options){
+                            .split = FILTRA_SPLIT_TEST, .batch_size = 6, .class_weights = weights});
+  filtra_model *model = test_model(
+      test_device(),
+      &(filtra_model_config){.data = data, .width = 8, .layers = 1, .heads = 1, .max_length = 16});
+  filtra_trainer *trainer;
+  filtra_trainer_metrics metrics;
+  filtra_batch batch;
+  float logits[12];
+  assert_ok(filtra_loader_next(loader, &batch));
+  assert_ok(filtra_model_predict_batch(model, &batch, logits));
+  assert_ok(filtra_trainer_create(
+      model, &(filtra_train_options){.optimizer = {.learning_rate = 0.01f}}, &trainer));
+  assert_ok(filtra_trainer_step(trainer, &batch, NULL));
+  assert_ok(filtra_trainer_finish(trainer, &metrics));
+  assert_float_equal((double)metrics.loss, weighted_loss(&batch, logits, weights), 1e-6);
+  filtra_trainer_destroy(&trainer);
+  filtra_model_destroy(&model);
+}
+
+static void same_losses(const char *a, const char *b, bool same) {
+  owned char *x = test_read(test_path(a, "metrics.jsonl"), NULL);
+  owned char *y = test_read(test_path(b, "metrics.jsonl"), NULL);
+  const char *p = strstr(x, "\"loss\":"), *q = strstr(y, "\"loss\":");
+  assert_true((fabs(strtod(p + 7, NULL) - strtod(q + 7, NULL)) < 1e-6) == same);
+}
+
+/* Balanced weights of 5 training samples are 5 / (2 * 3) and 5 / (2 * 2), or 5 / 8 and 5 / 2. */
+TEST(class_weights_are_a_key) {
+  const char *all = ", \"schedule\": \"constant\", \"class_weights\": \"%s\"";
+  static const char *const texts[] = {"", "2:2", "balanced", "1:9"};
+  const char *folders[4];
+  for (size_t i = 0; i < FT_COUNT(texts); i++)
+    assert_ok(test_train(config_text(uneven(), test_text(all, texts[i])),
+                         folders[i] = test_new_run(), UINT64_MAX));
+  same_losses(folders[0], folders[1], true);
+  same_losses(folders[0], folders[2], false);
+  same_losses(folders[2], folders[3], false);
+  assert_fails(test_train(config_text(uneven(), test_text(all, "1:2:3")), test_new_run(), 9),
+               FILTRA_ERROR_INPUT, "\"class_weights\" has 3 numbers, the data have 2 classes");
+  assert_fails(test_train(config_text(uneven(), test_text(all, "1:-2")), test_new_run(), 9),
+               FILTRA_ERROR_INPUT, "\"class_weights\" is \"1:-2\", accepted are \"balanced\"");
+  assert_fails(test_train(config_text(values(), test_text(all, "balanced")), test_new_run(), 9),
+               FILTRA_ERROR_INPUT, "the data have none");
+}
+
 TEST(an_epoch_of_less_data_is_over) {
   const char *path = test_path(test_folder(), "shrinking.csv"), *folder = test_new_run();
   const char *config = config_text(many_values(path, 24), "");
