@@ -190,8 +190,8 @@ FILTRA_API filtra_status filtra_graph_execute(filtra_graph *g);
 /** Copies an output of the execution last waited for, densely packed in the tensor's shape. */
 FILTRA_API filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *data);
 
-/** Sets the seed and step of the next execution, from which dropout masks follow; steps count from
- * 0. */
+/** Sets the seed and step of the next execution, from which dropout masks follow. A graph begins
+ * with seed 0 and step 0, and each execution that is submitted moves on by one step. */
 FILTRA_API void filtra_graph_set_step(filtra_graph *g, uint64_t seed, uint64_t step);
 
 /** Bytes that intermediate tensors take in the arena; 0 before compiling. */

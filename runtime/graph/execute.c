@@ -107,6 +107,7 @@ filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
   if (slot->staging.buffer) FT_TRY(ft_buffer_flush(p->device, &slot->staging));
   FT_TRY(ft_submit_run(p, slot));
   p->next_slot = (p->next_slot + 1) % p->slot_count;
+  g->step++;
   if (ticket) *ticket = slot->ticket;
   return FILTRA_OK;
 }

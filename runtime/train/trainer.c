@@ -183,7 +183,8 @@ static filtra_status finish_oldest(filtra_trainer *t) {
   return t->finished ? t->finished(t->user, &t->last) : FILTRA_OK;
 }
 
-/* Submits one execution for each part; their gradients, losses and scores are summed. */
+/* Submits one execution for each part; their gradients, losses and scores are summed. All have the
+ * step's dropout masks, each its own samples' part of them. */
 static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
   double weight = ft_batch_weight(t->model, batch);
   filtra_optimizer_discard(t->optimizer); /* sums that a failed step left */
@@ -192,6 +193,7 @@ static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const fi
   for (; first < end; first += b->size) {
     int64_t left = end - first;
     FT_TRY(ft_batch_graph_set_part(b, batch, first, left < b->size ? left : b->size, weight));
+    filtra_graph_set_step(b->graph, t->options.seed, t->optimizer->steps);
     FT_TRY(filtra_graph_submit(b->graph, NULL));
     if (t->accumulate > 1) FT_TRY(filtra_optimizer_accumulate(t->optimizer, 1.0f));
   }
@@ -214,7 +216,6 @@ static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
                                .batch = batch_number(batch),
                                .stop = t->wants_stop};
   double exchange, hidden;
-  filtra_graph_set_step(b->graph, t->options.seed, t->optimizer->steps);
   FT_TRY(submit_parts(t, b, batch));
   FT_TRY(ft_shards_step(t->optimizer, &step, &t->stopped));
   take_result(t, t->optimizer->last_score);
@@ -227,11 +228,11 @@ static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
 static filtra_status submit_step(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
   filtra_optimizer *o = t->optimizer;
   ft_pending_step p = {.graph = b};
-  filtra_graph_set_step(b->graph, t->options.seed, o->steps);
   if (b->part) {
     FT_TRY(submit_parts(t, b, batch));
   } else {
     FT_TRY(ft_batch_graph_set(b, batch, true));
+    filtra_graph_set_step(b->graph, t->options.seed, o->steps);
     FT_TRY(filtra_graph_submit(b->graph, &p.ticket));
   }
   FT_TRY(filtra_optimizer_step(o));

@@ -84,6 +84,28 @@ TEST(test_rate_and_steps) {
   free(ones);
 }
 
+/* Executions move on by one step, from 0 or from where they were set. */
+TEST(test_steps_advance) {
+  enum { COUNT = 1000, RUNS = 3 };
+  owned_graph *g = test_graph(test_device(), &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", COUNT);
+  filtra_tensor *y = filtra_graph_output(g, filtra_dropout(g, x, 0.5f));
+  float ones[COUNT], out[COUNT];
+  for (int i = 0; i < COUNT; i++)
+    ones[i] = 1.0f;
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(filtra_graph_set(g, x, ones));
+  for (uint64_t first = 0; first <= 40; first += 40) {
+    if (first) filtra_graph_set_step(g, 0, first);
+    for (uint64_t k = 0; k < RUNS; k++) {
+      assert_ok(filtra_graph_execute(g));
+      assert_ok(filtra_graph_get(g, y, out));
+      for (uint32_t i = 0; i < COUNT; i++)
+        assert_true((out[i] != 0.0f) == kept(0, first + k, 0, i, 0.5f));
+    }
+  }
+}
+
 TEST(test_errors) {
   const float rates[] = {-0.1f, 1.0f, NAN};
   for (size_t i = 0; i < FT_COUNT(rates); i++) {
