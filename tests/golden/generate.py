@@ -119,22 +119,23 @@ def fnet(x, p, case):
 
 
 def performer(x, p, case):
-    """Choromanski et al. 2021, with the authors' shift of queries and their eps."""
+    """Choromanski et al. 2021, with the authors' shifts and their eps; causal keys have no shift."""
     eps, mixed = case["options"].get("eps", 1e-4), []
     for q, k, v in attention_heads(x, p, case["heads"]):
         scale = len(q[0]) ** -0.25
 
-        def logarithms(row):
+        def project(row):
             row = [e * scale for e in row]
-            half = dot(row, row) * 0.5
-            return [dot(row, direction) - half for direction in p["directions"]]
+            along = [dot(row, direction) for direction in p["directions"]]
+            return along, dot(row, row) * 0.5
 
-        def shifted(row):
-            top = largest(row)
-            return [e - top for e in row]
+        def features(along, half, shift):
+            return [exp(e - half - shift) + eps for e in along]
 
-        q = [[exp(e) + eps for e in shifted(logarithms(row))] for row in q]
-        k = [[exp(e) + eps for e in logarithms(row)] for row in k]
+        q = [features(along, half, largest(along)) for along, half in map(project, q)]
+        k = [project(row) for row in k]
+        common = 0.0 if case["causal"] else largest([largest(along) for along, _ in k])
+        k = [features(along, half, common) for along, half in k]
         mixed.append(weigh_by_features(q, k, v, 0.0, case["causal"]))
     return with_output(mixed, p)
 

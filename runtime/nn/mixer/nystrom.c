@@ -13,8 +13,10 @@ struct nystrom_options {
 static const ft_key KEYS[] = {
     FT_INT_KEY(struct nystrom_options, landmarks, "landmarks", 64, 1, 1024,
                "Number of landmarks m."),
-    FT_INT_KEY(struct nystrom_options, iterations, "iterations", 6, 1, 32,
-               "Iterations of the pseudoinverse.", .paper = "Razavi et al. 2014; equation 11"),
+    FT_INT_KEY(struct nystrom_options, iterations, "iterations", 6, 1, 12,
+               "Iterations of the pseudoinverse. With more of them, gradients in single precision "
+               "are wrong.",
+               .paper = "Razavi et al. 2014; equation 11"),
 };
 
 static filtra_tensor *relu(filtra_graph *g, filtra_tensor *x, float offset) {
