@@ -2,6 +2,7 @@
  * all subcommands use. */
 #include "base/json.h"
 #include "common/command.h"
+#include "common/plugins.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -166,7 +167,8 @@ static void print_help(FILE *to) {
               "Train and run graph-filter Transformers on any Vulkan device.\n\n");
   for (size_t i = 0; i < FT_COUNT(commands); i++)
     fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-  fprintf(to, "\n'filtra help COMMAND' tells more; 'filtra devices --help' also lists the\n"
+  fprintf(to, "\n--plugin FILE, before or after COMMAND, loads a module with mixers of your own.\n"
+              "'filtra help COMMAND' tells more; 'filtra devices --help' also lists the\n"
               "environment variables. Exit codes: 0 done, 1 failed, 2 wrong usage, input or path,\n"
               "3 no suitable device, 4 device lost, 5 another process of a run under mpirun died, "
               "hangs or\n"
@@ -228,7 +230,8 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* so that writing beyond a file size limit fails */
   filtra_log_set(print_warning, NULL);
   json_set_alloc_funcs(allocate_json, free);
-  int code = run(argc, argv);
+  int code = command_load_plugins(&argc, argv);
+  if (!code) code = run(argc, argv);
   /* A full disk or closed pipe shows here at the latest. */
   bool failed = fflush(stdout) != 0;
   if (!failed && ferror(stdout)) { /* errno is lost: write one more byte to get it again */

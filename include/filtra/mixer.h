@@ -133,6 +133,18 @@ FILTRA_API filtra_tensor *filtra_scope_state(const filtra_scope *scope, const ch
 FILTRA_API void filtra_scope_set_state(const filtra_scope *scope, const char *name,
                                        filtra_tensor *state);
 
+#if defined(_WIN32)
+#define FILTRA_PLUGIN_API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define FILTRA_PLUGIN_API __attribute__((visibility("default")))
+#else
+#define FILTRA_PLUGIN_API
+#endif
+/** What a module for `filtra --plugin FILE` defines: it registers the module's mixers, and a status
+ * other than OK ends the command. Compile it as a shared object against these headers, without
+ * linking libfiltra: the command has the functions. In C++ inside extern "C". */
+FILTRA_PLUGIN_API filtra_status filtra_plugin(void);
+
 /** Queries, keys and values from one linear layer, "qkv": three views [B,H,N,D]. */
 FILTRA_API void filtra_mixer_qkv(const filtra_scope *scope, const filtra_mixer_input *in,
                                  filtra_tensor *qkv[3]);

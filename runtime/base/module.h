@@ -7,5 +7,7 @@
 /** Loads a module from beside libfiltra, beside the program, or from the installation, and returns
  * its function `symbol`. Fails with UNSUPPORTED, saying what is missing. */
 filtra_status ft_module_load(const char *name, const char *symbol, void **function);
+/** Loads the module at a path and returns its function `symbol`. Fails with PATH, saying why. */
+filtra_status ft_module_open(const char *path, const char *symbol, void **function);
 
 #endif

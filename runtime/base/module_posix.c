@@ -18,6 +18,15 @@ static char *own_folder(void) {
   return path;
 }
 
+filtra_status ft_module_open(const char *path, const char *symbol, void **function) {
+  void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  *function = module ? dlsym(module, symbol) : NULL;
+  if (*function) return FILTRA_OK;
+  const char *reason = dlerror();
+  return ft_fail(FILTRA_ERROR_PATH, "%s cannot be loaded as a module with %s(): %s", path, symbol,
+                 reason ? reason : "it is NULL");
+}
+
 filtra_status ft_module_load(const char *name, const char *symbol, void **function) {
   static const char *const PLACES[] = {"", "filtra/", "../" FILTRA_LIBDIR "/filtra/"};
   char *folder = own_folder();

@@ -219,10 +219,26 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
 struct filtra_run {
   filtra_run_info info;
   ft_run_config config;
-  char *folder, *text;
+  char *folder, *text, *mixer;
   filtra_tokenizer *tokenizer; /* if it was made from the training data; else NULL */
   ft_run_fit fit;
 };
+
+/* Reads the configuration. A mixer that is not registered, of a module not loaded, keeps its
+ * name: reports need no module. Its model cannot be loaded. */
+static filtra_status read_run_config(filtra_run *run, json_t *object, const char *path) {
+  json_t *mixer = json_object_get(object, "mixer");
+  const char *name =
+      json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
+  const bool known = !name || ft_mixer_find(name);
+  json_t *readable = known ? json_incref(object) : json_copy(object);
+  if (!readable) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  if (!known) json_object_del(readable, "mixer");
+  filtra_status status = ft_run_config_read(readable, path, &run->config);
+  json_decref(readable);
+  run->mixer = ft_strdup(known && !status ? run->config.model.mixer.kind->name : name ? name : "");
+  return status ? status : run->mixer ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
 
 static filtra_status read_run(filtra_run *run) {
   json_t *object;
@@ -230,7 +246,7 @@ static filtra_status read_run(filtra_run *run) {
   filtra_run_info *info = &run->info;
   FT_TRY(ft_run_check_folder(run->folder));
   filtra_status status = ft_run_load_part(run->folder, FILTRA_RUN_CONFIG, &path, &object);
-  if (!status) status = ft_run_config_read(object, path, &run->config);
+  if (!status) status = read_run_config(run, object, path);
   if (!status)
     run->text = ft_json_text(json_incref(object), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   json_decref(object);
@@ -241,7 +257,7 @@ static filtra_status read_run(filtra_run *run) {
   *info = (filtra_run_info){.folder = run->folder,
                             .config = run->text,
                             .data = run->config.data,
-                            .mixer = run->config.model.mixer.kind->name,
+                            .mixer = run->mixer,
                             .task = run->config.model.config.task,
                             .batch_size = (uint32_t)run->config.batch_size};
   FT_TRY(load_fit(run->folder, &run->fit));
@@ -267,6 +283,7 @@ void filtra_run_close(filtra_run **run) {
   ft_run_free_fit(&(*run)->fit);
   free((*run)->folder);
   free((*run)->text);
+  free((*run)->mixer);
   free(*run);
   *run = NULL;
 }

@@ -169,7 +169,7 @@ TEST(test_wrong) {
       {"about.json", "[1]", "about.json: must be a JSON object"},
       {"about.json", "{", "about.json"},
       {"eval-test.json", "", "eval-test.json"},
-      {"config.json", "{\"mixer\": \"none\", \"data\": \"d\"}", "unknown mixer"},
+      {"config.json", "{\"mixer\": 3, \"data\": \"d\"}", "\"mixer\""},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *a = make_run("{\"data\": \"d\"}", ACCURACY);
