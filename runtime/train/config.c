@@ -41,8 +41,10 @@ static const ft_key RUN_KEYS[] = {
     RUN(INT, checkpoint_every, 0, 0, 1e12, "Steps between checkpoints. 0: as `eval_every`."),
     RUN(INT, log_every, 10, 1, 1e9, "Steps between lines of metrics.jsonl."),
     FT_INT_KEY(ft_run_config, train.seed, "seed", 1, 0, 9e15,
-               "Seed of initial values, order of the data, dropout and held-out validation "
-               "samples."),
+               "Seed of initial values, order of the data and dropout."),
+    RUN(INT, split_seed, 1, 0, 9e15,
+        "Seed by which validation samples are drawn from the training data, where these have none "
+        "of their own. Runs with other seeds have the same ones."),
     RUN(STRING, class_weights,
         "Weights of classes in the training loss, whose scores are then weighted, too: balanced, "
         "samples / (classes * samples of the class), or a number for each class in their order, "
@@ -159,6 +161,13 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
   if (out->data[0]) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: \"data\" is missing, the path of a file or folder (--data)", context);
+}
+
+filtra_status ft_run_config_read_own(const json_t *object, const char *path, ft_run_config *out) {
+  FT_TRY(ft_run_config_read(object, path, out));
+  /* The seed drew the validation samples before there was a key for that. */
+  if (!json_object_get(object, "split_seed")) out->split_seed = (int64_t)out->train.seed;
+  return FILTRA_OK;
 }
 
 /* Accuracy is for classification only. In regression no prediction is right or wrong, and language

@@ -22,6 +22,7 @@ typedef struct ft_run_config {
   filtra_dataset_options dataset; /* without its strings, which are below */
   filtra_augmentation augmentation;
   int64_t batch_size, epochs, eval_every, patience, checkpoint_every, log_every;
+  int64_t split_seed; /* of held-out validation samples */
   float warmup_epochs;
   ft_select select_by;
   bool drop_last;           /* leave out partial batches in training */
@@ -51,6 +52,8 @@ ft_keys ft_run_config_keys(ft_key list[FT_RUN_MOST_KEYS]);
 /** Reads a parsed object. Keys that the data decide may be absent: task, tokenizer, vocabulary,
  * features, classes, max_length and others. `context` precedes field names in errors. */
 filtra_status ft_run_config_read(const json_t *object, const char *context, ft_run_config *out);
+/** As ft_run_config_read, of a run's own config.json, which may be of an earlier version. */
+filtra_status ft_run_config_read_own(const json_t *object, const char *path, ft_run_config *out);
 /** Fills in what the data decide, and checks that model and data fit. */
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                                 const filtra_dataset *data);

@@ -207,7 +207,7 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   options.target_column = c->target_column[0] ? c->target_column : NULL;
   options.max_length = (uint32_t)c->model.config.max_length;
   options.file_split = file_split;
-  options.seed = c->train.seed;
+  options.seed = (uint64_t)c->split_seed;
   if (!options.image_size) options.crop_pct = 0.0f;
   *out = NULL;
   if (!path) path = c->data;
@@ -234,7 +234,7 @@ static filtra_status read_run_config(filtra_run *run, json_t *object, const char
   json_t *readable = known ? json_incref(object) : json_copy(object);
   if (!readable) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   if (!known) json_object_del(readable, "mixer");
-  filtra_status status = ft_run_config_read(readable, path, &run->config);
+  filtra_status status = ft_run_config_read_own(readable, path, &run->config);
   json_decref(readable);
   run->mixer = ft_strdup(known && !status ? run->config.model.mixer.kind->name : name ? name : "");
   return status ? status : run->mixer ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;

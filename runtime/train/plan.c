@@ -138,7 +138,8 @@ static filtra_status read_config(const filtra_run_options *o, ft_run_config *con
     status = o->config ? ft_json_parse(o->config, strlen(o->config), context, &object)
                        : ft_json_load(path, &object);
   if (!status && o->config) status = ft_preset_expand(object, &expanded);
-  if (!status) status = ft_run_config_read(expanded ? expanded : object, context, config);
+  if (!status && expanded) status = ft_run_config_read(expanded, context, config);
+  if (!status && !expanded) status = ft_run_config_read_own(object, context, config);
   if (!status) {
     config->folder = o->config ? NULL : o->folder;
     status = ft_run_open_data(config, NULL, FILTRA_SPLIT_TRAIN, data);

@@ -256,7 +256,8 @@ static filtra_status read_config(run *r) {
                              : ft_json_load(r->config_path, &object);
   /* A run's own configuration is complete, and its preset may have changed since. */
   if (!status && o->config) status = ft_preset_expand(object, &expanded);
-  if (!status) status = ft_run_config_read(o->config ? expanded : object, r->context, &r->config);
+  if (!status && o->config) status = ft_run_config_read(expanded, r->context, &r->config);
+  if (!status && !o->config) status = ft_run_config_read_own(object, r->context, &r->config);
   if (!status && extends(r)) {
     r->config.train.optimizer.steps = o->steps;
     r->config.epochs = (int64_t)o->epochs;

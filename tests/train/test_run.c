@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "support/harness.h"
 
+#include "data/dataset.h"
 #include "gpu/internal.h"
 #include "support/run.h"
 
@@ -69,6 +70,35 @@ TEST(test_seed_decides_every_bit) {
   owned char *one = test_read(test_path(again, "model.safetensors"), &size);
   owned char *two = test_read(test_path(other, "model.safetensors"), &size);
   assert_memory_not_equal(one, two, size);
+}
+
+/* Validation samples are drawn by a seed of their own: runs of several seeds are judged by the same
+ * ones. A run of before goes on with those that its seed drew. */
+TEST(test_split_seed) {
+  static const char table[] = "text,label\na,x\nb,y\naa,x\nbb,y\naaa,x\nbbb,y\nab,x\nba,y\n";
+  const char *file = test_path(test_folder(), "t.csv");
+  uint64_t prints[4];
+  test_write(file, table, strlen(table));
+  static const char *const seeds[4] = {"\"seed\": 1", "\"seed\": 2",
+                                       "\"seed\": 2, \"split_seed\": 7", "\"seed\": 7"};
+  for (int i = 0; i < 4; i++) {
+    const char *folder = test_new_run();
+    assert_ok(run(config_text(test_text(", \"data\": \"%s\", \"batch_size\": 2, \"steps\": 2, "
+                                        "\"validation_share\": 0.5, %s",
+                                        file, seeds[i])),
+                  folder, NULL));
+    if (i == 3) /* as if it had been written before */
+      test_patch(test_path(folder, "config.json"), "\"split_seed\": 1,", "                ");
+    filtra_run *opened;
+    owned_dataset *data = NULL;
+    assert_ok(filtra_run_open(folder, &opened));
+    assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TRAIN, &data));
+    prints[i] = ft_dataset_fingerprint(data);
+    filtra_run_close(&opened);
+  }
+  assert_true(prints[0] == prints[1]);
+  assert_true(prints[1] != prints[2]);
+  assert_true(prints[2] == prints[3]);
 }
 
 /* Stopped before the first step, and after each of some, also twice. */
