@@ -28,6 +28,7 @@ static const command commands[] = {
     {"eval", "evaluate a run's best model", run_eval},
     {"compare", "lay devices side by side, for speed and for agreement", run_compare},
     {"report", "make one table of runs, with learning curves", run_report},
+    {"metrics", "write what a run logged as CSV or for TensorBoard", run_metrics},
     {"predict", "predict classes or values of texts", run_predict},
     {"convert", "write a model with weights of another type", run_convert},
     {"generate", "go on with a text by a language model", run_generate},

@@ -453,7 +453,7 @@ TEST(test_bad_files) {
   compare(2, test_path(folder, "none.json"));
   assert_printed("none.json: No such file");
   compare(2, folder);
-  assert_printed("not a regular file");
+  assert_printed("is a folder");
   test_write(big, "", 0);
   compare(2, big);
   test_write(big, "[]", 2);

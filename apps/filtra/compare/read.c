@@ -2,6 +2,7 @@
  * accepted. Called by compare.c. */
 #include "compare.h"
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/fields.h"
@@ -281,6 +282,11 @@ static filtra_status check_format(const compare_machine *m) {
 
 filtra_status compare_read(const char *path, compare_machine *m) {
   *m = (compare_machine){.path = path};
+  if (ft_is_directory(path))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s is a folder; compared are files of 'filtra bench --out'. Of runs, 'filtra "
+                   "report' makes a table and 'filtra analyze' shows the mixers",
+                   path);
   FT_TRY(ft_json_load(path, &m->root));
   FT_TRY(check_format(m));
   FT_TRY(fields_read(m->root, FILE_FIELDS, FT_COUNT(FILE_FIELDS), path, m));
