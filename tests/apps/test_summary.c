@@ -149,11 +149,11 @@ TEST(test_formats) {
   assert_printed("| gfsa K=2 | 2 | 2.5 | 2 |\n");
   assert_printed("of the test split");
   assert_printed("over the 3 data sets that every method has");
-  assert_printed("Pairs are the means of the data sets");
+  assert_printed("Methods are not tested against one another: with 3 pairs of scores at most p is "
+                 "never below 0.25. 6 pairs or more are needed.");
   int code = test_filtra("report %s/a-* 2>&1", folder);
   assert_int_equal(code, 0);
-  assert_printed("Pairs are the seeds of the one data set judged by accuracy");
-  assert_printed("With 2 pairs p is never below 0.5.");
+  assert_printed("with 2 pairs of scores at most p is never below 0.5");
   report("--format latex");
   assert_printed("gfsa K=3 & \\textbf{72.00 $\\pm$ 2.83} & 82.00 $\\pm$ 2.83 & ");
   assert_printed("a, accuracy in \\%");
@@ -166,6 +166,28 @@ TEST(test_formats) {
   test_well_formed(text);
   test_page_made(page);
   assert_non_null(strstr(text, "<strong>72.00 ± 2.83</strong>"));
+}
+
+/* Six seeds of two methods are enough for a test; the page has one line a method. */
+TEST(test_many_seeds) {
+  folder = test_new_run();
+  assert_int_equal(mkdir(folder, 0700), 0);
+  for (int seed = 1; seed <= 6; seed++) {
+    add_run("z", "\"softmax\"", 1, seed, 0.5 + 0.01 * seed);
+    add_run("z", K2, 2, seed, 0.6 + 0.01 * seed);
+  }
+  report("");
+  assert_printed("## Comparisons");
+  assert_printed("Pairs are the seeds of the one data set judged by accuracy");
+  assert_printed("With 6 pairs p is never below 0.031.");
+  const char *page = test_path(folder, "page.html");
+  report(test_text("--out %s", page));
+  owned char *text = test_read(page, NULL);
+  test_well_formed(text);
+  test_page_made(page);
+  assert_non_null(strstr(text, "softmax, 6 runs"));
+  assert_non_null(strstr(text, "class=\"band\""));
+  folder = NULL;
 }
 
 TEST(test_json) {

@@ -16,7 +16,7 @@
 /* A chart of y by x; `count` and `y` depend on the run. */
 typedef struct view {
   const char *title, *x_label, *y_label;
-  bool log_y;
+  bool log_y, whole_x;
   size_t (*count)(const analysis *a);
   double (*y)(const analysis *a, size_t i);
   double (*x)(size_t i); /* NULL: i */
@@ -111,26 +111,27 @@ static double layer_of(size_t i) {
 
 static const view VIEWS[] = {
     {"Response of the mixers", "frequency along the tokens, 1 = alternating", "amplitude out / in",
-     true, count_bands, response, spectra_frequency},
+     true, false, count_bands, response, spectra_frequency},
     {"Similarity between tokens", "after layer, 0 = embedding", "mean cosine of two tokens", false,
-     count_stages, similarity},
-    {"Effective rank of the features", "after layer, 0 = embedding", "directions", false,
+     true, count_stages, similarity},
+    {"Effective rank of the features", "after layer, 0 = embedding", "directions", false, true,
      count_stages, effective_rank},
-    {"Low-frequency energy", "after layer, 0 = embedding", "share at frequency 0", false,
+    {"Low-frequency energy", "after layer, 0 = embedding", "share at frequency 0", false, true,
      count_stages, low_energy},
     {"High-frequency energy", "after layer, 0 = embedding", "share above frequency 0.5", false,
-     count_stages, high_energy},
-    {"Singular values of the last features", "index", "over the largest", true, count_singular,
-     singular_value},
-    {"Largest eigenvalue of the matrix", "layer", "modulus", false, count_matrices, eigenvalue,
+     true, count_stages, high_energy},
+    {"Singular values of the last features", "index", "over the largest", true, true,
+     count_singular, singular_value},
+    {"Largest eigenvalue of the matrix", "layer", "modulus", false, true, count_matrices,
+     eigenvalue, layer_of},
+    {"Row sums of the matrix", "layer", "mean row sum", false, true, count_matrices, row_sum,
      layer_of},
-    {"Row sums of the matrix", "layer", "mean row sum", false, count_matrices, row_sum, layer_of},
-    {"Spread of the row sums", "layer", "largest - smallest", false, count_matrices, row_spread,
+    {"Spread of the row sums", "layer", "largest - smallest", false, true, count_matrices,
+     row_spread, layer_of},
+    {"Homophily", "layer", "weighted mean cosine of values", false, true, count_matrices, homophily,
      layer_of},
-    {"Homophily", "layer", "weighted mean cosine of values", false, count_matrices, homophily,
-     layer_of},
-    {"Error of GFSA's power", "K", "max norm of the difference", true, count_orders, order_error,
-     order_of, matrix_bound, "the bound 2 K"},
+    {"Error of GFSA's power", "K", "max norm of the difference", true, true, count_orders,
+     order_error, order_of, matrix_bound, "the bound 2 K"},
 };
 
 /* ---- a chart ---- */
@@ -165,10 +166,39 @@ static points take_limit(const view *v, size_t count) {
   return p;
 }
 
+/* A chart of one layer would be a point. */
+static bool is_worth_a_chart(const view *v, const analysis *runs, size_t count) {
+  size_t longest = 0;
+  for (size_t i = 0; i < count; i++)
+    if (v->count(&runs[i]) > longest) longest = v->count(&runs[i]);
+  return longest != 1;
+}
+
+/* The numbers of models of one layer, as a sentence. */
+static void write_values(FILE *to, const view *v, const analysis *runs, size_t count) {
+  fprintf(to, "<figure><figcaption>%s</figcaption>\n<p>%s of the one layer: ", v->title,
+          v->y_label);
+  bool any = false;
+  for (size_t i = 0; i < count; i++) {
+    if (!v->count(&runs[i])) continue;
+    fprintf(to, "%s%.4g", any ? ", " : "", v->y(&runs[i], 0));
+    if (count > 1) fputs(" in ", to);
+    if (count > 1) page_text(to, runs[i].label);
+    any = true;
+  }
+  fputs("</p></figure>\n", to);
+}
+
 static void write_view(FILE *to, const view *v, const analysis *runs, size_t count) {
   chart_series *series = ft_calloc(count + 1, sizeof *series);
   points *lines = ft_calloc(count + 1, sizeof *lines);
   size_t longest = 0;
+  if (!is_worth_a_chart(v, runs, count)) {
+    write_values(to, v, runs, count);
+    free(series);
+    free(lines);
+    return;
+  }
   for (size_t i = 0; series && lines && i < count; i++) {
     lines[i] = take_points(v, &runs[i]);
     series[i] = (chart_series){runs[i].label, lines[i].x, lines[i].y, lines[i].count};
@@ -184,6 +214,7 @@ static void write_view(FILE *to, const view *v, const analysis *runs, size_t cou
                            .x_label = v->x_label,
                            .y_label = v->y_label,
                            .log_y = v->log_y,
+                           .whole_x = v->whole_x,
                            .points = longest <= 128,
                            .series = series,
                            .count = series && lines ? count + limited : 0});
@@ -292,7 +323,7 @@ static size_t has_filter(const analysis *a) {
 
 static void write_explanation(FILE *to) {
   fputs(
-      "<h2>How to read this</h2>\n"
+      "<details><summary>How to read this</summary>\n"
       "<p>Attention is a filter over tokens. One that passes only frequency 0, the mean, makes all "
       "tokens alike, layer by layer: oversmoothing. The response is the amplitude of a mixer's "
       "output over that of its input, by frequency along the sequence; of a run, the geometric "
@@ -308,7 +339,7 @@ static void write_explanation(FILE *to) {
       "error is the max norm (largest row sum of moduli) of A to the power K minus A + (K - 1) "
       "(A&sup2; - A), which GFSA takes for it; 2 K bounds it. Coefficients are those that a filter "
       "has, after any function that bounds them; learned filters are means over a layer's heads, "
-      "and over a run's layers where runs are compared.</p>\n",
+      "and over a run's layers where runs are compared.</p></details>\n",
       to);
 }
 
@@ -316,6 +347,7 @@ static void write_explanation(FILE *to) {
 
 void analyze_write_page(FILE *to, const analysis *runs, size_t count) {
   page_begin(to, "What the mixers do to their tokens");
+  write_explanation(to);
   write_runs(to, runs, count);
   fputs("<div class=\"charts\">\n", to);
   for (size_t i = 0; i < FT_COUNT(VIEWS); i++)
@@ -341,6 +373,5 @@ void analyze_write_page(FILE *to, const analysis *runs, size_t count) {
     fputs("</h2>\n", to);
     analyze_write_layers(to, &runs[i]);
   }
-  write_explanation(to);
   page_end(to);
 }

@@ -13,6 +13,8 @@
  * along x are NUMBERS below the axis, where they do not touch those along y. */
 enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
+static const char LOGARITHMIC[] = " (log scale)";
+
 /* ---- axes ---- */
 
 static void write_axes(FILE *to, const chart *c, const chart_axis *x, const chart_axis *y) {
@@ -33,9 +35,11 @@ static void write_axes(FILE *to, const chart *c, const chart_axis *x, const char
   fprintf(to, "<path class=\"tick\" d=\"M%d %dH%d\"/><text x=\"%d\" y=\"%d\" class=\"x label\">",
           LEFT, HEIGHT - BOTTOM, WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
   page_text(to, c->x_label);
+  if (c->log_x) fputs(LOGARITHMIC, to);
   fprintf(to, "</text><text class=\"x label\" transform=\"translate(13 %d) rotate(-90)\">",
           (TOP + HEIGHT - BOTTOM) / 2);
   page_text(to, c->y_label);
+  if (c->log_y) fputs(LOGARITHMIC, to);
   fputs("</text>\n", to);
 }
 
@@ -92,6 +96,22 @@ static void write_line(FILE *to, const chart_series *s, const chart_axis *x, con
   fputs("</title></path>\n", to);
 }
 
+/* The area between `low` and `high`, where both can be shown. */
+static void write_band(FILE *to, const chart_series *s, const chart_axis *x, const chart_axis *y) {
+  bool any = false;
+  if (!s->low || !s->high) return;
+  fputs("<path class=\"band\" d=\"", to);
+  for (size_t k = 0; k < 2 * s->count; k++) {
+    const size_t i = k < s->count ? k : 2 * s->count - 1 - k;
+    const double value = k < s->count ? s->low[i] : s->high[i];
+    if (!axis_shows(x, x_of(s, i)) || !axis_shows(y, s->low[i]) || !axis_shows(y, s->high[i]))
+      continue;
+    fprintf(to, "%c%.1f %.1f", any ? 'L' : 'M', axis_place(x, x_of(s, i)), axis_place(y, value));
+    any = true;
+  }
+  fputs(any ? "z\"/>\n" : "\"/>\n", to);
+}
+
 static void write_points(FILE *to, const chart *c, size_t number, const chart_axis *x,
                          const chart_axis *y) {
   const chart_series *s = &c->series[number];
@@ -146,12 +166,17 @@ static void write_bars(FILE *to, const chart *c, size_t number, const chart_axis
 static bool measure(const chart *c, chart_axis *x, chart_axis *y) {
   *x = axis_begin(c->log_x, LEFT, WIDTH - RIGHT);
   *y = axis_begin(c->log_y, HEIGHT - BOTTOM, TOP);
+  x->whole = c->whole_x;
   for (size_t k = 0; k < c->count; k++)
     for (size_t i = 0; i < c->series[k].count; i++) {
       double px = x_of(&c->series[k], i), py = c->series[k].y[i];
       if (!axis_shows(x, px) || !axis_shows(y, py)) continue;
       axis_widen(x, px);
       axis_widen(y, py);
+      if (c->series[k].low && axis_shows(y, c->series[k].low[i]))
+        axis_widen(y, c->series[k].low[i]);
+      if (c->series[k].high && axis_shows(y, c->series[k].high[i]))
+        axis_widen(y, c->series[k].high[i]);
     }
   if (c->groups && !c->log_y && y->high >= y->low) axis_widen(y, 0.0);
   return axis_finish(x, 6) && axis_finish(y, 6);
@@ -173,8 +198,11 @@ static void write_legend(FILE *to, const chart *c) {
   fputs("<figcaption class=\"legend\">", to);
   for (size_t i = 0; i < c->count; i++) {
     const chart_series *s = &c->series[i];
-    if (s->style == CHART_LIMIT || !s->count) continue;
-    fprintf(to, "<span class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
+    if (!s->count) continue;
+    if (s->style == CHART_LIMIT)
+      fputs("<span class=\"limit d1\">", to);
+    else
+      fprintf(to, "<span class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
     if (s->style == CHART_DOTS) {
       fputs("<svg class=\"key\" viewBox=\"0 0 12 12\"><path class=\"mark\" d=\"", to);
       write_shape(to, i, 6.0, 6.0);
@@ -223,6 +251,7 @@ void chart_write(FILE *to, const chart *c) {
     if (c->groups)
       write_bars(to, c, i, &y);
     else {
+      write_band(to, s, &x, &y);
       if (s->style != CHART_DOTS) write_line(to, s, &x, &y);
       write_points(to, c, i, &x, &y);
     }

@@ -9,7 +9,7 @@
 typedef enum chart_style {
   CHART_LINE,
   CHART_DOTS, /* points without a line, each series with its shape */
-  CHART_LIMIT /* a bound of the others: in the text's colour, not in the legend */
+  CHART_LIMIT /* a bound of the others: dashed, in the text's colour */
 } chart_style;
 
 /** One line, or one group of bars. Leaves out points that are not finite, or not positive on a
@@ -21,15 +21,16 @@ typedef struct chart_series {
   chart_style style;
   const char *const *notes; /* [count] shown when pointing at a point, or after a row's bar;
                                NULL: the numbers, or nothing */
-  const double *low, *high; /* [count] ends of the error bars of rows; NULL: none */
+  const double *low, *high; /* [count] ends of rows' error bars, or of a line's band; NULL: none */
 } chart_series;
 
 enum { CHART_COLORS = 8 };
 
 typedef struct chart {
   const char *title, *x_label, *y_label;
-  const char *description; /* for screen readers; NULL: `title` */
-  bool log_x, log_y;
+  const char *description;   /* for screen readers; NULL: `title` */
+  bool log_x, log_y;         /* the axis' label says so, too */
+  bool whole_x;              /* x counts something: marks are whole numbers */
   bool points;               /* mark every point; for few measured points */
   const char *const *groups; /* [count] names along x, for bars side by side; NULL: lines */
   const chart_series *series;

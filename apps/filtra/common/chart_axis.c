@@ -31,7 +31,7 @@ static double mark_step(double span, int wanted) {
 
 static void mark_evenly(chart_axis *a, int wanted) {
   double step = mark_step(a->high - a->low, wanted);
-  if (a->log && step < 1.0) step = 1.0;
+  if ((a->log || a->whole) && step < 1.0) step = 1.0;
   a->low = floor(a->low / step + 1e-9) * step;
   a->high = ceil(a->high / step - 1e-9) * step;
   if (!(a->high > a->low)) a->high = a->low + step;

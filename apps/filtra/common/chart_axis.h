@@ -8,7 +8,7 @@
 enum { AXIS_MOST_MARKS = 12 };
 
 typedef struct chart_axis {
-  bool log;
+  bool log, whole;  /* whole: marks are whole numbers */
   double low, high; /* logarithms if the axis is logarithmic */
   double at[AXIS_MOST_MARKS];
   int marks;

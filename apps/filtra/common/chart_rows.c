@@ -50,7 +50,7 @@ static void write_axis(FILE *to, const chart *c, const chart_axis *x, double bot
   fprintf(to, "<text x=\"%d\" y=\"%.0f\" class=\"x label\">", (LEFT + WIDTH - NOTES) / 2,
           bottom + 31.0);
   page_text(to, c->x_label);
-  fputs("</text>\n", to);
+  fputs(c->log_x ? " (log scale)</text>\n" : "</text>\n", to);
 }
 
 static void write_name(FILE *to, const char *name, double top) {

@@ -136,6 +136,13 @@ typedef enum report_format {
 filtra_status report_write(FILE *to, const report_view *view, report_format format);
 /** Writes tables of data sets by methods, of ranks and of tests. */
 filtra_status report_write_summary(FILE *to, const report_summary *s, report_format format);
+/** The title of the first sweep among the runs; "": none. */
+const char *report_title(const report_set *set);
+/** Writes a chart of one kind of curve, at `offset` in report_run, of the runs that are comparable
+ * with `first`; values are multiplied by `scale`. */
+filtra_status report_write_curves(FILE *to, const report_view *view, const report_run *first,
+                                  size_t offset, const char *title, const char *label,
+                                  double scale);
 /** Writes what classifiers are judged by, if any run has it. */
 filtra_status report_write_classes(FILE *to, const report_set *set, report_format format);
 /** Writes a page to be kept in a repository. */

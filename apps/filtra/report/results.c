@@ -16,8 +16,7 @@ static const json_t *find_entry(const report_set *set, size_t group) {
   return NULL;
 }
 
-/* The title of the first sweep among the runs. */
-static const char *find_title(const report_set *set) {
+const char *report_title(const report_set *set) {
   for (size_t i = 0; i < set->count; i++)
     if (set->runs[i].sweep) return ft_json_string(set->runs[i].sweep, "title");
   return "";
@@ -113,7 +112,7 @@ static void write_devices(FILE *to, const report_set *set) {
 }
 
 filtra_status report_write_results(FILE *to, const report_view *v) {
-  const char *title = find_title(v->set);
+  const char *title = report_title(v->set);
   double seconds = 0.0;
   for (size_t i = 0; i < v->set->count; i++)
     seconds += isnan(v->set->runs[i].seconds) ? 0.0 : v->set->runs[i].seconds;

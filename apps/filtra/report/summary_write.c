@@ -21,6 +21,8 @@ static const char *unit(report_score score) {
   return UNITS[score];
 }
 
+enum { FEWEST_PAIRS = 6 }; /* with 5, p is never below 0.06 */
+
 /* ---- tables ---- */
 
 static table make_means(const report_summary *s) {
@@ -125,10 +127,15 @@ static filtra_status explain_means(FILE *to, const report_summary *s, report_for
                        s->ranked));
 }
 
-static filtra_status explain_tests(FILE *to, const report_summary *s, report_format format) {
+static size_t most_pairs(const report_summary *s) {
   size_t most = 0;
   for (size_t i = 0; i < s->test_count; i++)
     if (s->tests[i].result.pairs > most) most = s->tests[i].result.pairs;
+  return most;
+}
+
+static filtra_status explain_tests(FILE *to, const report_summary *s, report_format format) {
+  const size_t most = most_pairs(s);
   return say(
       to, format,
       ft_format(
@@ -170,6 +177,11 @@ filtra_status report_write_summary(FILE *to, const report_summary *s, report_for
   write_heading(to, format, "Ranks");
   FT_TRY(write_table(to, format, make_ranks(s)));
   if (!s->test_count) return FILTRA_OK;
+  if (most_pairs(s) < FEWEST_PAIRS)
+    return say(to, format,
+               ft_format("Methods are not tested against one another: with %zu pairs of scores at "
+                         "most p is never below %.2g. %d pairs or more are needed.",
+                         most_pairs(s), fmin(1.0, ldexp(2.0, -(int)most_pairs(s))), FEWEST_PAIRS));
   write_heading(to, format, "Comparisons");
   FT_TRY(write_table(to, format, make_tests(s)));
   return explain_tests(to, s, format);

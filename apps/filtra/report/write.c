@@ -1,6 +1,5 @@
 /* Writes the table of runs, and a page of it with learning curves. Called by report.c. */
-#include "base/memory.h"
-#include "common/chart.h"
+#include "common/page.h"
 #include "report.h"
 
 #include <math.h>
@@ -86,74 +85,46 @@ static table make_table(const report_set *set) {
 
 /* ---- the page ---- */
 
-/* Copies the values in the chart's unit; NULL when out of memory. */
-static double *scaled(const report_curve *c, double scale) {
-  double *values = ft_calloc(c->count + 1, sizeof *values);
-  for (size_t k = 0; values && k < c->count; k++)
-    values[k] = scale * c->value[k];
-  return values;
-}
-
-/* Writes a chart of the runs that are comparable with runs[first]. */
-static void write_curves(FILE *to, const report_run *runs, size_t count, size_t first,
-                         size_t offset, const char *title, const char *label, double scale) {
-  chart_series *series = ft_calloc(count, sizeof *series);
-  size_t used = 0, longest = 0;
-  for (size_t i = first; series && i < count; i++) {
-    if (!report_comparable(&runs[first], &runs[i])) continue;
-    const report_curve *c = (const report_curve *)((const char *)&runs[i] + offset);
-    const double *values = scaled(c, scale);
-    if (c->count > longest) longest = c->count;
-    series[used++] = (chart_series){runs[i].path, c->step, values, values ? c->count : 0};
-  }
-  chart_write(to, &(chart){.title = title,
-                           .x_label = "step",
-                           .y_label = label,
-                           .points = longest <= 30,
-                           .series = series,
-                           .count = used});
-  for (size_t i = 0; i < used; i++)
-    free((void *)series[i].y);
-  free(series);
-}
-
 static bool is_first_of_group(const report_run *runs, size_t i) {
   for (size_t k = 0; k < i; k++)
     if (report_comparable(&runs[k], &runs[i])) return false;
   return true;
 }
 
-static void write_group(FILE *to, const report_run *runs, size_t count, size_t first) {
+static filtra_status write_group(FILE *to, const report_view *v, size_t first) {
   static const char *const LABELS[] = {"accuracy in %", "perplexity", "mean absolute error"};
-  const report_run *r = &runs[first];
+  static const char *const TITLES[] = {"Validation accuracy", "Validation perplexity",
+                                       "Validation error"};
+  const report_run *r = &v->set->runs[first];
   fputs("<h2>", to);
   page_text(to, r->data);
   fputs("</h2>\n<div class=\"charts\">\n", to);
-  write_curves(to, runs, count, first, offsetof(report_run, validation_score),
-               r->score == REPORT_ACCURACY     ? "Validation accuracy"
-               : r->score == REPORT_PERPLEXITY ? "Validation perplexity"
-                                               : "Validation error",
-               LABELS[r->score], r->score == REPORT_ACCURACY ? 100.0 : 1.0);
-  write_curves(to, runs, count, first, offsetof(report_run, validation_loss), "Validation loss",
-               "loss", 1.0);
-  write_curves(to, runs, count, first, offsetof(report_run, loss), "Training loss", "loss", 1.0);
+  FT_TRY(report_write_curves(to, v, r, offsetof(report_run, validation_score), TITLES[r->score],
+                             LABELS[r->score], r->score == REPORT_ACCURACY ? 100.0 : 1.0));
+  FT_TRY(report_write_curves(to, v, r, offsetof(report_run, validation_loss), "Validation loss",
+                             "loss", 1.0));
+  FT_TRY(report_write_curves(to, v, r, offsetof(report_run, loss), "Training loss", "loss", 1.0));
   fputs("</div>\n", to);
+  return FILTRA_OK;
 }
 
 static filtra_status write_page(FILE *to, const report_view *v, const table *t) {
   filtra_status status = FILTRA_OK;
-  page_begin(to, "Results");
+  const char *title = report_title(v->set);
+  page_begin(to, *title ? title : "Results");
   if (report_has_repeats(v->summary)) status = report_write_summary(to, v->summary, REPORT_PAGE);
   if (report_has_repeats(v->summary)) fputs("<h2>Runs</h2>\n", to);
   table_write_page(to, t);
-  fputs("<p>Validation is what the best model on the validation split has there; test is the same "
-        "model on the test split, where <code>filtra eval</code> was run. Bold: the best on the "
-        "same data. Tokens per second (without padding) and time are medians over the run, memory "
-        "is the most that was allocated on the device.</p>\n",
-        to);
+  fputs(
+      "<p>Validation is what the best model on the validation split has there; test is the same "
+      "model on the test split, where <code>filtra eval</code> was run. Bold: the best on the "
+      "same data. Tokens per second (without padding) and time are medians over the run, memory "
+      "is the most that was allocated on the device. Of several runs of a method, curves show the "
+      "mean, and the band from the lowest to the highest.</p>\n",
+      to);
   if (!status) status = report_write_classes(to, v->set, REPORT_PAGE);
-  for (size_t i = 0; i < v->set->count; i++)
-    if (is_first_of_group(v->set->runs, i)) write_group(to, v->set->runs, v->set->count, i);
+  for (size_t i = 0; i < v->set->count && !status; i++)
+    if (is_first_of_group(v->set->runs, i)) status = write_group(to, v, i);
   page_end(to);
   return status;
 }
@@ -161,6 +132,12 @@ static filtra_status write_page(FILE *to, const report_view *v, const table *t) 
 /* ---- all formats ---- */
 
 static filtra_status write_markdown(FILE *to, const report_view *v, const table *t) {
+  const char *title = report_title(v->set);
+  if (*title) {
+    fputs("# ", to);
+    markdown_text(to, title);
+    fputs("\n\n", to);
+  }
   table_write_markdown(to, t);
   FT_TRY(report_write_classes(to, v->set, REPORT_MARKDOWN));
   return report_has_repeats(v->summary) ? report_write_summary(to, v->summary, REPORT_MARKDOWN)
@@ -168,7 +145,10 @@ static filtra_status write_markdown(FILE *to, const report_view *v, const table 
 }
 
 filtra_status report_write(FILE *to, const report_view *v, report_format format) {
-  if (format == REPORT_LATEX) return report_write_summary(to, v->summary, format);
+  if (format == REPORT_LATEX) {
+    fprintf(to, "%% %s\n", report_title(v->set));
+    return report_write_summary(to, v->summary, format);
+  }
   if (format == REPORT_RESULTS) return report_write_results(to, v);
   table t = make_table(v->set);
   filtra_status status = t.starved               ? FILTRA_ERROR_HOST_MEMORY
