@@ -176,7 +176,10 @@ typedef struct filtra_run_options {
    * schedule of a run of that length, and `patience` counts anew. At least the steps done. 0: as
    * configured. */
   uint64_t steps, epochs;
-  uint64_t reserved[6]; /**< 0 */
+  /** Data in memory, in place of the configuration's key `data`, which is then left out. They must
+   * outlive the call; resuming needs the same data again. NULL: by the key. */
+  const filtra_dataset *data;
+  uint64_t reserved[5]; /**< 0 */
 } filtra_run_options;
 
 /** Trains a whole run: data, schedule, evaluation, metrics, checkpoints, best model. A run may be

@@ -170,6 +170,32 @@ filtra_status ft_run_config_read_own(const json_t *object, const char *path, ft_
   return FILTRA_OK;
 }
 
+/* Names the data of the options, which the configuration then must not. */
+static filtra_status name_memory(json_t *object, const char *context) {
+  const char *data = json_string_value(json_object_get(object, "data"));
+  if (data && *data && strcmp(data, FT_DATA_IN_MEMORY) != 0)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "%s: \"data\" is \"%s\", but the options give data in memory: leave one out",
+                   context, data);
+  if (!json_object_set_new(object, "data", json_string(FT_DATA_IN_MEMORY))) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+filtra_status ft_run_config_of(const filtra_run_options *o, const char *context, const char *path,
+                               ft_run_config *out) {
+  json_t *object = NULL, *expanded = NULL;
+  filtra_status status = o->config ? ft_json_parse(o->config, strlen(o->config), context, &object)
+                                   : ft_json_load(path, &object);
+  if (!status && o->data && json_is_object(object)) status = name_memory(object, context);
+  /* A run's own configuration is complete, and its preset may have changed since. */
+  if (!status && o->config) status = ft_preset_expand(object, &expanded);
+  if (!status && o->config) status = ft_run_config_read(expanded, context, out);
+  if (!status && !o->config) status = ft_run_config_read_own(object, context, out);
+  json_decref(expanded);
+  json_decref(object);
+  return status;
+}
+
 /* Accuracy is for classification only. In regression no prediction is right or wrong, and language
  * models are compared by perplexity, which is exp(loss). */
 static filtra_status fit_selection(ft_run_config *config, const char *context) {

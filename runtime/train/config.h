@@ -54,6 +54,12 @@ ft_keys ft_run_config_keys(ft_key list[FT_RUN_MOST_KEYS]);
 filtra_status ft_run_config_read(const json_t *object, const char *context, ft_run_config *out);
 /** As ft_run_config_read, of a run's own config.json, which may be of an earlier version. */
 filtra_status ft_run_config_read_own(const json_t *object, const char *path, ft_run_config *out);
+/** The key `data` of runs whose data were in memory. */
+#define FT_DATA_IN_MEMORY ":memory:"
+/** Reads the configuration of options: o->config with its preset or, of an existing run, the file
+ * at `path`. */
+filtra_status ft_run_config_of(const filtra_run_options *o, const char *context, const char *path,
+                               ft_run_config *out);
 /** Fills in what the data decide, and checks that model and data fit. */
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                                 const filtra_dataset *data);

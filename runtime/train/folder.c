@@ -210,6 +210,12 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   options.seed = (uint64_t)c->split_seed;
   if (!options.image_size) options.crop_pct = 0.0f;
   *out = NULL;
+  if (!path && !strcmp(c->data, FT_DATA_IN_MEMORY))
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s was trained on data in memory: name other data (--data PATH), or in a program "
+        "give these again (filtra_run_options.data)",
+        c->folder ? c->folder : "the run");
   if (!path) path = c->data;
   return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
 }

@@ -129,24 +129,14 @@ static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
 /* ---- the configuration and its data ---- */
 
 static filtra_status read_config(const filtra_run_options *o, ft_run_config *config,
-                                 filtra_dataset **data) {
+                                 filtra_dataset **opened) {
   char *path = o->config ? NULL : ft_path_join(o->folder, FILTRA_RUN_CONFIG);
   const char *context = !o->config ? path : o->config_name ? o->config_name : "configuration";
-  json_t *object = NULL, *expanded = NULL;
   filtra_status status = o->config || path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  if (!status)
-    status = o->config ? ft_json_parse(o->config, strlen(o->config), context, &object)
-                       : ft_json_load(path, &object);
-  if (!status && o->config) status = ft_preset_expand(object, &expanded);
-  if (!status && expanded) status = ft_run_config_read(expanded, context, config);
-  if (!status && !expanded) status = ft_run_config_read_own(object, context, config);
-  if (!status) {
-    config->folder = o->config ? NULL : o->folder;
-    status = ft_run_open_data(config, NULL, FILTRA_SPLIT_TRAIN, data);
-  }
-  if (!status) status = ft_run_config_fit(config, context, *data);
-  json_decref(expanded);
-  json_decref(object);
+  if (!status) status = ft_run_config_of(o, context, path, config);
+  config->folder = o->config ? NULL : o->folder;
+  if (!status && !o->data) status = ft_run_open_data(config, NULL, FILTRA_SPLIT_TRAIN, opened);
+  if (!status) status = ft_run_config_fit(config, context, o->data ? o->data : *opened);
   free(path);
   return status;
 }
@@ -180,7 +170,7 @@ filtra_status filtra_run_measure(filtra_device *device, const filtra_run_options
   if (!p) return FILTRA_ERROR_HOST_MEMORY;
   p->device = device;
   filtra_status status = read_config(options, &p->config, &data);
-  if (!status) status = plan_all(p, data, plan);
+  if (!status) status = plan_all(p, options->data ? options->data : data, plan);
   filtra_dataset_close(&data);
   free(p);
   return status;

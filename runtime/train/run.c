@@ -26,7 +26,8 @@ typedef struct run {
   bool begins;        /* at step 0: a new run, or one stopped before its first checkpoint */
   json_t *checkpoint; /* the last checkpoint's metadata; NULL: the run begins */
   ft_run_identity identity;
-  filtra_dataset *data;
+  const filtra_dataset *data;
+  filtra_dataset *opened; /* the same, unless the caller has it */
   filtra_loader *loader;
   filtra_model *model;
   filtra_trainer *trainer;
@@ -249,22 +250,21 @@ static filtra_status identify(run *r) {
 
 static filtra_status read_config(run *r) {
   const filtra_run_options *o = r->options;
-  json_t *object = NULL, *expanded = NULL;
   r->context = !o->config ? r->config_path : o->config_name ? o->config_name : "configuration";
-  filtra_status status = o->config
-                             ? ft_json_parse(o->config, strlen(o->config), r->context, &object)
-                             : ft_json_load(r->config_path, &object);
-  /* A run's own configuration is complete, and its preset may have changed since. */
-  if (!status && o->config) status = ft_preset_expand(object, &expanded);
-  if (!status && o->config) status = ft_run_config_read(expanded, r->context, &r->config);
-  if (!status && !o->config) status = ft_run_config_read_own(object, r->context, &r->config);
-  if (!status && extends(r)) {
+  FT_TRY(ft_run_config_of(o, r->context, r->config_path, &r->config));
+  if (extends(r)) {
     r->config.train.optimizer.steps = o->steps;
     r->config.epochs = (int64_t)o->epochs;
   }
   r->config.folder = r->begins ? NULL : o->folder;
-  json_decref(expanded);
-  json_decref(object);
+  return FILTRA_OK;
+}
+
+static filtra_status open_data(run *r) {
+  r->data = r->options->data;
+  if (r->data) return FILTRA_OK;
+  filtra_status status = ft_run_open_data(&r->config, NULL, FILTRA_SPLIT_TRAIN, &r->opened);
+  r->data = r->opened;
   return status;
 }
 
@@ -428,7 +428,7 @@ static filtra_status open_run(run *r) {
   else if (r->writes)
     FT_TRY(ft_run_check_vacant(o->folder));
   FT_TRY(read_config(r));
-  FT_TRY(ft_run_open_data(&r->config, NULL, FILTRA_SPLIT_TRAIN, &r->data));
+  FT_TRY(open_data(r));
   FT_TRY(ft_run_config_fit(&r->config, r->context, r->data));
   FT_TRY(make_loader(r));
   FT_TRY(identify(r));
@@ -528,7 +528,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   filtra_trainer_destroy(&r->trainer);
   filtra_loader_destroy(&r->loader);
   filtra_model_destroy(&r->model);
-  filtra_dataset_close(&r->data);
+  filtra_dataset_close(&r->opened);
   ft_metrics_close(&r->metrics);
   unpin_tuning(r);
   ft_run_identity_free(&r->identity);

@@ -101,6 +101,41 @@ TEST(test_split_seed) {
   assert_true(prints[2] == prints[3]);
 }
 
+static filtra_status run_on(const filtra_dataset *data, const char *config, const char *folder,
+                            watch *w) {
+  return filtra_run_train(
+      test_device(),
+      &(filtra_run_options){
+          .config = config, .folder = folder, .progress = watch_progress, .user = w, .data = data});
+}
+
+/* Data in memory give the run that the same data give from a file; resuming needs them again. */
+TEST(test_data_in_memory) {
+  const char *whole = test_new_run(), *memory = test_new_run();
+  owned_dataset *data = NULL, *other = NULL;
+  assert_ok(filtra_dataset_open(test_listops(), NULL, &data));
+  assert_ok(run(config_text(""), whole, NULL));
+  owned char *config = strdup(config_text(""));
+  json_auto_t *object = json_loads(config, 0, NULL);
+  json_object_del(object, "data");
+  owned char *nameless = json_dumps(object, 0);
+  watch w = {.stop_after = 5};
+  assert_fails(run_on(data, nameless, memory, &w), FILTRA_ERROR_CANCELLED, "of 12");
+  w = (watch){.stop_after = -1};
+  assert_fails(run_on(NULL, NULL, memory, &w), FILTRA_ERROR_INPUT, "was trained on data in memory");
+  assert_ok(run_on(data, NULL, memory, &w));
+  test_same_metrics(whole, memory);
+  filtra_run *opened;
+  assert_ok(filtra_run_open(memory, &opened));
+  assert_string_equal(filtra_run_get_info(opened)->data, ":memory:");
+  assert_fails(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, &other), FILTRA_ERROR_INPUT,
+               "was trained on data in memory");
+  assert_ok(filtra_run_open_data(opened, test_listops(), FILTRA_SPLIT_TEST, &other));
+  filtra_run_close(&opened);
+  assert_fails(run_on(data, config_text(""), test_new_run(), &w), FILTRA_ERROR_ARGUMENT,
+               "the options give data in memory");
+}
+
 /* Stopped before the first step, and after each of some, also twice. */
 TEST(test_stopped_and_resumed) {
   static const int stops[][2] = {{0, 0}, {1, 1}, {3, -1}, {4, 2}, {7, 4}, {11, -1}};
