@@ -72,11 +72,12 @@ static void write_text(filtra_model *model, const filtra_dataset *data) {
   filtra_sample first;
   check(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, 0, &first));
   check(filtra_generator_create(model, &(filtra_generator_options){.slide = true}, &generator));
-  int32_t token = first.tokens[0];
+  int32_t previous = -1, token = first.tokens[0];
   for (uint64_t i = 0; logits && i < WRITTEN; i++) {
-    char text[8]; /* a character */
+    char text[256]; /* a character or, of other tokenizers, a word */
     size_t length;
-    check(filtra_tokenizer_decode(tokenizer, &token, 1, text, sizeof text, &length));
+    check(filtra_tokenizer_decode_next(tokenizer, previous, token, text, sizeof text, &length));
+    previous = token;
     fwrite(text, 1, length, stdout);
     fflush(stdout);
     check(filtra_generator_feed(generator, &token, 1, logits));

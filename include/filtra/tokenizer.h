@@ -55,6 +55,11 @@ FILTRA_API filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokeniz
 FILTRA_API filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer,
                                                  const int32_t *tokens, size_t count, char *text,
                                                  size_t capacity, size_t *length);
+/** As filtra_tokenizer_decode: the text that one more id adds after `previous`, for writing a text
+ * as it is made. "words" puts a space between two words. `previous` -1: the text begins. */
+FILTRA_API filtra_status filtra_tokenizer_decode_next(const filtra_tokenizer *tokenizer,
+                                                      int32_t previous, int32_t token, char *text,
+                                                      size_t capacity, size_t *length);
 /** Whether the tokenizer was fitted to a dataset. Then it must be saved to read other text the same
  * way. */
 FILTRA_API bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer);

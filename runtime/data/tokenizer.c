@@ -96,26 +96,47 @@ static void write_symbol(text_writer *w, const filtra_tokenizer *t, int32_t id, 
   }
 }
 
+static filtra_status check_id(const filtra_tokenizer *t, size_t index, int32_t id) {
+  if (id >= 0 && id < (int64_t)t->size) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "token %zu is %d; the ids of \"%s\" are 0 to %u", index, id,
+                 t->name, t->size - 1);
+}
+
+static bool ends_line(const filtra_tokenizer *t, int32_t id) {
+  return !strcmp(t->symbols[id], "<eos>");
+}
+
+static filtra_status decode(const filtra_tokenizer *t, bool line_start, const int32_t *tokens,
+                            size_t count, char *text, size_t capacity, size_t *length) {
+  text_writer w = {.text = text, .capacity = capacity};
+  *length = 0;
+  for (size_t i = 0; i < count; i++) {
+    FT_TRY(check_id(t, i, tokens[i]));
+    if (!*t->symbols[tokens[i]]) continue; /* padding; "pixels" has none, its id 0 is a pixel */
+    write_symbol(&w, t, tokens[i], line_start);
+    line_start = ends_line(t, tokens[i]);
+  }
+  if (capacity > 0) text[w.length < capacity ? w.length : capacity - 1] = '\0';
+  *length = w.length;
+  return FILTRA_OK;
+}
+
 filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer, const int32_t *tokens,
                                       size_t count, char *text, size_t capacity, size_t *length) {
   FT_NEED(tokenizer, length);
   if (count) FT_NEED(tokens);
   if (capacity) FT_NEED(text);
-  const filtra_tokenizer *t = tokenizer;
-  text_writer w = {.text = text, .capacity = capacity};
-  bool line_start = true;
-  *length = 0;
-  for (size_t i = 0; i < count; i++) {
-    if (tokens[i] < 0 || tokens[i] >= (int64_t)t->size)
-      return ft_fail(FILTRA_ERROR_ARGUMENT, "token %zu is %d; the ids of \"%s\" are 0 to %u", i,
-                     tokens[i], t->name, t->size - 1);
-    if (!*t->symbols[tokens[i]]) continue; /* padding; "pixels" has none, its id 0 is a pixel */
-    write_symbol(&w, t, tokens[i], line_start);
-    line_start = !strcmp(t->symbols[tokens[i]], "<eos>");
-  }
-  if (capacity > 0) text[w.length < capacity ? w.length : capacity - 1] = '\0';
-  *length = w.length;
-  return FILTRA_OK;
+  return decode(tokenizer, true, tokens, count, text, capacity, length);
+}
+
+filtra_status filtra_tokenizer_decode_next(const filtra_tokenizer *tokenizer, int32_t previous,
+                                           int32_t token, char *text, size_t capacity,
+                                           size_t *length) {
+  FT_NEED(tokenizer, length);
+  if (capacity) FT_NEED(text);
+  if (previous != -1) FT_TRY(check_id(tokenizer, 0, previous));
+  const bool line_start = previous == -1 || ends_line(tokenizer, previous);
+  return decode(tokenizer, line_start, &token, 1, text, capacity, length);
 }
 
 /* ---- files ---- */

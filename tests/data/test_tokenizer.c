@@ -166,6 +166,15 @@ TEST(test_decode) {
 
 /* ---- made from data ---- */
 
+static void check_next(const filtra_tokenizer *t, int32_t previous, int32_t token,
+                       const char *want) {
+  char text[16];
+  size_t length;
+  assert_ok(filtra_tokenizer_decode_next(t, previous, token, text, sizeof text, &length));
+  assert_string_equal(text, want);
+  assert_int_equal(length, strlen(want));
+}
+
 static filtra_tokenizer *make_most(const char *name, const char *text, uint32_t most_ids) {
   ft_vocabulary *v;
   filtra_tokenizer *t;
@@ -230,6 +239,14 @@ TEST(test_words) {
   assert_round_trip(t, "", "");
   assert_round_trip(t, "\n \n", "\n\n");
   assert_round_trip(t, "cat <eos> the", "cat\nthe");
+  check_next(t, -1, 3, "the"); /* one by one, a text keeps its spaces */
+  check_next(t, 3, 4, " a");
+  check_next(t, 4, 2, "\n");
+  check_next(t, 2, 3, "the");
+  char text[4];
+  size_t length;
+  assert_fails(filtra_tokenizer_decode_next(t, 99, 3, text, 4, &length), FILTRA_ERROR_ARGUMENT,
+               "is 99");
   int32_t tokens[8];
   size_t count;
   assert_fails(filtra_tokenizer_encode(t, "a \xff", 3, tokens, 8, &count), FILTRA_ERROR_INPUT,

@@ -109,22 +109,14 @@ static filtra_status encode_prompt(writer *w) {
   return filtra_tokenizer_encode(w->tokenizer, bytes, t->length, w->tokens, w->count, &w->count);
 }
 
-/* Writes the text that `token` adds after `previous`, with the space between words. */
 static filtra_status write_token(writer *w, int32_t previous, int32_t token, bool json) {
-  const int32_t pair[] = {previous, token};
-  size_t before, length;
-  FT_TRY(filtra_tokenizer_decode(w->tokenizer, pair, 1, NULL, 0, &before));
-  FT_TRY(filtra_tokenizer_decode(w->tokenizer, pair, 2, NULL, 0, &length));
-  char *both = ft_calloc(length + 1, 1);
-  if (!both) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = filtra_tokenizer_decode(w->tokenizer, pair, 2, both, length + 1, &length);
-  if (!status && json) status = append(&w->written, both + before, length - before);
-  if (!status && !json) {
-    fwrite(both + before, 1, length - before, stdout);
-    fflush(stdout);
-  }
-  free(both);
-  return status;
+  char added[512]; /* a word of 128 bytes, with a space */
+  size_t length;
+  FT_TRY(filtra_tokenizer_decode_next(w->tokenizer, previous, token, added, sizeof added, &length));
+  if (json) return append(&w->written, added, length);
+  fwrite(added, 1, length, stdout);
+  fflush(stdout);
+  return FILTRA_OK;
 }
 
 static filtra_status write_text(writer *w, const generate_arguments *a) {
