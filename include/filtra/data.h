@@ -128,6 +128,29 @@ typedef enum filtra_normalization {
   FILTRA_NORMALIZE_IMAGENET
 } filtra_normalization;
 
+/** What the targets of a table are. */
+typedef enum filtra_targets {
+  FILTRA_TARGETS_AUTO = 0, /**< values if all are numbers and not all are whole; else classes */
+  FILTRA_TARGETS_CLASSES,
+  FILTRA_TARGETS_VALUES /**< numbers, whole ones too: counts, ages */
+} filtra_targets;
+
+/** What separates the fields of a table. */
+typedef enum filtra_delimiter {
+  FILTRA_DELIMITER_AUTO = 0, /**< what gives each of the first rows equally many fields */
+  FILTRA_DELIMITER_COMMA,
+  FILTRA_DELIMITER_TAB,
+  FILTRA_DELIMITER_SEMICOLON,
+  FILTRA_DELIMITER_PIPE
+} filtra_delimiter;
+
+/** The sign before a fraction in a table's numbers. */
+typedef enum filtra_decimal {
+  FILTRA_DECIMAL_AUTO = 0, /**< the one that the column's numbers show */
+  FILTRA_DECIMAL_POINT,    /**< 1,000.5 */
+  FILTRA_DECIMAL_COMMA     /**< 1.000,5 */
+} filtra_decimal;
+
 /** Labelled sequences in host memory: 4 bytes per token, 4 per feature, 1 per pixel feature. Images
  * of "image-folder" and "image-table" that are read as numbers stay in their files and are decoded
  * on each use; only paths and labels are in memory. Constant once open: any number of threads and
@@ -171,7 +194,15 @@ typedef struct filtra_dataset_options {
   /** Accept samples whose target is unknown, which can be predicted but not trained or evaluated
    * with: their label is -1, their value NaN. */
   bool unlabelled;
-  uint64_t reserved[7]; /**< 0 */
+  /** Of a table, each by name or by number from 1. `feature_columns`: those that are read as
+   * numbers, with commas between; NULL: without a text column all others. `group_column`: rows with
+   * the same value there are steps of one series, in the order of `time_column` (NULL: of the
+   * file). `id_column`: names of samples; NULL: one called id or index. */
+  const char *feature_columns, *group_column, *time_column, *id_column;
+  filtra_delimiter delimiter;
+  filtra_decimal decimal;
+  filtra_targets targets;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {

@@ -1,20 +1,14 @@
-/* Reads rows of comma- or tab-separated text, with quotes. Called by table.c. */
+/* Reads rows of delimited text, with quotes. Called by the files of the format "table". */
 #include "data/rows.h"
 
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-static bool has_ending(const char *path, const char *ending) {
-  size_t length = strlen(path), count = strlen(ending);
-  if (length > 3 && !strcasecmp(path + length - 3, ".gz")) length -= 3;
-  return length >= count && !strncasecmp(path + length - count, ending, count);
-}
-
-filtra_status ft_rows_open(const char *path, ft_rows *rows) {
+filtra_status ft_rows_open(const char *path, char delimiter, ft_rows *rows) {
   *rows = (ft_rows){0};
+  FT_TRY(ft_delimiter_find(path, delimiter, &rows->delimiter));
   return ft_lines_open(path, &rows->lines);
 }
 
@@ -28,19 +22,6 @@ void ft_rows_close(ft_rows *rows) {
 
 filtra_status ft_rows_fail(const ft_rows *rows, filtra_status status) {
   return ft_fail_context(status, "%s:%llu", rows->lines.path, (unsigned long long)rows->number);
-}
-
-static void choose_delimiter(ft_rows *r) {
-  const char *candidates = "\t,;";
-  if (has_ending(r->lines.path, ".csv")) candidates = ",;\t";
-  if (has_ending(r->lines.path, ".tsv")) candidates = "\t";
-  r->delimiter = *candidates; /* if none is found: one column, which the caller may refuse */
-  for (const char *c = candidates; *c; c++)
-    if (strchr(r->lines.line, *c)) {
-      r->delimiter = *c;
-      break;
-    }
-  r->quotes = r->delimiter != '\t';
 }
 
 /* ---- a row ---- */
@@ -83,18 +64,25 @@ static filtra_status read_quoted(ft_rows *r, const char **at) {
     *at = r->lines.line;
   }
   ++*at;
-  if (!**at || **at == r->delimiter) return FILTRA_OK;
+  if (!**at || **at == r->delimiter.character) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu", **at, r->count);
+}
+
+/* Whether a field is quoted, and not text that begins with a quote. */
+static bool is_quoted(const ft_rows *r, const char *at) {
+  bool open, tabs = r->delimiter.character == '\t';
+  if (*at != '"' || r->delimiter.quotes == FT_QUOTES_NONE) return false;
+  return !tabs || ft_quoted_end(at, '\t', &open) || (open && r->delimiter.quotes == FT_QUOTES_FULL);
 }
 
 static filtra_status read_field(ft_rows *r, const char **at) {
   FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
   r->starts[r->count++] = r->length;
-  if (r->quotes && **at == '"') {
+  if (is_quoted(r, *at)) {
     ++*at;
     FT_TRY(read_quoted(r, at));
   } else {
-    const char ends[2] = {r->delimiter, '\0'};
+    const char ends[2] = {r->delimiter.character, '\0'};
     size_t count = strcspn(*at, ends);
     FT_TRY(put(r, *at, count));
     *at += count;
@@ -107,7 +95,7 @@ static filtra_status read_row(ft_rows *r) {
   r->length = r->count = 0;
   for (bool more = true; more;) {
     FT_TRY(read_field(r, &at));
-    more = *at == r->delimiter;
+    more = *at == r->delimiter.character;
     at += more;
   }
   /* only now, since appending may have moved the text */
@@ -123,12 +111,15 @@ static filtra_status read_row(ft_rows *r) {
 }
 
 filtra_status ft_rows_next(ft_rows *r, bool *more) {
-  do {
+  for (bool skip = true; skip;) {
     FT_TRY(ft_lines_next(&r->lines, more));
     if (!*more) return FILTRA_OK;
-  } while (!r->lines.line[strspn(r->lines.line, " \t")]);
+    skip = !r->lines.line[strspn(r->lines.line, " \t")];
+    if (skip || !r->delimiter.said) continue;
+    r->delimiter.said = false;
+    skip = true;
+  }
   r->number = r->lines.number;
-  if (!r->delimiter) choose_delimiter(r);
   filtra_status status = read_row(r);
   return status ? ft_rows_fail(r, status) : FILTRA_OK;
 }
