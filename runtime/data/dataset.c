@@ -154,14 +154,6 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
 
 /* ---- names of samples ---- */
 
-filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length) {
-  FT_TRY(FT_GROW(samples->names, samples->name_count, samples->name_capacity));
-  char *copy = ft_calloc(length + 1, 1);
-  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  samples->names[samples->name_count++] = memcpy(copy, name, length);
-  return FILTRA_OK;
-}
-
 static const char *sample_name(const ft_samples *samples, const ft_sample_row *row) {
   if (samples->names) return samples->names[row - samples->rows];
   return samples->files ? samples->files[row->first].path : NULL;

@@ -62,9 +62,9 @@ struct filtra_dataset {
   uint32_t image_size; /* side of the square that images are resized to; 0: not resized */
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
-  bool hold_out_last; /* hold out the end of the training data, do not draw */
-  bool truncate;      /* longer sequences are cut, as the options said */
-  bool standardise;   /* call ft_standardise when the splits are known */
+  bool hold_out_last;            /* hold out the end of the training data, do not draw */
+  bool truncate;                 /* longer sequences are cut, as the options said */
+  bool standardise;              /* call ft_standardise when the splits are known */
   const struct ft_data_fit *fit; /* while the dataset is opened: what replaces its own */
   bool untargeted; /* the data hold no targets; the training data say of which kind they would be */
   ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */

@@ -25,6 +25,7 @@ typedef struct tally {
   size_t rows, fields;                  /* fields: of the first row */
   size_t equal;                         /* rows with as many fields as the first */
   size_t found, spaced, within_numbers; /* delimiters; those before a space; between digits */
+  bool unquoted;                        /* quotes are text */
   bool strays;                          /* a quote that RFC 4180 does not accept */
   bool multiline;                       /* a quoted field holds a line end */
 } tally;
@@ -84,7 +85,7 @@ const char *ft_quoted_end(const char *text, char delimiter, bool *open) {
 static const char *end_of_field(tally *t, const sample *s, const char *at) {
   const char ends[3] = {t->character, '\n', '\0'};
   bool open = false;
-  const char *end = *at == '"' ? ft_quoted_end(at, t->character, &open) : NULL;
+  const char *end = *at == '"' && !t->unquoted ? ft_quoted_end(at, t->character, &open) : NULL;
   if (end) {
     t->multiline = t->multiline || memchr(at, '\n', (size_t)(end - at));
     return end;
@@ -103,8 +104,8 @@ static void count_delimiter(tally *t, const char *start, const char *at) {
 }
 
 /* Splits the sample. The last row counts only if it is whole, or the only one. */
-static tally split(const sample *s, char character) {
-  tally t = {.character = character};
+static tally split_with(const sample *s, char character, bool unquoted) {
+  tally t = {.character = character, .unquoted = unquoted};
   for (const char *at = s->text;; at++) {
     size_t fields = 1;
     for (; *(at = end_of_field(&t, s, at)) == character; at++, fields++)
@@ -121,6 +122,13 @@ static bool fits(const tally *t) {
   return t->fields > 1 && t->equal == t->rows;
 }
 
+/* Quotes in a file of tabs mean something where all of them are as RFC 4180 says and rows are then
+ * equal; else they are text. */
+static tally split(const sample *s, char character) {
+  tally t = split_with(s, character, false);
+  return character == '\t' && (t.strays || !fits(&t)) ? split_with(s, character, true) : t;
+}
+
 /* ---- choosing ---- */
 
 static bool has_ending(const char *path, const char *ending) {
@@ -129,19 +137,18 @@ static bool has_ending(const char *path, const char *ending) {
   return length >= count && !strncasecmp(path + length - count, ending, count);
 }
 
-/* Quotes in a file of tabs mean something where all of them are as RFC 4180 says: they are text
- * where one is not. */
 static void choose_quotes(const sample *s, ft_delimiter *found) {
   found->quotes = FT_QUOTES_FULL;
   if (found->character != '\t') return;
   tally t = split(s, '\t');
-  found->quotes = t.strays ? FT_QUOTES_NONE : t.multiline ? FT_QUOTES_FULL : FT_QUOTES_LINE;
+  found->quotes = t.unquoted ? FT_QUOTES_NONE : t.multiline ? FT_QUOTES_FULL : FT_QUOTES_LINE;
 }
 
-/* Whether what the candidate splits looks like a part of text ("April 1, 2023") or of numbers
- * ("0,5"). */
-static bool looks_accidental(const tally *t) {
-  return t->spaced == t->found || (t->character == ',' && t->within_numbers == t->found);
+/* How little a candidate looks like one: it breaks quotes, or splits what looks like a part of text
+ * ("April 1, 2023") or of numbers ("0,5"). */
+static int doubts(const tally *t) {
+  const bool part = t->spaced == t->found || (t->character == ',' && t->within_numbers == t->found);
+  return 2 * t->strays + part;
 }
 
 static bool comes_nearer(const tally *a, const tally *b) {
@@ -166,8 +173,8 @@ static filtra_status choose(const sample *s, const char *path, ft_delimiter *fou
       if (fits(&t) || (!fits(&best) && comes_nearer(&t, &best))) best = t;
       continue;
     }
-    if (best.character == '\t' || (looks_accidental(&t) && !looks_accidental(&best))) continue;
-    doubt = *c != '\t' && looks_accidental(&t) == looks_accidental(&best);
+    if (best.character == '\t' || doubts(&t) > doubts(&best)) continue;
+    doubt = *c != '\t' && doubts(&t) == doubts(&best);
     if (doubt) break;
     best = t;
   }

@@ -6,27 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-filtra_status ft_rows_open(const char *path, char delimiter, ft_rows *rows) {
-  *rows = (ft_rows){0};
+filtra_status ft_rows_open(const char *path, char delimiter, ft_row_reader *rows) {
+  *rows = (ft_row_reader){0};
   FT_TRY(ft_delimiter_find(path, delimiter, &rows->delimiter));
   return ft_lines_open(path, &rows->lines);
 }
 
-void ft_rows_close(ft_rows *rows) {
+void ft_rows_close(ft_row_reader *rows) {
   ft_lines_close(&rows->lines);
   free(rows->fields);
   free(rows->starts);
   free(rows->text);
-  *rows = (ft_rows){0};
+  *rows = (ft_row_reader){0};
 }
 
-filtra_status ft_rows_fail(const ft_rows *rows, filtra_status status) {
+filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status) {
   return ft_fail_context(status, "%s:%llu", rows->lines.path, (unsigned long long)rows->number);
 }
 
 /* ---- a row ---- */
 
-static filtra_status put(ft_rows *r, const char *bytes, size_t count) {
+static filtra_status put(ft_row_reader *r, const char *bytes, size_t count) {
   if (count > FT_LINE_LIMIT - r->length)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "a row of more than %d MiB; is a quote at its start not closed?",
@@ -46,7 +46,7 @@ static filtra_status put(ft_rows *r, const char *bytes, size_t count) {
 
 /* Appends a quoted field, over several lines if needed. *at moves from after the opening quote to
  * after the closing one. A doubled quote means one quote. */
-static filtra_status read_quoted(ft_rows *r, const char **at) {
+static filtra_status read_quoted(ft_row_reader *r, const char **at) {
   for (;;) {
     size_t count = strcspn(*at, "\"");
     FT_TRY(put(r, *at, count));
@@ -69,13 +69,13 @@ static filtra_status read_quoted(ft_rows *r, const char **at) {
 }
 
 /* Whether a field is quoted, and not text that begins with a quote. */
-static bool is_quoted(const ft_rows *r, const char *at) {
+static bool is_quoted(const ft_row_reader *r, const char *at) {
   bool open, tabs = r->delimiter.character == '\t';
   if (*at != '"' || r->delimiter.quotes == FT_QUOTES_NONE) return false;
   return !tabs || ft_quoted_end(at, '\t', &open) || (open && r->delimiter.quotes == FT_QUOTES_FULL);
 }
 
-static filtra_status read_field(ft_rows *r, const char **at) {
+static filtra_status read_field(ft_row_reader *r, const char **at) {
   FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
   r->starts[r->count++] = r->length;
   if (is_quoted(r, *at)) {
@@ -90,7 +90,7 @@ static filtra_status read_field(ft_rows *r, const char **at) {
   return put(r, "", 1);
 }
 
-static filtra_status read_row(ft_rows *r) {
+static filtra_status read_row(ft_row_reader *r) {
   const char *at = r->lines.line;
   r->length = r->count = 0;
   for (bool more = true; more;) {
@@ -110,7 +110,7 @@ static filtra_status read_row(ft_rows *r) {
   return FILTRA_OK;
 }
 
-filtra_status ft_rows_next(ft_rows *r, bool *more) {
+filtra_status ft_rows_next(ft_row_reader *r, bool *more) {
   for (bool skip = true; skip;) {
     FT_TRY(ft_lines_next(&r->lines, more));
     if (!*more) return FILTRA_OK;

@@ -5,7 +5,7 @@
 #include "base/lines.h"
 #include "data/delimiter.h"
 
-typedef struct ft_rows {
+typedef struct ft_row_reader {
   ft_lines lines;
   ft_delimiter delimiter;
   const char **fields; /* [count] of the current row, NUL-terminated, without quotes */
@@ -15,15 +15,15 @@ typedef struct ft_rows {
   size_t starts_capacity;
   char *text; /* the current row's fields, one after the other */
   size_t length, text_capacity;
-} ft_rows;
+} ft_row_reader;
 
 /** Opens a file, whose delimiter ft_delimiter_find finds. `path` must outlive the reader. */
-filtra_status ft_rows_open(const char *path, char delimiter, ft_rows *rows);
+filtra_status ft_rows_open(const char *path, char delimiter, ft_row_reader *rows);
 /** Moves to the next row that is not blank; *more is false at the end. Errors in a row name file
  * and line. */
-filtra_status ft_rows_next(ft_rows *rows, bool *more);
+filtra_status ft_rows_next(ft_row_reader *rows, bool *more);
 /** Puts "file:line: " of the current row before the message. */
-filtra_status ft_rows_fail(const ft_rows *rows, filtra_status status);
-void ft_rows_close(ft_rows *rows);
+filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status);
+void ft_rows_close(ft_row_reader *rows);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct sample_reader {
   ft_corpus *corpus;
 } sample_reader;
 
-static filtra_status add_target(const sample_reader *r, const ft_rows *rows,
+static filtra_status add_target(const sample_reader *r, const ft_row_reader *rows,
                                 const ft_places *places) {
   ft_samples *samples = &r->corpus->ds->samples[r->corpus->split];
   ft_sample_row target = {0};
@@ -32,7 +32,7 @@ static filtra_status add_target(const sample_reader *r, const ft_rows *rows,
   return FILTRA_OK;
 }
 
-static filtra_status read_sample(const ft_rows *rows, const ft_places *places, void *user) {
+static filtra_status read_sample(const ft_row_reader *rows, const ft_places *places, void *user) {
   const sample_reader *r = user;
   const char *text = rows->fields[places->text];
   size_t length = strlen(text);

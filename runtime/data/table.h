@@ -33,12 +33,12 @@ typedef struct ft_places {
 /** Learns table->fit and table->values from the first file. The fit belongs to the dataset. */
 filtra_status ft_table_learn(ft_table *table);
 
-typedef filtra_status (*ft_row_fn)(const ft_rows *rows, const ft_places *places, void *user);
+typedef filtra_status (*ft_row_fn)(const ft_row_reader *rows, const ft_places *places, void *user);
 /** Calls `take` for each row of a file but its header. Errors name file and line. */
 filtra_status ft_table_walk(ft_table *table, const char *path, ft_row_fn take, void *user);
 
 /** Reads the target of a row into a sample. One that is missing is unknown, or an error. */
-filtra_status ft_table_target(ft_table *table, const ft_rows *rows, const ft_places *places,
+filtra_status ft_table_target(ft_table *table, const ft_row_reader *rows, const ft_places *places,
                               ft_sample_row *row);
 /** Fails with INPUT, or warns, where the classes of training data make no sense: nearly each
  * target is one of its own, or targets are several labels in one field. */
@@ -48,8 +48,8 @@ filtra_status ft_table_check_classes(const ft_table *table, const char *path,
 filtra_status ft_table_end_file(ft_table *table, filtra_split split);
 
 /** Reads the numbers of a row, `ft_table_width` of them; NaN: missing. */
-filtra_status ft_table_numbers(const ft_table *table, const ft_rows *rows, const ft_places *places,
-                               float *values);
+filtra_status ft_table_numbers(const ft_table *table, const ft_row_reader *rows,
+                               const ft_places *places, float *values);
 /** Reads a split as features: a sample a row, or a group of rows. */
 filtra_status ft_table_read_features(ft_table *table, filtra_split split);
 filtra_status ft_table_read_series(ft_table *table, filtra_split split);

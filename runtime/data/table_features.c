@@ -34,8 +34,8 @@ static filtra_status read_number(const ft_table *t, const ft_table_column *c, co
   return status ? ft_fail_context(status, "column \"%s\"", c->name) : FILTRA_OK;
 }
 
-filtra_status ft_table_numbers(const ft_table *t, const ft_rows *rows, const ft_places *places,
-                               float *values) {
+filtra_status ft_table_numbers(const ft_table *t, const ft_row_reader *rows,
+                               const ft_places *places, float *values) {
   for (size_t i = 0; i < t->fit->column_count; i++) {
     const ft_table_column *c = &t->fit->columns[i];
     const char *text = rows->fields[places->columns[i]];
@@ -56,7 +56,7 @@ typedef struct row_reader {
   size_t width;
 } row_reader;
 
-static filtra_status read_row(const ft_rows *rows, const ft_places *places, void *user) {
+static filtra_status read_row(const ft_row_reader *rows, const ft_places *places, void *user) {
   const row_reader *r = user;
   ft_samples *s = r->samples;
   ft_sample_row row = {.first = s->value_count, .length = (uint32_t)r->width};

@@ -212,6 +212,8 @@ static void guess_target(learner *l) {
 static filtra_status choose_target(learner *l) {
   if (l->text == FT_NOWHERE && l->target == FT_NOWHERE && l->survey.count > 2) guess_target(l);
   if (l->target != FT_NOWHERE || l->o->unlabelled) return FILTRA_OK;
+  for (size_t i = 0; i < l->survey.count && l->text == FT_NOWHERE; i++)
+    if (l->survey.columns[i].many) return fail_columns(l, "text_column", NULL);
   return fail_columns(l, "target_column", NULL);
 }
 

@@ -42,7 +42,7 @@ long ft_find_column(const char *const *fields, size_t count, const char *name, b
 /* A file and its first row. */
 typedef struct header {
   const ft_table *table;
-  const ft_rows *rows;
+  const ft_row_reader *rows;
 } header;
 
 static filtra_status fail_missing(const header *h, const char *name) {
@@ -95,7 +95,7 @@ static filtra_status place_all(const header *h, ft_places *p) {
   return FILTRA_OK;
 }
 
-static filtra_status take_row(ft_table *t, const ft_rows *rows, ft_places *p, ft_row_fn take,
+static filtra_status take_row(ft_table *t, const ft_row_reader *rows, ft_places *p, ft_row_fn take,
                               void *user) {
   if (p->count == 0) {
     FT_TRY(place_all(&(header){t, rows}, p));
@@ -108,7 +108,7 @@ static filtra_status take_row(ft_table *t, const ft_rows *rows, ft_places *p, ft
   return take(rows, p, user);
 }
 
-static filtra_status walk_rows(ft_table *t, ft_rows *rows, ft_places *p, ft_row_fn take,
+static filtra_status walk_rows(ft_table *t, ft_row_reader *rows, ft_places *p, ft_row_fn take,
                                void *user) {
   for (bool more = true; more;) {
     FT_TRY(ft_rows_next(rows, &more));
@@ -119,7 +119,7 @@ static filtra_status walk_rows(ft_table *t, ft_rows *rows, ft_places *p, ft_row_
 }
 
 filtra_status ft_table_walk(ft_table *t, const char *path, ft_row_fn take, void *user) {
-  ft_rows rows;
+  ft_row_reader rows;
   ft_places places = {0};
   FT_TRY(ft_rows_open(path, ft_table_delimiter(t->options), &rows));
   filtra_status status = walk_rows(t, &rows, &places, take, user);

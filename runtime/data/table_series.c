@@ -58,7 +58,7 @@ static filtra_status read_time(const ft_table *t, const char *text, step *s) {
   return s->date ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-static filtra_status read_step(const ft_rows *rows, const ft_places *places, void *user) {
+static filtra_status read_step(const ft_row_reader *rows, const ft_places *places, void *user) {
   series_reader *r = user;
   FT_TRY(FT_GROW(r->steps, r->count, r->capacity));
   step *s = &r->steps[r->count++];

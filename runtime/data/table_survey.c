@@ -38,7 +38,7 @@ static filtra_status add_field(ft_column_survey *c, const char *text, uint64_t l
   return add_value(c, text, length);
 }
 
-static filtra_status take_first(ft_table_survey *s, const ft_rows *rows) {
+static filtra_status take_first(ft_table_survey *s, const ft_row_reader *rows) {
   s->first = ft_calloc(rows->count, sizeof *s->first);
   s->columns = ft_calloc(rows->count, sizeof *s->columns);
   if (!s->first || !s->columns) return FILTRA_ERROR_HOST_MEMORY;
@@ -53,7 +53,7 @@ static filtra_status take_first(ft_table_survey *s, const ft_rows *rows) {
   return FILTRA_OK;
 }
 
-static filtra_status take_row(ft_table_survey *s, const ft_rows *rows) {
+static filtra_status take_row(ft_table_survey *s, const ft_row_reader *rows) {
   if (!s->first) return take_first(s, rows);
   if (rows->count != s->count)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu field%s where the first row has %zu", rows->count,
@@ -64,7 +64,7 @@ static filtra_status take_row(ft_table_survey *s, const ft_rows *rows) {
   return FILTRA_OK;
 }
 
-static filtra_status walk(ft_rows *rows, ft_table_survey *s) {
+static filtra_status walk(ft_row_reader *rows, ft_table_survey *s) {
   for (bool more = true; more;) {
     FT_TRY(ft_rows_next(rows, &more));
     filtra_status status = more ? take_row(s, rows) : FILTRA_OK;
@@ -74,7 +74,7 @@ static filtra_status walk(ft_rows *rows, ft_table_survey *s) {
 }
 
 filtra_status ft_table_look(const ft_table *table, const char *path, ft_table_survey *survey) {
-  ft_rows rows;
+  ft_row_reader rows;
   *survey = (ft_table_survey){0};
   FT_TRY(ft_rows_open(path, ft_table_delimiter(table->options), &rows));
   filtra_status status = walk(&rows, survey);

@@ -36,7 +36,7 @@ static filtra_status read_value(const ft_table *t, const char *text, size_t leng
   return FILTRA_OK;
 }
 
-filtra_status ft_table_target(ft_table *t, const ft_rows *rows, const ft_places *places,
+filtra_status ft_table_target(ft_table *t, const ft_row_reader *rows, const ft_places *places,
                               ft_sample_row *row) {
   if (places->target == FT_NOWHERE) {
     if (t->values)

@@ -12,8 +12,8 @@
 /** Reads a JSON file of the folder, and returns its path; *object is NULL if there is no such file.
  * Caller frees both, also on failure. */
 filtra_status ft_run_load_part(const char *folder, const char *name, char **path, json_t **object);
-/** Classes, standardisation and columns of the training data, from data.json; all 0 if there is no such
- * file. */
+/** Classes, standardisation and columns of the training data, from data.json; all 0 if there is no
+ * such file. */
 typedef struct ft_run_fit {
   ft_data_fit data; /* points to the members below */
   json_t *json;
