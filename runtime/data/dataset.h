@@ -55,17 +55,17 @@ struct filtra_dataset {
   /* Steps of a sample, where each step has a mean and factor of its own as it is a column of a
    * table; else 0. */
   uint32_t columns;
-  struct ft_table_fit *table; /* how the columns of a table were taken; else NULL */
+  struct ft_table_fit *table;    /* how the columns of a table were taken; else NULL */
+  const struct ft_data_fit *fit; /* while the dataset is opened: what replaces its own */
   /* [info.features] each: a stored x means scale * x + offset. NULL: x itself. */
   float *feature_scale, *feature_offset;
   uint32_t stored_height, stored_width; /* of images, before they are resized */
   uint32_t image_size; /* side of the square that images are resized to; 0: not resized */
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
-  bool hold_out_last;            /* hold out the end of the training data, do not draw */
-  bool truncate;                 /* longer sequences are cut, as the options said */
-  bool standardise;              /* call ft_standardise when the splits are known */
-  const struct ft_data_fit *fit; /* while the dataset is opened: what replaces its own */
+  bool hold_out_last; /* hold out the end of the training data, do not draw */
+  bool truncate;      /* longer sequences are cut, as the options said */
+  bool standardise;   /* call ft_standardise when the splits are known */
   bool untargeted; /* the data hold no targets; the training data say of which kind they would be */
   ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLIT_COUNT];

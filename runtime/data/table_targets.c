@@ -79,7 +79,10 @@ static filtra_status add_parts(parts *p, const char *name, size_t label, char se
     const char *text = name;
     length = strcspn(name, ends);
     size_t count = length;
-    ft_trim(&text, &count);
+    for (; count > 0 && strchr(" '\"[](){}", *text); text++) /* as lists are printed */
+      count--;
+    while (count > 0 && strchr(" '\"[](){}", text[count - 1]))
+      count--;
     FT_TRY(FT_GROW(p->list, p->count, p->capacity));
     if (count > 0) p->list[p->count++] = (part){text, count, label};
   }
