@@ -196,12 +196,19 @@ static void choose_text(learner *l) {
   }
 }
 
+/* Whether a column is read as numbers, in a table without text. */
+static bool is_feature(const learner *l, size_t i) {
+  const long at = (long)i;
+  if (l->o->feature_columns) return l->features[i];
+  return at != l->target && at != l->id && at != l->group && at != l->time;
+}
+
 /* The last column is the target if it alone holds no numbers, as in Fisher's irises. */
 static void guess_target(learner *l) {
   size_t last = l->survey.count - 1;
-  if (!ft_column_is_categories(&l->survey, last) || (long)last == l->id) return;
+  if (!ft_column_is_categories(&l->survey, last) || !is_feature(l, last)) return;
   for (size_t i = 0; i < last; i++)
-    if ((long)i != l->id && !ft_column_is_numbers(&l->survey.columns[i])) return;
+    if (is_feature(l, i) && !ft_column_is_numbers(&l->survey.columns[i])) return;
   l->target = (long)last;
   ft_log(FILTRA_LOG_WARNING,
          "%s: column %zu, \"%s\", is taken as the target, as it alone holds no numbers; "
@@ -213,7 +220,9 @@ static filtra_status choose_target(learner *l) {
   if (l->text == FT_NOWHERE && l->target == FT_NOWHERE && l->survey.count > 2) guess_target(l);
   if (l->target != FT_NOWHERE || l->o->unlabelled) return FILTRA_OK;
   for (size_t i = 0; i < l->survey.count && l->text == FT_NOWHERE; i++)
-    if (l->survey.columns[i].many) return fail_columns(l, "text_column", NULL);
+    if (is_feature(l, i) && l->survey.columns[i].many &&
+        !ft_column_is_numbers(&l->survey.columns[i]))
+      return fail_columns(l, "text_column", NULL);
   return fail_columns(l, "target_column", NULL);
 }
 
@@ -235,12 +244,6 @@ static filtra_status fail_feature(const learner *l, size_t i) {
       "none) nor few different texts; the columns are %s",
       l->survey.count, i + 1, l->survey.first[i], c->forms.other,
       (unsigned long long)c->forms.other_line, list);
-}
-
-static bool is_feature(const learner *l, size_t i) {
-  const long at = (long)i;
-  if (l->o->feature_columns) return l->features[i];
-  return at != l->target && at != l->id && at != l->group && at != l->time;
 }
 
 static int compare_texts(const void *a, const void *b) {
