@@ -186,17 +186,23 @@ static filtra_status choose(const sample *s, const char *path, ft_delimiter *fou
                  path, name_of(best.character));
 }
 
-static bool says(const sample *s, char *character) {
-  if (strncasecmp(s->text, "sep=", 4) != 0 || !s->text[4] || s->text[4] == '\n') return false;
+/* Takes a first line that says the delimiter out of the sample. */
+static bool take_said(sample *s, char *character) {
+  const bool says = !strncasecmp(s->text, "sep=", 4) && s->text[4] && s->text[4] != '\n' &&
+                    (!s->text[5] || s->text[5] == '\n');
+  if (!says) return false;
+  const size_t line = s->text[5] ? 6 : 5;
   *character = s->text[4];
-  return !s->text[5] || s->text[5] == '\n';
+  s->length -= line;
+  memmove(s->text, s->text + line, s->length + 1);
+  return true;
 }
 
 filtra_status ft_delimiter_find(const char *path, char given, ft_delimiter *found) {
   sample s = {0};
   *found = (ft_delimiter){0};
   filtra_status status = read_sample(path, &s);
-  if (!status) found->said = says(&s, &found->character);
+  if (!status) found->said = take_said(&s, &found->character);
   if (given) found->character = given;
   if (!status && !given && !found->said) status = choose(&s, path, found);
   if (!status) choose_quotes(&s, found);

@@ -24,9 +24,7 @@ static filtra_status add_target(const sample_reader *r, const ft_row_reader *row
   ft_samples *samples = &r->corpus->ds->samples[r->corpus->split];
   ft_sample_row target = {0};
   FT_TRY(ft_table_target(r->table, rows, places, &target));
-  if (places->id != FT_NOWHERE)
-    FT_TRY(
-        ft_samples_add_name(samples, rows->fields[places->id], strlen(rows->fields[places->id])));
+  FT_TRY(ft_table_name(rows, places, samples));
   FT_TRY(ft_corpus_end_sample(r->corpus, target.label));
   if (r->table->values) samples->rows[samples->count - 1].value = target.value;
   return FILTRA_OK;

@@ -40,6 +40,9 @@ filtra_status ft_table_walk(ft_table *table, const char *path, ft_row_fn take, v
 /** Reads the target of a row into a sample. One that is missing is unknown, or an error. */
 filtra_status ft_table_target(ft_table *table, const ft_row_reader *rows, const ft_places *places,
                               ft_sample_row *row);
+/** Names the next sample by the row's id, if there are ids. */
+filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,
+                            ft_samples *samples);
 /** Fails with INPUT, or warns, where the classes of training data make no sense: nearly each
  * target is one of its own, or targets are several labels in one field. */
 filtra_status ft_table_check_classes(const ft_table *table, const char *path,

@@ -69,8 +69,7 @@ static filtra_status read_row(const ft_row_reader *rows, const ft_places *places
   }
   FT_TRY(ft_table_numbers(r->table, rows, places, s->values + s->value_count));
   FT_TRY(ft_table_target(r->table, rows, places, &row));
-  if (places->id != FT_NOWHERE)
-    FT_TRY(ft_samples_add_name(s, rows->fields[places->id], strlen(rows->fields[places->id])));
+  FT_TRY(ft_table_name(rows, places, s));
   FT_TRY(FT_GROW(s->rows, s->count, s->capacity));
   s->value_count += r->width;
   s->rows[s->count++] = row;

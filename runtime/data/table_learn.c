@@ -321,10 +321,11 @@ static filtra_status choose_kind(learner *l) {
   const ft_number_forms *f = &l->survey.columns[l->target].forms;
   const int way = l->fit->decimal == FILTRA_DECIMAL_COMMA;
   const bool all = ft_forms_are_numbers(f);
-  const bool amounts = f->percents || f->currencies || f->grouped[way];
+  const bool most = f->numbers * 2 > f->total;
+  const bool amounts = f->percents || f->currencies || f->grouped[way] || f->fractions[!way];
   ft_table *t = l->table;
   t->values = l->o->targets == FILTRA_TARGETS_VALUES ||
-              (l->o->targets == FILTRA_TARGETS_AUTO && (f->fractions[way] || (amounts && all)));
+              (l->o->targets == FILTRA_TARGETS_AUTO && (f->fractions[way] || (amounts && most)));
   t->numbered = !t->values && all;
   if (!t->values) return FILTRA_OK;
   const bool gap = f->missing && !l->o->unlabelled;

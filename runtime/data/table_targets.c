@@ -52,6 +52,15 @@ filtra_status ft_table_target(ft_table *t, const ft_row_reader *rows, const ft_p
                    : read_class(t, text, length, &row->label);
 }
 
+filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,
+                            ft_samples *samples) {
+  if (places->id == FT_NOWHERE) return FILTRA_OK;
+  const char *text = rows->fields[places->id];
+  size_t length = strlen(text);
+  ft_trim(&text, &length);
+  return ft_samples_add_name(samples, text, length);
+}
+
 /* ---- several labels in one ---- */
 
 /* Parts of labels such as "cats;sun". */
