@@ -58,15 +58,24 @@
  *                  .raw: wiki.train.tokens. Tokenizer "words" where `<unk>` occurs, else
  *                  "characters"; fitted to the first of these files that exists, held-out part
  *                  included. Samples are windows of max_length tokens (0: 256)
- *   "table"        one sample per row, comma-, tab- or semicolon-separated (RFC 4180): one file, or
- *                  a folder with train.csv, val.csv and test.csv (or .tsv; any of them). The text
- *                  is the column called smiles, sequence, seq, text, sentence, review or document;
- *                  the target is the one called label, class, target, category, sentiment, value,
- *                  y, or "measured ...". text_column and target_column name others. In a file of
- *                  two columns one such name is enough; without any, the file has no header, and
- *                  the longer field of its first row is the text. Targets are values if all are
- *                  numbers and not all are whole; otherwise classes, sorted as whole numbers or as
- *                  strings. White space around fields is dropped. Tokenizer "characters"
+ *   "table"        one sample per row (RFC 4180): one file, or a folder with train.csv, val.csv and
+ *                  test.csv (or .tsv; any of them). The delimiter is what gives the first rows
+ *                  equally many fields: comma, tab, semicolon or pipe. The text is the column
+ *                  called smiles, sequence, seq, text, sentence, review or document; the target is
+ *                  the one called label, class, target, category, sentiment, value, y, or "measured
+ *                  ..."; a column called id or index names the samples. text_column, target_column
+ *                  and id_column name others. In a file of two columns one such name is enough;
+ *                  without any, the file has no header, and the longer field of its first row is
+ *                  the text. Other files have the first file's columns, by name, in any order.
+ *                  Targets are values if all are numbers and some are not whole or are amounts (12
+ *                  %, $3); otherwise classes, sorted as whole numbers or as strings. White space
+ *                  around fields is dropped. Tokenizer "characters".
+ *                  Without a text, the other columns are features, one number a step, each
+ *                  standardised by its own mean and deviation in the training split; a column of
+ *                  few different texts becomes a number for each, 1 or 0; a missing field (empty,
+ *                  NA, NaN, null, none, ?) is the column's mean. With group_column the rows of a
+ *                  group are a series instead, of a step a row.
+ *                  docs/tables.md shows what is read and what is refused
  *
  * Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are

@@ -166,7 +166,7 @@ static const char *name_of(char character) {
 static filtra_status choose(const sample *s, const char *path, ft_delimiter *found) {
   const char *candidates = has_ending(path, ".csv") ? ",;\t|" : "\t,;|";
   tally best = split(s, *candidates);
-  bool doubt = false;
+  char rival = '\0';
   for (const char *c = candidates + 1; *c; c++) {
     tally t = split(s, *c);
     if (!fits(&t) || !fits(&best)) {
@@ -174,16 +174,16 @@ static filtra_status choose(const sample *s, const char *path, ft_delimiter *fou
       continue;
     }
     if (best.character == '\t' || doubts(&t) > doubts(&best)) continue;
-    doubt = *c != '\t' && doubts(&t) == doubts(&best);
-    if (doubt) break;
+    if (*c != '\t' && doubts(&t) == doubts(&best)) rival = *c;
+    if (rival) break;
     best = t;
   }
   found->character = best.character;
-  if (!doubt) return FILTRA_OK;
+  if (!rival) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: a %s gives each row equally many fields, and so does another character; set "
-                 "delimiter to comma, tab, semicolon or pipe",
-                 path, name_of(best.character));
+                 "%s: a %s gives each row equally many fields, and so does a %s; set delimiter to "
+                 "one of them",
+                 path, name_of(best.character), name_of(rival));
 }
 
 /* Takes a first line that says the delimiter out of the sample. */

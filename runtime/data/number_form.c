@@ -270,7 +270,8 @@ filtra_status ft_forms_check(const ft_number_forms *f, const char *path, const c
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: column \"%s\" holds amounts in more than one currency; convert them", path,
                    column);
-  if (high == low || high - low >= largest * 0x1p-18) return FILTRA_OK;
+  const bool exact = largest < 0x1p53 || !f->fractions[way]; /* as doubles, at least */
+  if (exact && (high == low || high - low >= largest * 0x1p-18)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: column \"%s\" holds numbers from %.17g to %.17g, which 32-bit numbers hardly "
                  "tell apart; subtract a constant from them",

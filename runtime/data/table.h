@@ -43,11 +43,8 @@ filtra_status ft_table_target(ft_table *table, const ft_row_reader *rows, const 
 /** Names the next sample by the row's id, if there are ids. */
 filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,
                             ft_samples *samples);
-/** Fails with INPUT, or warns, where the classes of training data make no sense: nearly each
- * target is one of its own, or targets are several labels in one field. */
-filtra_status ft_table_check_classes(const ft_table *table, const char *path,
-                                     const ft_samples *samples);
-/** Closes the classes after the first file. */
+/** Closes the classes after the first file. Fails with INPUT, or warns, where they make no sense:
+ * targets are several labels in one field, or nearly each is one of its own. */
 filtra_status ft_table_end_file(ft_table *table, filtra_split split);
 
 /** Reads the numbers of a row, `ft_table_width` of them; NaN: missing. */

@@ -331,8 +331,8 @@ static filtra_status choose_kind(learner *l) {
   const bool gap = f->missing && !l->o->unlabelled;
   if (gap || f->numbers < f->total)
     return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s:%llu: the target \"%s\" is no number that can be used, though %llu others "
-                   "are",
+                   "%s:%llu: the target \"%s\" is no number that can be used, though the column "
+                   "has %llu",
                    t->first, (unsigned long long)(gap ? f->missing_line : f->other_line),
                    gap ? f->gap : f->other, (unsigned long long)f->numbers);
   return ft_forms_check(f, t->first, l->survey.first[l->target], l->fit->decimal);

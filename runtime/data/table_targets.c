@@ -185,10 +185,12 @@ static filtra_status warn_of_single(const ft_table *t, const char *path,
   return FILTRA_OK;
 }
 
-filtra_status ft_table_check_classes(const ft_table *t, const char *path,
-                                     const ft_samples *samples) {
+/* Fails, or warns, where the classes of a first file make no sense. */
+static filtra_status check_classes(const ft_table *t, const char *path, const ft_samples *samples) {
+  const bool training = samples == &t->ds->samples[FILTRA_SPLIT_TRAIN];
   if (!t->learnt || !t->labels.count) return FILTRA_OK;
   if (t->options->targets == FILTRA_TARGETS_AUTO) FT_TRY(check_parts(t, path, samples));
+  if (!training) return FILTRA_OK;
   FT_TRY(check_number(t, path, samples));
   return warn_of_single(t, path, samples);
 }
@@ -199,5 +201,5 @@ filtra_status ft_table_end_file(ft_table *t, filtra_split split) {
   if (samples->count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", path);
   if (t->labels.closed || t->values || !t->targeted) return FILTRA_OK;
   FT_TRY(ft_labels_close(&t->labels, true, samples));
-  return split == FILTRA_SPLIT_TRAIN ? ft_table_check_classes(t, path, samples) : FILTRA_OK;
+  return check_classes(t, path, samples);
 }

@@ -87,7 +87,7 @@ TEST(test_a_delimiter_can_be_given) {
     ft_rows_close(&rows);
   }
   assert_fails(ft_rows_open(path, 0, &rows), FILTRA_ERROR_INPUT,
-               "a.csv: a comma gives each row equally many fields, and so does another");
+               "a.csv: a comma gives each row equally many fields, and so does a semicolon");
   owned_dataset *ds =
       test_open_dataset(test_write_text(test_folder(), "b.csv", "a;b,0\nc;d,1\n"), "table",
                         &(filtra_dataset_options){.delimiter = FILTRA_DELIMITER_COMMA,
