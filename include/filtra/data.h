@@ -140,8 +140,8 @@ typedef enum filtra_normalization {
 /** What the targets of a table are. */
 typedef enum filtra_targets {
   FILTRA_TARGETS_AUTO = 0, /**< values if all are numbers and not all are whole; else classes */
-  FILTRA_TARGETS_CLASSES,
-  FILTRA_TARGETS_VALUES /**< numbers, whole ones too: counts, ages */
+  FILTRA_TARGETS_CLASSES,  /**< refuses fractions; a class for each row if there are so many */
+  FILTRA_TARGETS_VALUES    /**< numbers, whole ones too: counts, ages */
 } filtra_targets;
 
 /** What separates the fields of a table. */

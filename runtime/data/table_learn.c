@@ -297,8 +297,7 @@ static filtra_status choose_decimal(learner *l) {
   size_t count = 0;
   if (!forms) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < s->count; i++) {
-    bool read = (long)i == l->target ? l->o->targets != FILTRA_TARGETS_CLASSES
-                                     : l->text == FT_NOWHERE && is_feature(l, i);
+    bool read = (long)i == l->target || (l->text == FT_NOWHERE && is_feature(l, i));
     if (read && ft_column_is_numbers(&s->columns[i])) forms[count++] = &s->columns[i].forms;
   }
   filtra_status status =
@@ -327,6 +326,11 @@ static filtra_status choose_kind(learner *l) {
   t->values = l->o->targets == FILTRA_TARGETS_VALUES ||
               (l->o->targets == FILTRA_TARGETS_AUTO && (f->fractions[way] || (amounts && most)));
   t->numbered = !t->values && all;
+  if (all && f->fractions[way] && !t->values)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: column \"%s\" is to be classes, but the data are for regression: not all "
+                   "of its numbers are whole",
+                   t->first, l->survey.first[l->target]);
   if (!t->values) return FILTRA_OK;
   const bool gap = f->missing && !l->o->unlabelled;
   if (gap || f->numbers < f->total)

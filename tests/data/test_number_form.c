@@ -187,6 +187,8 @@ TEST(test_whole_numbers) {
   filtra_dataset_close(&ds);
   path = test_write_text(test_folder(), "a.csv", "text,y\na,0.5\nb,1.0\nc,0.5\n");
   options.targets = FILTRA_TARGETS_CLASSES;
+  test_refuse_dataset(path, &options, "column \"y\" is to be classes, but the data are for regr");
+  path = test_write_text(test_folder(), "a.csv", "text,y\na,0.0\nb,1.0\nc,0.0\n");
   ds = test_open_dataset(path, "table", &options);
   assert_string_equal(filtra_dataset_class_name(ds, 1), "1.0");
   options.targets = FILTRA_TARGETS_VALUES;
