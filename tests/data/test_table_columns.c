@@ -97,6 +97,21 @@ TEST(test_names_of_samples) {
 
 /* ---- classes that make no sense ---- */
 
+TEST(test_classes_of_another_encoding) {
+  test_refuse_dataset(test_write_text(test_folder(), "a.csv", "text,label\nab,caf\xe9\nb,th\xe9\n"),
+                      NULL, "a.csv:2: the class \"caf\xe9\" is no UTF-8; save the file as that");
+}
+
+/* Fewer samples have a class than there are rows. */
+TEST(test_classes_that_are_unknown) {
+  owned_dataset *ds = test_open_dataset(
+      test_write_text(test_folder(), "a.csv", "text,label\nab,z\nb,\nba,x\nb,?\n"), "table",
+      &(filtra_dataset_options){.unlabelled = true, .file_split = FILTRA_SPLIT_TEST});
+  static const int32_t labels[] = {1, -1, 0, -1};
+  for (uint64_t i = 0; i < 4; i++)
+    assert_int_equal(test_sample(ds, FILTRA_SPLIT_TEST, i).label, labels[i]);
+}
+
 static const char *rows_of(const char *header, const char *const *targets, int count) {
   static char text[1 << 16];
   char *to = text + sprintf(text, "%s\n", header);
