@@ -63,6 +63,8 @@ char ft_table_delimiter(const filtra_dataset_options *options);
 /** Position of the column that a header calls so; FT_NOWHERE if none. Exactly, or in the other
  * case if that is one only; *twice: there is more than one. */
 long ft_find_column(const char *const *fields, size_t count, const char *name, bool *twice);
+/** Position of the column that names samples, by what it is called; FT_NOWHERE if none. */
+long ft_find_id(const char *const *fields, size_t count);
 /** The fields as a list for messages. */
 enum { FT_LISTED = 400 };
 void ft_list_columns(const char *const *fields, size_t count, char list[FT_LISTED]);

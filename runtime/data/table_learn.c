@@ -15,9 +15,6 @@ static const char *const text_names[] = {"smiles",   "sequence", "seq",      "te
                                          "sentence", "review",   "document", NULL};
 static const char *const target_names[] = {"label",     "class", "target", "category", "measured",
                                            "sentiment", "value", "y",      NULL};
-/* The last two are what pandas writes. */
-static const char *const id_names[] = {"id", "index", "", "unnamed: 0", NULL};
-
 /* What is known so far. */
 typedef struct learner {
   ft_table *table;
@@ -184,7 +181,8 @@ static void choose_text(learner *l) {
   const bool two = l->survey.count == 2 && !numbers;
   l->header =
       l->header || text != FT_NOWHERE || target != FT_NOWHERE || stands_above_numbers(&l->survey);
-  if (l->header && l->id == FT_NOWHERE) l->id = find_any(l, id_names);
+  if (l->header && l->id == FT_NOWHERE)
+    l->id = ft_find_id((const char *const *)l->survey.first, l->survey.count);
   if (l->id == l->text || l->id == l->target) l->id = FT_NOWHERE;
   if (l->text == FT_NOWHERE && text != l->target && !numbers) l->text = text;
   if (l->target == FT_NOWHERE && target != l->text) l->target = target;

@@ -37,6 +37,18 @@ long ft_find_column(const char *const *fields, size_t count, const char *name, b
   return found;
 }
 
+long ft_find_id(const char *const *fields, size_t count) {
+  /* the last two are what pandas writes */
+  static const char *const names[] = {"id", "index", "", "unnamed: 0"};
+  long found = FT_NOWHERE;
+  for (size_t i = 0; i < FT_COUNT(names) && found == FT_NOWHERE; i++) {
+    bool twice;
+    found = ft_find_column(fields, count, names[i], &twice);
+    if (twice) found = FT_NOWHERE;
+  }
+  return found;
+}
+
 /* ---- one file ---- */
 
 /* A file and its first row. */
@@ -79,6 +91,17 @@ static filtra_status check_count(const header *h) {
                  &"s"[count == 1], fit -> count);
 }
 
+/* Names of samples where the training file had none: a column of ids that is not read. */
+static void place_id(const header *h, ft_places *p) {
+  const ft_table_fit *fit = h->table->fit;
+  if (!fit->header || fit->id || h->table->learnt) return;
+  p->id = ft_find_id(h->rows->fields, h->rows->count);
+  bool read = p->id == p->text || p->id == p->target || p->id == p->group || p->id == p->time;
+  for (size_t i = 0; i < fit->column_count; i++)
+    read = read || p->id == p->columns[i];
+  if (read) p->id = FT_NOWHERE;
+}
+
 static filtra_status place_all(const header *h, ft_places *p) {
   const ft_table_fit *fit = h->table->fit;
   p->count = h->rows->count;
@@ -92,6 +115,7 @@ static filtra_status place_all(const header *h, ft_places *p) {
   if (!p->columns) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < fit->column_count; i++)
     FT_TRY(place(h, fit->columns[i].name, true, &p->columns[i]));
+  place_id(h, p);
   return FILTRA_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Targets of a table's rows, and whether its classes make sense. Called by table.c and its other
  * parts. */
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/number_form.h"
 #include "data/table.h"
 
@@ -58,6 +59,8 @@ filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,
   const char *text = rows->fields[places->id];
   size_t length = strlen(text);
   ft_trim(&text, &length);
+  if (!ft_utf8_valid(text, length))
+    return ft_fail(FILTRA_ERROR_INPUT, "the id is no UTF-8; save the file as that");
   return ft_samples_add_name(samples, text, length);
 }
 

@@ -150,6 +150,9 @@ TEST(rows_of_numbers_are_read_alike_everywhere) {
     assert_ok(filtra_predictor_predict(p, 1, &request, &answer));
     assert_memory_equal(first, second, sizeof first);
   }
+  filtra_dataset_close(&ds); /* ids are names, though the training file has none */
+  ds = open_by_run(run, test_write_text(folder, "z.csv", "c,b,a,id,colour\n1,2,3,k7,red\n"));
+  assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).name, "k7");
   filtra_prediction answer;
   const float few[3] = {0};
   assert_fails(
