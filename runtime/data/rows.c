@@ -75,6 +75,15 @@ static bool is_quoted(const ft_row_reader *r, const char *at) {
   return !tabs || ft_quoted_end(at, '\t', &open) || (open && r->delimiter.quotes == FT_QUOTES_FULL);
 }
 
+/* Fails for a carriage return that does not end the line. */
+static filtra_status check_returns(const char *line) {
+  const char *first = strchr(line, '\r');
+  if (!first || !first[strspn(first, "\r")]) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "a carriage return within the line; if all lines of the file end with one alone, "
+                 "save it with line feeds");
+}
+
 static filtra_status read_field(ft_row_reader *r, const char **at) {
   FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
   r->starts[r->count++] = r->length;
@@ -93,6 +102,7 @@ static filtra_status read_field(ft_row_reader *r, const char **at) {
 static filtra_status read_row(ft_row_reader *r) {
   const char *at = r->lines.line;
   r->length = r->count = 0;
+  if (!strchr(at, '"')) FT_TRY(check_returns(at));
   for (bool more = true; more;) {
     FT_TRY(read_field(r, &at));
     more = *at == r->delimiter.character;

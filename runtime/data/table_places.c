@@ -44,7 +44,7 @@ long ft_find_id(const char *const *fields, size_t count) {
   for (size_t i = 0; i < FT_COUNT(names) && found == FT_NOWHERE; i++) {
     bool twice;
     found = ft_find_column(fields, count, names[i], &twice);
-    if (twice) found = FT_NOWHERE;
+    if (twice || (!*names[i] && found > 0)) found = FT_NOWHERE; /* or a delimiter ends the rows */
   }
   return found;
 }

@@ -25,6 +25,7 @@ static const struct {
      "delimiter=comma",
      {.delimiter = FILTRA_DELIMITER_COMMA}},
     {"UTF-16", "a.csv", "\xff\xfet,y", "", {0}},
+    {"carriage returns alone", "a.csv", "text,label\ra,x\rb,y\r", "", {0}},
     {"a row too short", "a.csv", "text,label\na,x\nb\n", "", {0}},
     {"decimal commas", "a.csv", "text;value\na;0,5\nb;1.000,25\n", "", {0}},
     {"thousands", "a.csv", "text;value\na;1,000.5\nb;12\n", "", {0}},
@@ -95,6 +96,8 @@ static void write_cell(FILE *to, const char *text) {
       fputs("\u23ce", to);
     else if (*text == '\t')
       fputs("\u21e5", to);
+    else if (*text == '\r')
+      fputs("\u240d", to);
     else if (*text == '|')
       fputs("\\|", to);
     else if (*text == '\xff' || *text == '\xfe')

@@ -1,6 +1,7 @@
 /* Runs on tables: other files are read by the columns of the training file, whatever these are
  * called and wherever they lie; rows of numbers train, and a model file reads them alike. */
 #include "base/file.h"
+#include "base/memory.h"
 #include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"
@@ -198,6 +199,24 @@ TEST(damaged_columns_are_refused) {
     test_write(test_path(run, "data.json"), kept, size);
     test_patch(test_path(run, "data.json"), cases[i].from, cases[i].to);
     refuse_by_run(run, test_path(folder, "train.csv"), cases[i].part ? cases[i].part : "data.json");
+  }
+}
+
+TEST(reading_columns_may_fail_anywhere) {
+  const char *folder = test_folder();
+  const char *path = test_write_text(folder, "train.csv", number_table("a,b,colour,c,kind"));
+  const char *run = trained(path, ", \"target_column\": \"kind\"");
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  for (long n = 1; status; n++) {
+    filtra_run *opened = NULL;
+    filtra_dataset *ds = NULL;
+    ft_memory_fail_after(n);
+    status = filtra_run_open(run, &opened);
+    if (!status) status = filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, &ds);
+    ft_memory_fail_after(0);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+    filtra_dataset_close(&ds);
+    filtra_run_close(&opened);
   }
 }
 
