@@ -1,3 +1,5 @@
+/* Reads numbers as people write them, and collects what a column of them shows. Called by the files
+ * of the format "table". */
 #include "data/number_form.h"
 
 #include "base/number.h"
