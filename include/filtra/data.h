@@ -58,15 +58,24 @@
  *                  .raw: wiki.train.tokens. Tokenizer "words" where `<unk>` occurs, else
  *                  "characters"; fitted to the first of these files that exists, held-out part
  *                  included. Samples are windows of max_length tokens (0: 256)
- *   "table"        one sample per row, comma-, tab- or semicolon-separated (RFC 4180): one file, or
- *                  a folder with train.csv, val.csv and test.csv (or .tsv; any of them). The text
- *                  is the column called smiles, sequence, seq, text, sentence, review or document;
- *                  the target is the one called label, class, target, category, sentiment, value,
- *                  y, or "measured ...". text_column and target_column name others. In a file of
- *                  two columns one such name is enough; without any, the file has no header, and
- *                  the longer field of its first row is the text. Targets are values if all are
- *                  numbers and not all are whole; otherwise classes, sorted as whole numbers or as
- *                  strings. White space around fields is dropped. Tokenizer "characters"
+ *   "table"        one sample per row (RFC 4180): one file, or a folder with train.csv, val.csv and
+ *                  test.csv (or .tsv; any of them). The delimiter is what gives the first rows
+ *                  equally many fields: comma, tab, semicolon or pipe. The text is the column
+ *                  called smiles, sequence, seq, text, sentence, review or document; the target is
+ *                  the one called label, class, target, category, sentiment, value, y, or "measured
+ *                  ..."; a column called id or index names the samples. text_column, target_column
+ *                  and id_column name others. In a file of two columns one such name is enough;
+ *                  without any, the file has no header, and the longer field of its first row is
+ *                  the text. Other files have the first file's columns, by name, in any order.
+ *                  Targets are values if all are numbers and some are not whole or are amounts (12
+ *                  %, $3); otherwise classes, sorted as whole numbers or as strings. White space
+ *                  around fields is dropped. Tokenizer "characters".
+ *                  Without a text, the other columns are features, one number a step, each
+ *                  standardised by its own mean and deviation in the training split; a column of
+ *                  few different texts becomes a number for each, 1 or 0; a missing field (empty,
+ *                  NA, NaN, null, none, ?) is the column's mean. With group_column the rows of a
+ *                  group are a series instead, of a step a row.
+ *                  docs/tables.md shows what is read and what is refused
  *
  * Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are
@@ -128,6 +137,29 @@ typedef enum filtra_normalization {
   FILTRA_NORMALIZE_IMAGENET
 } filtra_normalization;
 
+/** What the targets of a table are. */
+typedef enum filtra_targets {
+  FILTRA_TARGETS_AUTO = 0, /**< values if all are numbers and not all are whole; else classes */
+  FILTRA_TARGETS_CLASSES,  /**< refuses fractions; a class for each row if there are so many */
+  FILTRA_TARGETS_VALUES    /**< numbers, whole ones too: counts, ages */
+} filtra_targets;
+
+/** What separates the fields of a table. */
+typedef enum filtra_delimiter {
+  FILTRA_DELIMITER_AUTO = 0, /**< what gives each of the first rows equally many fields */
+  FILTRA_DELIMITER_COMMA,
+  FILTRA_DELIMITER_TAB,
+  FILTRA_DELIMITER_SEMICOLON,
+  FILTRA_DELIMITER_PIPE
+} filtra_delimiter;
+
+/** The sign before a fraction in a table's numbers. */
+typedef enum filtra_decimal {
+  FILTRA_DECIMAL_AUTO = 0, /**< the one that the column's numbers show */
+  FILTRA_DECIMAL_POINT,    /**< 1,000.5 */
+  FILTRA_DECIMAL_COMMA     /**< 1.000,5 */
+} filtra_decimal;
+
 /** Labelled sequences in host memory: 4 bytes per token, 4 per feature, 1 per pixel feature. Images
  * of "image-folder" and "image-table" that are read as numbers stay in their files and are decoded
  * on each use; only paths and labels are in memory. Constant once open: any number of threads and
@@ -171,7 +203,15 @@ typedef struct filtra_dataset_options {
   /** Accept samples whose target is unknown, which can be predicted but not trained or evaluated
    * with: their label is -1, their value NaN. */
   bool unlabelled;
-  uint64_t reserved[7]; /**< 0 */
+  /** Of a table, each by name or by number from 1. `feature_columns`: those that are read as
+   * numbers, with commas between; NULL: without a text column all others. `group_column`: rows with
+   * the same value there are steps of one series, in the order of `time_column` (NULL: of the
+   * file). `id_column`: names of samples; NULL: one called id or index. */
+  const char *feature_columns, *group_column, *time_column, *id_column;
+  filtra_delimiter delimiter;
+  filtra_decimal decimal;
+  filtra_targets targets;
+  uint64_t reserved[8]; /**< 0 */
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {

@@ -58,7 +58,10 @@ typedef struct filtra_request {
   const char *second; /**< [second_length] bytes, the second text of a pair; else NULL */
   size_t second_length;
   const int32_t *tokens; /**< [length] ids, for models that read token ids */
-  const float *series;   /**< [length, features] as measured; the predictor standardises them */
+  /** [length, features] as measured, which the predictor standardises; NaN: missing. Of a model of
+   * a table's rows all numbers of a row, in the order of the training file, where a column of
+   * categories is 1 for the cell's text and 0 for the others, sorted. */
+  const float *series;
   const uint8_t *pixels; /**< [length, channels] row by row, for models that read images */
   uint32_t length;       /**< of tokens, series or pixels */
   uint32_t channels;     /**< of pixels: 1 grey; 3 red, green, blue */

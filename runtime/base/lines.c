@@ -57,6 +57,10 @@ static filtra_status append_bytes(ft_lines *lines, const char *bytes, size_t cou
 }
 
 static filtra_status finish(ft_lines *lines) {
+  const char *mark = lines->line;
+  if (lines->number == 1 && lines->length >= 2 &&
+      (!memcmp(mark, "\xff\xfe", 2) || !memcmp(mark, "\xfe\xff", 2)))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: text in UTF-16; save it as UTF-8", lines->path);
   if (memchr(lines->line, '\0', lines->length))
     return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: a NUL byte; is this a text file?", lines->path,
                    (unsigned long long)lines->number);

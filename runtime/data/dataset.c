@@ -8,6 +8,7 @@
 #include "base/source.h"
 #include "data/image.h"
 #include "data/options.h"
+#include "data/table_fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -153,14 +154,6 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
 
 /* ---- names of samples ---- */
 
-filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length) {
-  FT_TRY(FT_GROW(samples->names, samples->name_count, samples->name_capacity));
-  char *copy = ft_calloc(length + 1, 1);
-  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  samples->names[samples->name_count++] = memcpy(copy, name, length);
-  return FILTRA_OK;
-}
-
 static const char *sample_name(const ft_samples *samples, const ft_sample_row *row) {
   if (samples->names) return samples->names[row - samples->rows];
   return samples->files ? samples->files[row->first].path : NULL;
@@ -249,9 +242,9 @@ static filtra_status take_names(filtra_dataset *ds, const ft_data_fit *fit) {
 }
 
 static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_data_fit *fit) {
-  if (ds->standardise && fit->features && fit->features != ds->info.features)
+  if (ds->standardise && fit->features && fit->features != ft_feature_count(ds))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
-                   ds->info.features, fit->features);
+                   ft_feature_count(ds), fit->features);
   if (!fit->class_count || ds->info.target != FILTRA_TARGET_CLASS) return FILTRA_OK;
   int32_t *map = map_classes(ds, fit);
   if (!map) return FILTRA_ERROR_HOST_MEMORY;
@@ -262,6 +255,26 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
 }
 
 /* ---- public ---- */
+
+/* `targets` is free for all: a run sets it by its task. */
+static filtra_status check_table_use(const filtra_dataset *ds, const filtra_dataset_options *o) {
+  const struct {
+    const char *key;
+    bool given;
+  } keys[] = {{"text_column", o->text_column},
+              {"target_column", o->target_column},
+              {"feature_columns", o->feature_columns},
+              {"group_column", o->group_column},
+              {"time_column", o->time_column},
+              {"id_column", o->id_column},
+              {"delimiter", o->delimiter != FILTRA_DELIMITER_AUTO},
+              {"decimal", o->decimal != FILTRA_DECIMAL_AUTO}};
+  for (size_t i = 0; i < FT_COUNT(keys); i++)
+    if (keys[i].given && strcmp(ds->info.format, ft_format_table.name))
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "%s is for tables; the format is %s", keys[i].key,
+                     ds->info.format);
+  return FILTRA_OK;
+}
 
 /* Fails for options that do not apply to data of this kind. */
 static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_options *o) {
@@ -275,10 +288,7 @@ static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_op
   if (o->normalize == FILTRA_NORMALIZE_IMAGENET && (!ds->info.height || ds->info.features != 3))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "normalize imagenet is for images with pixels rgb; leave it out");
-  if ((o->text_column || o->target_column) && strcmp(ds->info.format, ft_format_table.name))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "text_column and target_column are for tables; the format is %s",
-                   ds->info.format);
+  FT_TRY(check_table_use(ds, o));
   const char *tokenizer = filtra_tokenizer_name(ds->info.tokenizer);
   if (o->max_vocabulary && !o->fitted && (!tokenizer || strcmp(tokenizer, "words") != 0))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -294,7 +304,9 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->info.sequences = 1;
   ds->info.max_length = options->max_length;
   ds->truncate = options->truncate;
+  ds->fit = fit;
   FT_TRY(format->open(path, options, ds));
+  ds->fit = NULL;
   FT_TRY(check_use(ds, options));
   if (ds->untargeted) make_unlabelled(ds, fit);
   FT_TRY(ft_make_splits(ds, true, options->validation_share, options->seed));
@@ -363,6 +375,7 @@ void filtra_dataset_close(filtra_dataset **dataset) {
   }
   ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
   ft_tokenizer_free(ds->owned_tokenizer);
+  ft_table_fit_free(ds->table);
   free(ds->feature_mean);
   free(ds->feature_factor);
   free(ds->feature_scale);

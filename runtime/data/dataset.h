@@ -50,8 +50,13 @@ struct filtra_dataset {
   const char *const *class_names; /* [info.classes] */
   char **owned_class_names;       /* class names from the data, freed with the dataset; or NULL */
   filtra_tokenizer *owned_tokenizer; /* fitted to the data, freed with the dataset; or NULL */
-  /* [info.features] each, of a standardised dataset: x became (x - mean) * factor. */
+  /* [ft_feature_count] each, of a standardised dataset: x became (x - mean) * factor. */
   double *feature_mean, *feature_factor;
+  /* Steps of a sample, where each step has a mean and factor of its own as it is a column of a
+   * table; else 0. */
+  uint32_t columns;
+  struct ft_table_fit *table;    /* how the columns of a table were taken; else NULL */
+  const struct ft_data_fit *fit; /* while the dataset is opened: what replaces its own */
   /* [info.features] each: a stored x means scale * x + offset. NULL: x itself. */
   float *feature_scale, *feature_offset;
   uint32_t stored_height, stored_width; /* of images, before they are resized */
@@ -107,7 +112,8 @@ typedef struct ft_data_fit {
   uint32_t class_count;       /* 0: the data's own */
   bool values;                /* targets are numbers */
   const double *mean, *factor;
-  uint32_t features; /* 0: none */
+  uint32_t features;                /* of `mean` and `factor`; 0: none */
+  const struct ft_table_fit *table; /* columns of the training table; NULL: the data's own */
 } ft_data_fit;
 
 /** As filtra_dataset_open, with the properties of `fit`. Fails with INPUT for a class that the fit
@@ -133,6 +139,9 @@ filtra_status ft_check_share(float share);
 /** Converts features from bytes to standardised numbers; `count` is a multiple of info.features. */
 void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features);
 
+/** How many numbers of a sample are standardised each by a mean of its own: info.features, or the
+ * columns of a table. */
+uint32_t ft_feature_count(const filtra_dataset *ds);
 /** Standardises each feature by mean and deviation (with n - 1, plus 2.2e-16) over all steps of the
  * training split, or of the first split that has samples, or by those of `fit`. Numbers are changed
  * in place; for bytes, feature_scale and feature_offset are set. Constant features and missing

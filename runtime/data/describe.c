@@ -2,6 +2,7 @@
  * Called by train/folder.c for a run's data.json and by model/fit.c for model files. */
 #include "base/json.h"
 #include "data/dataset.h"
+#include "data/table_fit.h"
 
 static bool set_numbers(json_t *object, const char *key, const double *values, uint32_t count) {
   json_t *list = json_array();
@@ -20,10 +21,12 @@ static bool set_classes(json_t *object, const filtra_dataset *data, uint32_t cou
 json_t *ft_dataset_fit_write(const filtra_dataset *data) {
   const filtra_dataset_info *info = &data->info;
   const bool standard = data->feature_mean != NULL;
+  const uint32_t features = ft_feature_count(data);
   json_t *object = json_object();
   if (object && (!info->classes || set_classes(object, data, info->classes)) &&
-      (!standard || (set_numbers(object, "feature_mean", data->feature_mean, info->features) &&
-                     set_numbers(object, "feature_factor", data->feature_factor, info->features))))
+      (!standard || (set_numbers(object, "feature_mean", data->feature_mean, features) &&
+                     set_numbers(object, "feature_factor", data->feature_factor, features))) &&
+      (!data->table || ft_table_fit_write(object, data->table)))
     return object;
   json_decref(object);
   return NULL;

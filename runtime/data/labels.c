@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,9 @@ static filtra_status add(ft_labels *labels, const char *name, size_t length) {
   if (length > MAX_NAME)
     return ft_fail(FILTRA_ERROR_INPUT, "a class name of %zu bytes; at most %d are accepted", length,
                    MAX_NAME);
+  if (!ft_utf8_valid(name, length))
+    return ft_fail(FILTRA_ERROR_INPUT, "the class \"%.*s\" is no UTF-8; save the file as that",
+                   (int)length, name);
   if (labels->count == MAX_LABELS)
     return ft_fail(FILTRA_ERROR_INPUT, "\"%.*s\" is class number %d; at most %d are supported",
                    (int)length, name, MAX_LABELS + 1, MAX_LABELS);
@@ -92,7 +96,7 @@ filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *sampl
       renumbered[sorted[i].label] = (int32_t)i;
     }
     for (size_t i = 0; i < samples->count; i++)
-      samples->rows[i].label = renumbered[samples->rows[i].label];
+      if (samples->rows[i].label >= 0) samples->rows[i].label = renumbered[samples->rows[i].label];
   }
   free(sorted);
   free(renumbered);

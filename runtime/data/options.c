@@ -6,6 +6,9 @@
 static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL};
 static const char *const NORMALIZE[] = {"data", "imagenet", NULL};
 
+static const char *const DELIMITERS[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
+static const char *const DECIMALS[] = {"auto", "point", "comma", NULL};
+
 #define DATASET(kind, member, ...)                                                                 \
   FT_##kind##_KEY(filtra_dataset_options, member, #member, __VA_ARGS__)
 #define AUGMENT(kind, member, ...)                                                                 \
@@ -29,6 +32,12 @@ static const ft_key DATASET_KEYS[] = {
             "stay as they are, and all have one size."),
     DATASET(FLOAT, crop_pct, 0.875, 0.05, 1.0,
             "Side of that middle square, as a part of the image's shorter side."),
+    DATASET(ENUM, delimiter, 0, DELIMITERS,
+            "What separates a table's fields. auto: what gives each of the first rows equally many "
+            "fields."),
+    DATASET(ENUM, decimal, 0, DECIMALS,
+            "The sign before a fraction in a table's numbers: 1,000.5 has a point, 1.000,5 a "
+            "comma. auto: the one that the numbers show."),
     DATASET(BOOL, truncate, false, "Cut sequences at `max_length` instead of refusing them."),
     DATASET(FLOAT, validation_share, 0.1, 1e-6, 0.9,
             "Without validation data: the part of the training samples that is held out, of each "

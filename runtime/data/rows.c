@@ -1,51 +1,32 @@
-/* Reads rows of comma- or tab-separated text, with quotes. Called by table.c. */
+/* Reads rows of delimited text, with quotes. Called by the files of the format "table". */
 #include "data/rows.h"
 
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-static bool has_ending(const char *path, const char *ending) {
-  size_t length = strlen(path), count = strlen(ending);
-  if (length > 3 && !strcasecmp(path + length - 3, ".gz")) length -= 3;
-  return length >= count && !strncasecmp(path + length - count, ending, count);
-}
-
-filtra_status ft_rows_open(const char *path, ft_rows *rows) {
-  *rows = (ft_rows){0};
+filtra_status ft_rows_open(const char *path, char delimiter, ft_row_reader *rows) {
+  *rows = (ft_row_reader){0};
+  FT_TRY(ft_delimiter_find(path, delimiter, &rows->delimiter));
   return ft_lines_open(path, &rows->lines);
 }
 
-void ft_rows_close(ft_rows *rows) {
+void ft_rows_close(ft_row_reader *rows) {
   ft_lines_close(&rows->lines);
   free(rows->fields);
   free(rows->starts);
   free(rows->text);
-  *rows = (ft_rows){0};
+  *rows = (ft_row_reader){0};
 }
 
-filtra_status ft_rows_fail(const ft_rows *rows, filtra_status status) {
+filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status) {
   return ft_fail_context(status, "%s:%llu", rows->lines.path, (unsigned long long)rows->number);
-}
-
-static void choose_delimiter(ft_rows *r) {
-  const char *candidates = "\t,;";
-  if (has_ending(r->lines.path, ".csv")) candidates = ",;\t";
-  if (has_ending(r->lines.path, ".tsv")) candidates = "\t";
-  r->delimiter = *candidates; /* if none is found: one column, which the caller may refuse */
-  for (const char *c = candidates; *c; c++)
-    if (strchr(r->lines.line, *c)) {
-      r->delimiter = *c;
-      break;
-    }
-  r->quotes = r->delimiter != '\t';
 }
 
 /* ---- a row ---- */
 
-static filtra_status put(ft_rows *r, const char *bytes, size_t count) {
+static filtra_status put(ft_row_reader *r, const char *bytes, size_t count) {
   if (count > FT_LINE_LIMIT - r->length)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "a row of more than %d MiB; is a quote at its start not closed?",
@@ -65,7 +46,7 @@ static filtra_status put(ft_rows *r, const char *bytes, size_t count) {
 
 /* Appends a quoted field, over several lines if needed. *at moves from after the opening quote to
  * after the closing one. A doubled quote means one quote. */
-static filtra_status read_quoted(ft_rows *r, const char **at) {
+static filtra_status read_quoted(ft_row_reader *r, const char **at) {
   for (;;) {
     size_t count = strcspn(*at, "\"");
     FT_TRY(put(r, *at, count));
@@ -83,18 +64,34 @@ static filtra_status read_quoted(ft_rows *r, const char **at) {
     *at = r->lines.line;
   }
   ++*at;
-  if (!**at || **at == r->delimiter) return FILTRA_OK;
+  if (!**at || **at == r->delimiter.character) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu", **at, r->count);
 }
 
-static filtra_status read_field(ft_rows *r, const char **at) {
+/* Whether a field is quoted, and not text that begins with a quote. */
+static bool is_quoted(const ft_row_reader *r, const char *at) {
+  bool open, tabs = r->delimiter.character == '\t';
+  if (*at != '"' || r->delimiter.quotes == FT_QUOTES_NONE) return false;
+  return !tabs || ft_quoted_end(at, '\t', &open) || (open && r->delimiter.quotes == FT_QUOTES_FULL);
+}
+
+/* Fails for a carriage return that does not end the line. */
+static filtra_status check_returns(const char *line) {
+  const char *first = strchr(line, '\r');
+  if (!first || !first[strspn(first, "\r")]) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "a carriage return within the line; if all lines of the file end with one alone, "
+                 "save it with line feeds");
+}
+
+static filtra_status read_field(ft_row_reader *r, const char **at) {
   FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
   r->starts[r->count++] = r->length;
-  if (r->quotes && **at == '"') {
+  if (is_quoted(r, *at)) {
     ++*at;
     FT_TRY(read_quoted(r, at));
   } else {
-    const char ends[2] = {r->delimiter, '\0'};
+    const char ends[2] = {r->delimiter.character, '\0'};
     size_t count = strcspn(*at, ends);
     FT_TRY(put(r, *at, count));
     *at += count;
@@ -102,12 +99,13 @@ static filtra_status read_field(ft_rows *r, const char **at) {
   return put(r, "", 1);
 }
 
-static filtra_status read_row(ft_rows *r) {
+static filtra_status read_row(ft_row_reader *r) {
   const char *at = r->lines.line;
   r->length = r->count = 0;
+  if (!strchr(at, '"')) FT_TRY(check_returns(at));
   for (bool more = true; more;) {
     FT_TRY(read_field(r, &at));
-    more = *at == r->delimiter;
+    more = *at == r->delimiter.character;
     at += more;
   }
   /* only now, since appending may have moved the text */
@@ -122,13 +120,16 @@ static filtra_status read_row(ft_rows *r) {
   return FILTRA_OK;
 }
 
-filtra_status ft_rows_next(ft_rows *r, bool *more) {
-  do {
+filtra_status ft_rows_next(ft_row_reader *r, bool *more) {
+  for (bool skip = true; skip;) {
     FT_TRY(ft_lines_next(&r->lines, more));
     if (!*more) return FILTRA_OK;
-  } while (!r->lines.line[strspn(r->lines.line, " \t")]);
+    skip = !r->lines.line[strspn(r->lines.line, " \t")];
+    if (skip || !r->delimiter.said) continue;
+    r->delimiter.said = false;
+    skip = true;
+  }
   r->number = r->lines.number;
-  if (!r->delimiter) choose_delimiter(r);
   filtra_status status = read_row(r);
   return status ? ft_rows_fail(r, status) : FILTRA_OK;
 }

@@ -1,13 +1,13 @@
-/* Reads rows of comma- or tab-separated text (RFC 4180); accepts any input without trusting it. */
+/* Reads rows of delimited text (RFC 4180); accepts any input without trusting it. */
 #ifndef FT_DATA_ROWS_H
 #define FT_DATA_ROWS_H
 
 #include "base/lines.h"
+#include "data/delimiter.h"
 
-typedef struct ft_rows {
+typedef struct ft_row_reader {
   ft_lines lines;
-  char delimiter;      /* 0: the first row decides, see ft_rows_open */
-  bool quotes;         /* fields may be quoted, and then hold delimiters and line ends */
+  ft_delimiter delimiter;
   const char **fields; /* [count] of the current row, NUL-terminated, without quotes */
   size_t count, capacity;
   uint64_t number; /* of the row's first line */
@@ -15,17 +15,15 @@ typedef struct ft_rows {
   size_t starts_capacity;
   char *text; /* the current row's fields, one after the other */
   size_t length, text_capacity;
-} ft_rows;
+} ft_row_reader;
 
-/** Opens a file. The delimiter in NAME.csv is the comma, else the semicolon; in NAME.tsv the tab;
- * in other files the first of tab, comma and semicolon that the first line has. Quotes have a
- * meaning unless it is the tab. `path` must outlive the reader. */
-filtra_status ft_rows_open(const char *path, ft_rows *rows);
+/** Opens a file, whose delimiter ft_delimiter_find finds. `path` must outlive the reader. */
+filtra_status ft_rows_open(const char *path, char delimiter, ft_row_reader *rows);
 /** Moves to the next row that is not blank; *more is false at the end. Errors in a row name file
  * and line. */
-filtra_status ft_rows_next(ft_rows *rows, bool *more);
+filtra_status ft_rows_next(ft_row_reader *rows, bool *more);
 /** Puts "file:line: " of the current row before the message. */
-filtra_status ft_rows_fail(const ft_rows *rows, filtra_status status);
-void ft_rows_close(ft_rows *rows);
+filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status);
+void ft_rows_close(ft_row_reader *rows);
 
 #endif

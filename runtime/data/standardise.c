@@ -27,11 +27,15 @@ static void sum_bytes(const uint8_t *bytes, size_t count, uint32_t width, moment
     add_number(&of[i % width], (double)bytes[i]);
 }
 
+uint32_t ft_feature_count(const filtra_dataset *ds) {
+  return ds->columns ? ds->columns : ds->info.features;
+}
+
 /* Adds a sample's features. Pixels in files are read for it, and read again in training. */
 static filtra_status sum_row(const filtra_dataset *ds, const ft_samples *samples,
                              const ft_sample_row *row, moments *of) {
-  uint32_t width = ds->info.features;
-  size_t count = (size_t)row->length * width;
+  uint32_t width = ft_feature_count(ds);
+  size_t count = (size_t)row->length * ds->info.features;
   if (ft_samples_are_made(ds, samples)) {
     uint8_t *pixels;
     FT_TRY(ft_sample_pixels(ds, samples, row, &pixels));
@@ -67,8 +71,9 @@ float ft_standard_byte(double mean, double factor, uint8_t x) {
 /* Standardises numbers in place. Multiplying and adding in float would lose digits if the mean is
  * large. */
 static void apply_moments(const filtra_dataset *ds, ft_samples *samples) {
+  const uint32_t width = ft_feature_count(ds);
   for (size_t i = 0; i < samples->value_count; i++) {
-    size_t k = i % ds->info.features;
+    size_t k = i % width;
     samples->values[i] =
         ft_standard(ds->feature_mean[k], ds->feature_factor[k], samples->values[i]);
   }
@@ -93,7 +98,7 @@ static filtra_status keep_for_bytes(filtra_dataset *ds) {
 }
 
 static filtra_status measure(filtra_dataset *ds, const ft_split *s) {
-  uint32_t width = ds->info.features;
+  uint32_t width = ft_feature_count(ds);
   moments *of = ft_calloc(width, sizeof *of);
   if (!of) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
@@ -116,7 +121,7 @@ static void take_imagenet(filtra_dataset *ds) {
 }
 
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
-  uint32_t width = ds->info.features;
+  uint32_t width = ft_feature_count(ds);
   filtra_split split = FILTRA_SPLIT_TRAIN;
   while (split < FILTRA_SPLIT_TEST && ds->splits[split].count == 0)
     split++;

@@ -78,6 +78,18 @@ static const ft_key DATA_KEYS[] = {
         "Column of a table to predict. One called label, class, target, category, sentiment, "
         "value, y, or \"measured ...\" is found.",
         DATA),
+    RUN(STRING, feature_columns,
+        "Columns of a table that are read as numbers, by name or number, with commas between: one "
+        "number a step. Text of few different values becomes one number for each value. Without a "
+        "column of text all but the target and the id.",
+        DATA),
+    RUN(STRING, group_column,
+        "Column of a table that says which rows are one series, a row a step. Empty: each row is a "
+        "sample."),
+    RUN(STRING, time_column,
+        "Column that orders the rows of a series, by number or date. Empty: the order of the "
+        "file."),
+    RUN(STRING, id_column, "Column that names the samples. One called id or index is found.", DATA),
     RUN(BOOL, drop_last, false, "Leave out training batches that the last samples do not fill."),
 };
 
@@ -119,6 +131,7 @@ static filtra_status refuse_idle(const char *context, const ft_run_config *c, co
       {"crop_ratio", "without crop_scale below 1", a->crop_scale >= 1.0f},
       {"rand_augment_magnitude", "without rand_augment", !a->rand_augment},
       {"rand_augment_std", "without rand_augment", !a->rand_augment},
+      {"time_column", "without group_column", !*c->group_column},
       {"mixup_prob", "without mixup or cutmix", !mixes},
   };
   for (size_t r = 0; r < FT_COUNT(rules); r++)

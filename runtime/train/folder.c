@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/table_fit.h"
 #include "ops/tuning.h"
 #include "train/run.h"
 
@@ -141,6 +142,8 @@ static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   fit->data.mean = fit->mean;
   fit->data.factor = fit->factor;
   fit->data.features = (uint32_t)means;
+  FT_TRY(ft_table_fit_read(fit->json, path, &fit->table));
+  fit->data.table = fit->table;
   return FILTRA_OK;
 }
 
@@ -165,6 +168,7 @@ void ft_run_free_fit(ft_run_fit *fit) {
   free(fit->classes);
   free(fit->mean);
   free(fit->factor);
+  ft_table_fit_free(fit->table);
   json_decref(fit->json);
   *fit = (ft_run_fit){0};
 }
@@ -198,6 +202,12 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   return status;
 }
 
+/* What a task makes of a table's targets. */
+static filtra_targets targets_of(filtra_task task) {
+  if (task == FILTRA_TASK_REGRESSION) return FILTRA_TARGETS_VALUES;
+  return task == FILTRA_TASK_CLASSIFICATION ? FILTRA_TARGETS_CLASSES : FILTRA_TARGETS_AUTO;
+}
+
 filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
                                filtra_dataset **out) {
   filtra_dataset_options options = c->dataset;
@@ -205,6 +215,11 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   options.tokenizer = c->tokenizer[0] ? c->tokenizer : NULL;
   options.text_column = c->text_column[0] ? c->text_column : NULL;
   options.target_column = c->target_column[0] ? c->target_column : NULL;
+  options.feature_columns = c->feature_columns[0] ? c->feature_columns : NULL;
+  options.group_column = c->group_column[0] ? c->group_column : NULL;
+  options.time_column = c->time_column[0] ? c->time_column : NULL;
+  options.id_column = c->id_column[0] ? c->id_column : NULL;
+  options.targets = targets_of(c->model.config.task);
   options.max_length = (uint32_t)c->model.config.max_length;
   options.file_split = file_split;
   options.seed = (uint64_t)c->split_seed;

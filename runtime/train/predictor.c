@@ -3,6 +3,7 @@
  * flight, each with requests of one submission. Called by programs through <filtra/predictor.h>. */
 #include "base/memory.h"
 #include "data/image.h"
+#include "data/table_fit.h"
 #include "gpu/gpu.h"
 #include "train/input.h"
 
@@ -100,6 +101,11 @@ static filtra_status check_numbers(const filtra_predictor *p) {
                  "name the data (filtra_model_config.data or filtra_model_set_data)");
 }
 
+/* Whether the model reads rows of a table, a step a column, each standardised by itself. */
+static bool is_row(const ft_data_fit *fit) {
+  return fit->table && !fit->table->text && !fit->table->group;
+}
+
 static filtra_status read_series(const filtra_predictor *p, sample *s, const float *series,
                                  uint32_t length) {
   if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
@@ -107,10 +113,14 @@ static filtra_status read_series(const filtra_predictor *p, sample *s, const flo
   FT_TRY(keep_words(p, s, 0, series, length));
   float *to = (float *)s->words[0];
   const ft_data_fit *fit = &p->input.fit.data;
-  for (size_t i = 0; i < (size_t)s->lengths[0] * p->columns; i++) {
+  const size_t count = (size_t)s->lengths[0] * p->columns;
+  if (is_row(fit) && count != fit->features)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training table has %u", count,
+                   fit->features);
+  for (size_t i = 0; i < count; i++) {
     if (isinf(to[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu of the series is infinite", i);
     if (fit->features)
-      to[i] = ft_standard(fit->mean[i % p->columns], fit->factor[i % p->columns], to[i]);
+      to[i] = ft_standard(fit->mean[i % fit->features], fit->factor[i % fit->features], to[i]);
   }
   return FILTRA_OK;
 }
@@ -329,7 +339,7 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                    o->batch_size, MOST_BATCH);
   FT_TRY(ft_input_read(p->model->input, "the model's " FT_INPUT_KEY, &p->input));
   const ft_data_fit *fit = &p->input.fit.data;
-  if (fit->features && fit->features != m->features)
+  if (fit->features && fit->features != m->features && !(is_row(fit) && m->features == 1))
     return ft_fail(FILTRA_ERROR_INPUT, "predictor: standardises %u features, the model has %lld",
                    fit->features, (long long)m->features);
   p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;

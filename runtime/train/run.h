@@ -12,13 +12,14 @@
 /** Reads a JSON file of the folder, and returns its path; *object is NULL if there is no such file.
  * Caller frees both, also on failure. */
 filtra_status ft_run_load_part(const char *folder, const char *name, char **path, json_t **object);
-/** Classes and standardisation of the training data, from data.json; all 0 if there is no such
- * file. */
+/** Classes, standardisation and columns of the training data, from data.json; all 0 if there is no
+ * such file. */
 typedef struct ft_run_fit {
   ft_data_fit data; /* points to the members below */
   json_t *json;
   const char **classes;
   double *mean, *factor;
+  struct ft_table_fit *table;
 } ft_run_fit;
 /** Takes ownership of `object` and reads it; errors call it `context`. */
 filtra_status ft_run_take_fit(json_t *object, const char *context, ft_run_fit *fit);

@@ -308,7 +308,7 @@ TEST(test_options) {
   assert_fails(test_try_dataset(path, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB}),
                FILTRA_ERROR_ARGUMENT, "pixels is for images");
   assert_fails(test_try_dataset(path, &(filtra_dataset_options){.target_column = "label"}),
-               FILTRA_ERROR_ARGUMENT, "are for tables");
+               FILTRA_ERROR_ARGUMENT, "target_column is for tables; the format is");
   assert_fails(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "bytes"}),
                FILTRA_ERROR_ARGUMENT, "\"bytes\" reads no expressions");
   test_refuse_dataset(path, &(filtra_dataset_options){.tokenizer = "listops"},

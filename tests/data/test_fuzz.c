@@ -23,6 +23,9 @@ static const struct {
     {"text-lm", "bytes", "some text\r\nof <unk> lines \xc3\xa9\n"},
     {"text-lm", "characters", "some text\r\nof lines \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n"},
     {"text-lm", "words", "some text\r\nof <unk> lines \xc3\xa9\n"},
+    {"table", NULL, "id,text,label\n1,\"a, \"\"b\"\"\nc\",x\n2,d,y\n3,e,x\n"},
+    {"table", NULL, "sep=;\ntext;value\na;1.000,5\nb;$0,25\nc;12\n"},
+    {"table", NULL, "a\tb\ty\n0.5\tred\tx\n1e3\t\tz\nNA\tblue\tx\n"},
 };
 
 /* Bytes that mean something somewhere. */

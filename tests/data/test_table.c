@@ -175,7 +175,7 @@ TEST(test_errors_name_file_and_line) {
       {"text,value\na,1.5\nb,nan\n", "bad.csv:3: the target \"nan\" is no number", {0}},
       {"text,value\na,1.5\nb,1e999\n", "bad.csv:3: the target \"1e999\" is no number", {0}},
       {"text,value\na,1.5\nb,\n", "bad.csv:3: the target \"\" is no number", {0}},
-      {"a,b,c\n1,2,3\n", "bad.csv:1: set text_column to one of the 3 columns", {0}},
+      {"a,b,c\n1,2,3\n", "bad.csv:1: set target_column to one of the 3 columns", {0}},
       {"text,b,c\n1,2,3\n", "bad.csv:1: set target_column to one of the 3 columns", {0}},
       {"a,label\n1,2\n",
        "bad.csv:1: text_column is \"b\"; the 2 columns are",

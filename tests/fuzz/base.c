@@ -71,9 +71,9 @@ static void read_lines(const uint8_t *data, size_t size) {
 static void read_rows(const uint8_t *data, size_t size) {
   static const char *const NAMES[] = {"x.csv", "x.tsv", "x.txt"};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
-    ft_rows rows;
+    ft_row_reader rows;
     bool more = true;
-    filtra_status status = ft_rows_open(fuzz_file(NAMES[i], data, size), &rows);
+    filtra_status status = ft_rows_open(fuzz_file(NAMES[i], data, size), 0, &rows);
     fuzz_failed(status);
     if (status) continue;
     while (!status && more) {

@@ -16,9 +16,10 @@ static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t 
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   filtra_sample s;
   fuzz_check(!filtra_dataset_sample(ds, split, index, &s), "a sample");
-  if (info->target == FILTRA_TARGET_CLASS)
+  const bool all = info->unlabelled[split] == 0;
+  if (info->target == FILTRA_TARGET_CLASS && (all || s.label != -1))
     fuzz_check(s.label >= 0 && (uint32_t)s.label < info->classes, "a label");
-  if (info->target == FILTRA_TARGET_VALUE) fuzz_check(isfinite(s.value), "a value");
+  if (info->target == FILTRA_TARGET_VALUE) fuzz_check(isfinite(s.value) || !all, "a value");
   if (info->input == FILTRA_INPUT_TOKENS) {
     check_tokens(info, s.tokens, s.length);
     if (info->sequences == 2) check_tokens(info, s.second, s.second_length);

@@ -49,6 +49,15 @@ static void read_table(const uint8_t *data, size_t size) {
   fuzz_dataset(fuzz_path("table/train.csv"),
                &(filtra_dataset_options){
                    .format = "table", .text_column = "b", .target_column = "c", .truncate = true});
+  fuzz_dataset(fuzz_path("table"), &(filtra_dataset_options){.format = "table",
+                                                             .target_column = "y",
+                                                             .group_column = "g",
+                                                             .time_column = size % 2 ? "t" : NULL,
+                                                             .unlabelled = true});
+  fuzz_dataset(fuzz_path("table"), &(filtra_dataset_options){.format = "table",
+                                                             .feature_columns = "1,2",
+                                                             .targets = FILTRA_TARGETS_VALUES,
+                                                             .decimal = FILTRA_DECIMAL_COMMA});
 }
 
 static void encode(const filtra_tokenizer *tokenizer, const uint8_t *data, size_t size) {

@@ -20,6 +20,10 @@ static void print_help(void) {
       "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna\n"
       "  --text-column NAME    of a table, the column to read, by name or number\n"
       "  --target-column NAME  and the one to predict\n"
+      "  --feature-columns A,B those to read as numbers; --group-column NAME, --time-column NAME\n"
+      "                        rows of series, and their order; --id-column NAME their names\n"
+      "  --delimiter NAME      comma, tab, semicolon or pipe; --decimal NAME point or comma\n"
+      "  --task NAME           regression: targets are numbers; classification: they are not\n"
       "  --max-vocabulary N    ids of words at most, rarer words read as <unk>; 0: 65536\n"
       "  --image-size N        images of any size, as squares of side N; pixels become numbers\n"
       "  --json                print one JSON object\n\nFormats:\n");
@@ -365,6 +369,7 @@ typedef struct inspect_arguments {
   filtra_dataset_options open;
   uint64_t max_vocabulary;
   uint64_t image_size;
+  const char *delimiter, *decimal, *task;
   bool json;
 } inspect_arguments;
 
@@ -373,16 +378,46 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("tokenizer", inspect_arguments, open.tokenizer),
     COMMAND_TEXT("text-column", inspect_arguments, open.text_column),
     COMMAND_TEXT("target-column", inspect_arguments, open.target_column),
+    COMMAND_TEXT("feature-columns", inspect_arguments, open.feature_columns),
+    COMMAND_TEXT("group-column", inspect_arguments, open.group_column),
+    COMMAND_TEXT("time-column", inspect_arguments, open.time_column),
+    COMMAND_TEXT("id-column", inspect_arguments, open.id_column),
+    COMMAND_TEXT("delimiter", inspect_arguments, delimiter),
+    COMMAND_TEXT("decimal", inspect_arguments, decimal),
+    COMMAND_TEXT("task", inspect_arguments, task),
     COMMAND_NUMBER("max-vocabulary", inspect_arguments, max_vocabulary, 0, 1 << 20),
     COMMAND_NUMBER("image-size", inspect_arguments, image_size, 1, 1024),
     COMMAND_FLAG("json", inspect_arguments, json),
 };
+
+/* Position of a name in a list, which ends with NULL; 0 where none is given; -1
+ * where it is not in the list. */
+static int pick(const char *name, const char *const *names) {
+  for (int i = 0; name && names[i]; i++)
+    if (!strcmp(name, names[i])) return i;
+  return name ? -1 : 0;
+}
+
+/* Takes the options that are names of enumerators; gives the first that has another value. */
+static const char *take_names(inspect_arguments *a) {
+  static const char *const delimiters[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
+  static const char *const decimals[] = {"auto", "point", "comma", NULL};
+  static const char *const tasks[] = {"auto", "classification", "regression", NULL};
+  const int delimiter = pick(a->delimiter, delimiters), decimal = pick(a->decimal, decimals);
+  const int task = pick(a->task, tasks);
+  a->open.delimiter = (filtra_delimiter)delimiter;
+  a->open.decimal = (filtra_decimal)decimal;
+  a->open.targets = (filtra_targets)task;
+  return delimiter < 0 ? "delimiter" : decimal < 0 ? "decimal" : task < 0 ? "task" : NULL;
+}
 
 int run_data_inspect(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
   inspect_arguments a = {.open.verify_labels = true};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
+  const char *wrong = take_names(&a);
+  if (wrong) return command_misused(argv[0], "--%s has another value than --help lists", wrong);
   a.open.image_size = (uint32_t)a.image_size;
   if (a.image_size) a.open.pixels = FILTRA_PIXELS_RGB;
   if (optind == argc) return command_misused(argv[0], "the path is missing");

@@ -1,0 +1,211 @@
+/* Finds the delimiter of a table from its first rows: each candidate splits them, and the one that
+ * gives every row equally many fields is it. Called by rows.c. */
+#include "data/delimiter.h"
+
+#include "base/lines.h"
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SAMPLE_LINES = 256, SAMPLE_BYTES = 1 << 18 };
+
+/* The first lines of a file, with \n between them. */
+typedef struct sample {
+  char *text;
+  size_t length, capacity;
+  bool whole; /* they are all lines */
+} sample;
+
+/* How a candidate splits the sample. */
+typedef struct tally {
+  char character;
+  size_t rows, fields;                  /* fields: of the first row */
+  size_t equal;                         /* rows with as many fields as the first */
+  size_t found, spaced, within_numbers; /* delimiters; those before a space; between digits */
+  bool unquoted;                        /* quotes are text */
+  bool strays;                          /* a quote that RFC 4180 does not accept */
+  bool multiline;                       /* a quoted field holds a line end */
+} tally;
+
+/* ---- the sample ---- */
+
+static filtra_status add_line(sample *s, const char *line, size_t length) {
+  size_t wanted = s->length + length + 2;
+  if (wanted > s->capacity) {
+    char *text = ft_realloc(s->text, 2 * wanted, 1);
+    if (!text) return FILTRA_ERROR_HOST_MEMORY;
+    s->text = text;
+    s->capacity = 2 * wanted;
+  }
+  if (s->length > 0) s->text[s->length++] = '\n';
+  memcpy(s->text + s->length, line, length + 1);
+  s->length += length;
+  return FILTRA_OK;
+}
+
+static filtra_status take_sample(ft_lines *lines, sample *s) {
+  for (size_t i = 0; i < SAMPLE_LINES && s->length < SAMPLE_BYTES; i++) {
+    bool more;
+    FT_TRY(ft_lines_next(lines, &more));
+    s->whole = !more;
+    if (!more) break;
+    if (lines->line[strspn(lines->line, " \t")]) FT_TRY(add_line(s, lines->line, lines->length));
+  }
+  return s->text ? FILTRA_OK : add_line(s, "", 0);
+}
+
+static filtra_status read_sample(const char *path, sample *s) {
+  ft_lines lines;
+  FT_TRY(ft_lines_open(path, &lines));
+  filtra_status status = take_sample(&lines, s);
+  ft_lines_close(&lines);
+  return status;
+}
+
+/* ---- splitting it ---- */
+
+const char *ft_quoted_end(const char *text, char delimiter, bool *open) {
+  *open = false;
+  for (const char *at = text + 1;; at++) {
+    at += strcspn(at, "\"");
+    *open = !*at;
+    if (*open) return NULL;
+    if (at[1] == '"') {
+      at++;
+      continue;
+    }
+    return !at[1] || at[1] == '\n' || at[1] == delimiter ? at + 1 : NULL;
+  }
+}
+
+/* The end of a field; the end of the sample where a quoted field goes on behind it. */
+static const char *end_of_field(tally *t, const sample *s, const char *at) {
+  const char ends[3] = {t->character, '\n', '\0'};
+  bool open = false;
+  const char *end = *at == '"' && !t->unquoted ? ft_quoted_end(at, t->character, &open) : NULL;
+  if (end) {
+    t->multiline = t->multiline || memchr(at, '\n', (size_t)(end - at));
+    return end;
+  }
+  if (open && !s->whole) return at + strlen(at);
+  end = at + strcspn(at, ends);
+  t->strays = t->strays || memchr(at, '"', (size_t)(end - at));
+  return end;
+}
+
+static void count_delimiter(tally *t, const char *start, const char *at) {
+  bool after_digit = at > start && isdigit((unsigned char)at[-1]);
+  t->found++;
+  t->spaced += at[1] == ' ';
+  t->within_numbers += after_digit && isdigit((unsigned char)at[1]);
+}
+
+/* Splits the sample. The last row counts only if it is whole, or the only one. */
+static tally split_with(const sample *s, char character, bool unquoted) {
+  tally t = {.character = character, .unquoted = unquoted};
+  for (const char *at = s->text;; at++) {
+    size_t fields = 1;
+    for (; *(at = end_of_field(&t, s, at)) == character; at++, fields++)
+      count_delimiter(&t, s->text, at);
+    if (!*at && !s->whole && t.rows > 0) break;
+    if (t.rows++ == 0) t.fields = fields;
+    t.equal += fields == t.fields;
+    if (!*at) break;
+  }
+  return t;
+}
+
+static bool fits(const tally *t) {
+  return t->fields > 1 && t->equal == t->rows;
+}
+
+/* Quotes in a file of tabs mean something where all of them are as RFC 4180 says and rows are then
+ * equal; else they are text. */
+static tally split(const sample *s, char character) {
+  tally t = split_with(s, character, false);
+  return character == '\t' && (t.strays || !fits(&t)) ? split_with(s, character, true) : t;
+}
+
+/* ---- choosing ---- */
+
+static bool has_ending(const char *path, const char *ending) {
+  size_t length = strlen(path), count = strlen(ending);
+  if (length > 3 && !strcasecmp(path + length - 3, ".gz")) length -= 3;
+  return length >= count && !strncasecmp(path + length - count, ending, count);
+}
+
+static void choose_quotes(const sample *s, ft_delimiter *found) {
+  found->quotes = FT_QUOTES_FULL;
+  if (found->character != '\t') return;
+  tally t = split(s, '\t');
+  found->quotes = t.unquoted ? FT_QUOTES_NONE : t.multiline ? FT_QUOTES_FULL : FT_QUOTES_LINE;
+}
+
+/* How little a candidate looks like one: it breaks quotes, or splits what looks like a part of text
+ * ("April 1, 2023") or of numbers ("0,5"). */
+static int doubts(const tally *t) {
+  const bool part = t->spaced == t->found || (t->character == ',' && t->within_numbers == t->found);
+  return 2 * t->strays + part;
+}
+
+static bool comes_nearer(const tally *a, const tally *b) {
+  if (b->fields < 2) return a->fields > 1;
+  return a->fields > 1 && a->equal * b->rows > b->equal * a->rows;
+}
+
+static const char *name_of(char character) {
+  return character == '\t'  ? "tab"
+         : character == ',' ? "comma"
+         : character == ';' ? "semicolon"
+                            : "pipe";
+}
+
+static filtra_status choose(const sample *s, const char *path, ft_delimiter *found) {
+  const char *candidates = has_ending(path, ".csv") ? ",;\t|" : "\t,;|";
+  tally best = split(s, *candidates);
+  char rival = '\0';
+  for (const char *c = candidates + 1; *c; c++) {
+    tally t = split(s, *c);
+    if (!fits(&t) || !fits(&best)) {
+      if (fits(&t) || (!fits(&best) && comes_nearer(&t, &best))) best = t;
+      continue;
+    }
+    if (best.character == '\t' || doubts(&t) > doubts(&best)) continue;
+    if (*c != '\t' && doubts(&t) == doubts(&best)) rival = *c;
+    if (rival) break;
+    best = t;
+  }
+  found->character = best.character;
+  if (!rival) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: a %s gives each row equally many fields, and so does a %s; set delimiter to "
+                 "one of them",
+                 path, name_of(best.character), name_of(rival));
+}
+
+/* Takes a first line that says the delimiter out of the sample. */
+static bool take_said(sample *s, char *character) {
+  const bool says = !strncasecmp(s->text, "sep=", 4) && s->text[4] && s->text[4] != '\n' &&
+                    (!s->text[5] || s->text[5] == '\n');
+  if (!says) return false;
+  const size_t line = s->text[5] ? 6 : 5;
+  *character = s->text[4];
+  s->length -= line;
+  memmove(s->text, s->text + line, s->length + 1);
+  return true;
+}
+
+filtra_status ft_delimiter_find(const char *path, char given, ft_delimiter *found) {
+  sample s = {0};
+  *found = (ft_delimiter){0};
+  filtra_status status = read_sample(path, &s);
+  if (!status) found->said = take_said(&s, &found->character);
+  if (given) found->character = given;
+  if (!status && !given && !found->said) status = choose(&s, path, found);
+  if (!status) choose_quotes(&s, found);
+  free(s.text);
+  return status;
+}

@@ -1,0 +1,32 @@
+/* Which character separates the fields of a table, told from its first rows. */
+#ifndef FT_DATA_DELIMITER_H
+#define FT_DATA_DELIMITER_H
+
+#include "base/status.h"
+
+/** What a quote at the start of a field means. */
+typedef enum ft_quotes {
+  FT_QUOTES_NONE = 0, /* nothing: it is text */
+  FT_QUOTES_LINE,     /* a quoted field, if that ends in the same line as RFC 4180 says; or text */
+  FT_QUOTES_FULL      /* a quoted field, which may hold line ends */
+} ft_quotes;
+
+typedef struct ft_delimiter {
+  char character;
+  ft_quotes quotes;
+  bool said; /* the first line says "sep=" and the character, and is no row */
+} ft_delimiter;
+
+/** Finds the delimiter of a file: the one in `given` if that is not 0; else the one that a first
+ * line "sep=;" says; else the one of comma, tab, semicolon and pipe that gives each of the first
+ * rows equally many fields. Where none does, it is the one that comes nearest, so that the row
+ * that is wrong can be named. Fails with INPUT where two do and neither looks like a part of
+ * text or numbers. */
+filtra_status ft_delimiter_find(const char *path, char given, ft_delimiter *found);
+
+/** The end of the quoted field that begins at the quote `text`: behind the closing quote, if a
+ * delimiter or the end of line or text is there; else NULL. A doubled quote means one quote.
+ * *open: there is no closing quote at all. */
+const char *ft_quoted_end(const char *text, char delimiter, bool *open);
+
+#endif

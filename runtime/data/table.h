@@ -1,0 +1,72 @@
+/* Inside of the format "table": which columns of a file are read, and as what. The first file, the
+ * training file if there is one, decides it; other files have the same columns, by name. */
+#ifndef FT_DATA_TABLE_H
+#define FT_DATA_TABLE_H
+
+#include "data/labels.h"
+#include "data/names.h"
+#include "data/rows.h"
+#include "data/table_fit.h"
+
+/** A table that is being opened. */
+typedef struct ft_table {
+  const filtra_dataset_options *options;
+  filtra_dataset *ds;
+  ft_split_files files;
+  const char *first; /* the file that decides, one of `files` */
+  const ft_table_fit *fit;
+  bool learnt;   /* `fit` is this data set's own, not that of a run */
+  bool values;   /* targets are numbers, not classes */
+  bool numbered; /* all names of classes are numbers, so that NA is none */
+  bool targeted; /* some file has targets */
+  ft_labels labels;
+} ft_table;
+
+/** Positions of the columns in one file. */
+enum { FT_NOWHERE = -1 };
+typedef struct ft_places {
+  size_t count; /* fields of a row; 0: no row was read yet */
+  long text, target, id, group, time;
+  long *columns; /* [fit->column_count] */
+} ft_places;
+
+/** Learns table->fit and table->values from the first file. The fit belongs to the dataset. */
+filtra_status ft_table_learn(ft_table *table);
+
+typedef filtra_status (*ft_row_fn)(const ft_row_reader *rows, const ft_places *places, void *user);
+/** Calls `take` for each row of a file but its header. Errors name file and line. */
+filtra_status ft_table_walk(ft_table *table, const char *path, ft_row_fn take, void *user);
+
+/** Reads the target of a row into a sample. One that is missing is unknown, or an error. */
+filtra_status ft_table_target(ft_table *table, const ft_row_reader *rows, const ft_places *places,
+                              ft_sample_row *row);
+/** Names the next sample by the row's id, if there are ids. */
+filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,
+                            ft_samples *samples);
+/** Closes the classes after the first file. Fails with INPUT, or warns, where they make no sense:
+ * targets are several labels in one field, or nearly each is one of its own. */
+filtra_status ft_table_end_file(ft_table *table, filtra_split split);
+
+/** Reads the numbers of a row, `ft_table_width` of them; NaN: missing. */
+filtra_status ft_table_numbers(const ft_table *table, const ft_row_reader *rows,
+                               const ft_places *places, float *values);
+/** Reads a split as features: a sample a row, or a group of rows. */
+filtra_status ft_table_read_features(ft_table *table, filtra_split split);
+filtra_status ft_table_read_series(ft_table *table, filtra_split split);
+
+/** Whether a header calls a column of texts, or of targets, so. */
+bool ft_names_text(const char *field);
+bool ft_names_target(const char *field);
+
+/** The option's character; 0: any. */
+char ft_table_delimiter(const filtra_dataset_options *options);
+/** Position of the column that a header calls so; FT_NOWHERE if none. Exactly, or in the other
+ * case if that is one only; *twice: there is more than one. */
+long ft_find_column(const char *const *fields, size_t count, const char *name, bool *twice);
+/** Position of the column that names samples, by what it is called; FT_NOWHERE if none. */
+long ft_find_id(const char *const *fields, size_t count);
+/** The fields as a list for messages. */
+enum { FT_LISTED = 400 };
+void ft_list_columns(const char *const *fields, size_t count, char list[FT_LISTED]);
+
+#endif

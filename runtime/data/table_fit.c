@@ -1,0 +1,150 @@
+/* Writes and reads the columns of a training table, in data.json and model files. Called by
+ * describe.c and train/folder.c. */
+#include "data/table_fit.h"
+
+#include "base/memory.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns that have one use, by their keys. */
+static const struct {
+  const char *key;
+  size_t offset;
+} USES[] = {{"text", offsetof(ft_table_fit, text)},
+            {"target", offsetof(ft_table_fit, target)},
+            {"id", offsetof(ft_table_fit, id)},
+            {"group", offsetof(ft_table_fit, group)},
+            {"time", offsetof(ft_table_fit, time)}};
+
+void ft_table_fit_free(ft_table_fit *fit) {
+  if (!fit) return;
+  for (size_t i = 0; fit->columns && i < fit->column_count; i++) {
+    free(fit->columns[i].name);
+    ft_free_names(fit->columns[i].values, fit->columns[i].value_count);
+  }
+  free(fit->columns);
+  free(fit->text);
+  free(fit->target);
+  free(fit->id);
+  free(fit->group);
+  free(fit->time);
+  free(fit);
+}
+
+size_t ft_table_width(const ft_table_fit *fit) {
+  size_t width = 0;
+  for (size_t i = 0; i < fit->column_count; i++)
+    width += fit->columns[i].values ? fit->columns[i].value_count : 1;
+  return width;
+}
+
+/* ---- writing ---- */
+
+static json_t *column_json(const ft_table_column *c) {
+  json_t *object = json_pack("{ss}", "name", c->name);
+  json_t *list = object && c->values ? json_array() : NULL;
+  for (size_t i = 0; list && i < c->value_count; i++)
+    ft_json_append(&list, json_string(c->values[i]));
+  if (c->values && json_object_set_new(object, "values", list)) {
+    json_decref(object);
+    return NULL;
+  }
+  return object;
+}
+
+bool ft_table_fit_write(json_t *object, const ft_table_fit *fit) {
+  json_t *table =
+      json_pack("{sb sI ss}", "header", (int)fit->header, "fields", (json_int_t)fit->count,
+                "decimal", fit->decimal == FILTRA_DECIMAL_COMMA ? "comma" : "point");
+  json_t *columns = json_array();
+  bool done = table != NULL;
+  for (size_t i = 0; done && i < FT_COUNT(USES); i++) {
+    const char *name = *(char *const *)((const char *)fit + USES[i].offset);
+    if (name) done = !json_object_set_new(table, USES[i].key, json_string(name));
+  }
+  for (size_t i = 0; done && i < fit->column_count; i++)
+    ft_json_append(&columns, column_json(&fit->columns[i]));
+  if (!done) json_decref(columns);
+  if (done) done = !json_object_set_new(table, "columns", columns);
+  if (done) return !json_object_set_new(object, "table", table);
+  json_decref(table);
+  return false;
+}
+
+/* ---- reading ---- */
+
+static filtra_status read_values(const json_t *list, const char *context, ft_table_column *c) {
+  size_t count = json_array_size(list);
+  if (!list) return FILTRA_OK;
+  c->values = ft_calloc(count, sizeof *c->values);
+  if (!c->values) return FILTRA_ERROR_HOST_MEMORY;
+  for (; c->value_count < count; c->value_count++) {
+    const char *text = json_string_value(json_array_get(list, c->value_count));
+    if (!text)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"table\": \"values\" must be a list of texts",
+                     context);
+    c->values[c->value_count] = ft_strdup(text);
+    if (!c->values[c->value_count]) return FILTRA_ERROR_HOST_MEMORY;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_columns(const json_t *list, const char *context, ft_table_fit *fit) {
+  size_t count = json_array_size(list);
+  fit->columns = ft_calloc(count, sizeof *fit->columns);
+  if (!fit->columns) return FILTRA_ERROR_HOST_MEMORY;
+  while (fit->column_count < count) {
+    const json_t *item = json_array_get(list, fit->column_count);
+    ft_table_column *c = &fit->columns[fit->column_count++];
+    const char *name = json_string_value(json_object_get(item, "name"));
+    if (!name)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"table\": a column needs a \"name\"", context);
+    c->name = ft_strdup(name);
+    if (!c->name) return FILTRA_ERROR_HOST_MEMORY;
+    FT_TRY(read_values(json_object_get(item, "values"), context, c));
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status check_numbers(const ft_table_fit *fit, const char *context) {
+  for (size_t i = 0; i < FT_COUNT(USES) + fit->column_count && !fit->header; i++) {
+    const char *name = i < FT_COUNT(USES) ? *(char *const *)((const char *)fit + USES[i].offset)
+                                          : fit->columns[i - FT_COUNT(USES)].name;
+    if (name && (strlen(name) > 6 || atol(name) < 1))
+      return ft_fail(
+          FILTRA_ERROR_INPUT,
+          "%s: \"table\": column \"%.64s\" must be a number from 1, as there is no header", context,
+          name);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_table(const json_t *table, const char *context, ft_table_fit *fit) {
+  const char *decimal = json_string_value(json_object_get(table, "decimal"));
+  fit->header = json_is_true(json_object_get(table, "header"));
+  fit->count = (size_t)json_integer_value(json_object_get(table, "fields"));
+  fit->decimal = decimal && !strcmp(decimal, "comma") ? FILTRA_DECIMAL_COMMA : FILTRA_DECIMAL_POINT;
+  for (size_t i = 0; i < FT_COUNT(USES); i++) {
+    const char *name = json_string_value(json_object_get(table, USES[i].key));
+    char **to = (char **)((char *)fit + USES[i].offset);
+    if (name && !(*to = ft_strdup(name))) return FILTRA_ERROR_HOST_MEMORY;
+  }
+  FT_TRY(read_columns(json_object_get(table, "columns"), context, fit));
+  if (!fit->text && !fit->column_count)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"table\" names no column to read", context);
+  return check_numbers(fit, context);
+}
+
+filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_table_fit **out) {
+  const json_t *table = json_object_get(object, "table");
+  *out = NULL;
+  if (!table) return FILTRA_OK;
+  ft_table_fit *fit = ft_calloc(1, sizeof *fit);
+  if (!fit) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = read_table(table, context, fit);
+  if (status) ft_table_fit_free(fit);
+  *out = status ? NULL : fit;
+  return status;
+}

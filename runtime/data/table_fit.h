@@ -1,0 +1,37 @@
+/* How the columns of a training table were taken: what other files of its run are read by. */
+#ifndef FT_DATA_TABLE_FIT_H
+#define FT_DATA_TABLE_FIT_H
+
+#include "base/json.h"
+
+#include <filtra/data.h>
+
+/** A column that is read as numbers. */
+typedef struct ft_table_column {
+  char *name;
+  char **values; /* [value_count], sorted: the texts of a column of categories, which becomes as
+                    many numbers, 1 for the cell's text and 0 for the others; NULL: of numbers */
+  size_t value_count;
+} ft_table_column;
+
+/** How the columns of a training file were taken. A name is that in the header, or in a file
+ * without header the column's number from 1; NULL: there is no such column. */
+typedef struct ft_table_fit {
+  bool header;
+  size_t count; /* fields of a row */
+  char *text, *target, *id, *group, *time;
+  ft_table_column *columns; /* [column_count], where there is no text */
+  size_t column_count;
+  filtra_decimal decimal; /* point or comma */
+} ft_table_fit;
+
+void ft_table_fit_free(ft_table_fit *fit);
+/** Sets "table" of the object; false when out of memory. */
+bool ft_table_fit_write(json_t *object, const ft_table_fit *fit);
+/** Reads "table" of the object; *out is NULL where there is none. Errors call the object `context`.
+ * Caller frees with ft_table_fit_free. */
+filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_table_fit **out);
+/** How many numbers a row becomes. */
+size_t ft_table_width(const ft_table_fit *fit);
+
+#endif

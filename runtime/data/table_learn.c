@@ -1,0 +1,385 @@
+/* Decides from a table's first file which columns are read, and as what: one text, or numbers and
+ * categories; the target; names of samples. Called by table.c where no run has decided it. */
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "data/table_survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Accepted column names if no option names the column; the first in the list that exists is
+ * used. */
+static const char *const text_names[] = {"smiles",   "sequence", "seq",      "text",
+                                         "sentence", "review",   "document", NULL};
+static const char *const target_names[] = {"label",     "class", "target", "category", "measured",
+                                           "sentiment", "value", "y",      NULL};
+/* What is known so far. */
+typedef struct learner {
+  ft_table *table;
+  const filtra_dataset_options *o;
+  ft_table_survey survey;
+  bool header;
+  bool guessed; /* the target is told by its place alone */
+  long text, target, id, group, time;
+  bool *features; /* [survey.count] columns that are read as numbers */
+  ft_table_fit *fit;
+} learner;
+
+/* ---- columns by name ---- */
+
+static bool is_called(const char *field, const char *name) {
+  size_t length = strlen(field);
+  if (length == strlen(name)) return !strcasecmp(field, name);
+  /* as in "measured log solubility in mols per litre" */
+  return !strcmp(name, "measured") && length > 9 && !strncasecmp(field, "measured ", 9);
+}
+
+static bool is_any(const char *field, const char *const *names) {
+  size_t length = strlen(field);
+  ft_trim(&field, &length);
+  char name[64];
+  snprintf(name, sizeof name, "%.*s", (int)length, field);
+  bool found = false;
+  for (; *names; names++)
+    found = found || is_called(name, *names);
+  return found;
+}
+
+bool ft_names_text(const char *field) {
+  return is_any(field, text_names);
+}
+
+bool ft_names_target(const char *field) {
+  return is_any(field, target_names);
+}
+
+static long find_called(const learner *l, const char *name) {
+  for (size_t i = 0; i < l->survey.count; i++)
+    if (is_called(l->survey.first[i], name)) return (long)i;
+  return FT_NOWHERE;
+}
+
+static long find_any(const learner *l, const char *const *names) {
+  long found = FT_NOWHERE;
+  for (; *names && found == FT_NOWHERE; names++)
+    found = find_called(l, *names);
+  return found;
+}
+
+static filtra_status fail_columns(const learner *l, const char *key, const char *given) {
+  const ft_table_survey *s = &l->survey;
+  char list[FT_LISTED];
+  ft_list_columns((const char *const *)s->first, s->count, list);
+  if (given)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s is \"%.64s\"; the %zu columns are %s", key, given,
+                   s->count, list);
+  return ft_fail(FILTRA_ERROR_INPUT, "set %s to one of the %zu columns, by name or number: %s", key,
+                 s->count, list);
+}
+
+/* Finds the column that an option names or numbers, from 1. */
+static filtra_status find_given(learner *l, const char *key, const char *given, long *found) {
+  bool twice = false;
+  *found = FT_NOWHERE;
+  if (!given) return FILTRA_OK;
+  bool digits = *given && strlen(given) < 7 && strspn(given, "0123456789") == strlen(given);
+  if (digits)
+    *found = atol(given) - 1;
+  else
+    *found = ft_find_column((const char *const *)l->survey.first, l->survey.count, given, &twice);
+  if (twice) return ft_fail(FILTRA_ERROR_INPUT, "two columns are called \"%.64s\"", given);
+  if (*found == FT_NOWHERE && !digits) *found = find_called(l, given);
+  if (*found != FT_NOWHERE && !digits) l->header = true;
+  if (*found >= 0 && *found < (long)l->survey.count) return FILTRA_OK;
+  return fail_columns(l, key, given);
+}
+
+/* Finds the columns of feature_columns: names or numbers with commas between. */
+static filtra_status find_features(learner *l) {
+  const char *list = l->o->feature_columns;
+  for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
+    const char *start = list;
+    length = strcspn(list, ",");
+    size_t count = length;
+    long found;
+    ft_trim(&start, &count);
+    char *name = ft_format("%.*s", (int)count, start);
+    if (!name) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = find_given(l, "feature_columns", name, &found);
+    free(name);
+    FT_TRY(status);
+    l->features[found] = true;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status find_all_given(learner *l) {
+  FT_TRY(find_given(l, "text_column", l->o->text_column, &l->text));
+  FT_TRY(find_given(l, "target_column", l->o->target_column, &l->target));
+  FT_TRY(find_given(l, "id_column", l->o->id_column, &l->id));
+  FT_TRY(find_given(l, "group_column", l->o->group_column, &l->group));
+  FT_TRY(find_given(l, "time_column", l->o->time_column, &l->time));
+  FT_TRY(find_features(l));
+  if (l->text != FT_NOWHERE && (l->o->feature_columns || l->o->group_column))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "text_column is for one text a row, feature_columns and group_column are for "
+                   "numbers; leave one out");
+  if (l->text != FT_NOWHERE && l->text == l->target)
+    return ft_fail(FILTRA_ERROR_INPUT, "text_column and target_column are the same column");
+  if (l->time != FT_NOWHERE && l->group == FT_NOWHERE)
+    return ft_fail(FILTRA_ERROR_INPUT, "time_column orders the rows of a group; set group_column");
+  return FILTRA_OK;
+}
+
+/* ---- header ---- */
+
+/* Whether the first row names the columns: some column has numbers below it, but none in it. */
+static bool stands_above_numbers(const ft_table_survey *s) {
+  for (size_t i = 0; i < s->count; i++) {
+    ft_number_forms first = {0};
+    ft_forms_add(&first, s->first[i], strlen(s->first[i]), 1);
+    if (first.total > 0 && first.numbers == 0 && ft_column_is_numbers(&s->columns[i])) return true;
+  }
+  return false;
+}
+
+static filtra_status check_names(const learner *l) {
+  for (size_t i = 0; i < l->survey.count && l->header; i++)
+    if (!ft_utf8_valid(l->survey.first[i], strlen(l->survey.first[i])))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "the name of column %zu is no UTF-8; save the file as that", i + 1);
+  return FILTRA_OK;
+}
+
+/* ---- text and target ---- */
+
+static bool is_numbers(const learner *l, long column) {
+  const ft_column_survey *c = &l->survey.columns[column];
+  return ft_column_is_numbers(c) && !c->codes;
+}
+
+/* Of two columns, one may be told by the other; without any name, by their fields. */
+static void choose_of_two(learner *l) {
+  const bool by_place = l->text == FT_NOWHERE && l->target == FT_NOWHERE;
+  char *const *first = l->survey.first;
+  if (by_place && l->id != FT_NOWHERE)
+    l->text = 1 - l->id;
+  else if (by_place && is_numbers(l, 0) != is_numbers(l, 1))
+    l->text = is_numbers(l, 0);
+  else if (by_place) /* the longer field */
+    l->text = strlen(first[1]) > strlen(first[0]);
+  if (l->text == FT_NOWHERE && 1 - l->target != l->id) l->text = 1 - l->target;
+  if (l->target == FT_NOWHERE && 1 - l->text != l->id) l->target = 1 - l->text;
+  l->guessed = by_place;
+}
+
+static void choose_text(learner *l) {
+  long text = find_any(l, text_names), target = find_any(l, target_names);
+  const bool numbers = l->o->feature_columns || l->o->group_column;
+  const bool two = l->survey.count == 2 && !numbers;
+  l->header =
+      l->header || text != FT_NOWHERE || target != FT_NOWHERE || stands_above_numbers(&l->survey);
+  if (l->header && l->id == FT_NOWHERE)
+    l->id = ft_find_id((const char *const *)l->survey.first, l->survey.count);
+  if (l->id == l->text || l->id == l->target) l->id = FT_NOWHERE;
+  if (l->text == FT_NOWHERE && text != l->target && !numbers) l->text = text;
+  if (l->target == FT_NOWHERE && target != l->text) l->target = target;
+  const bool told = l->text != FT_NOWHERE;
+  if (two && (l->text == FT_NOWHERE || l->target == FT_NOWHERE)) choose_of_two(l);
+  if (!told && l->text != FT_NOWHERE && is_numbers(l, l->text)) {
+    l->text = FT_NOWHERE;
+    if (l->guessed) l->target = FT_NOWHERE;
+  }
+}
+
+/* Whether a column is read as numbers, in a table without text. */
+static bool is_feature(const learner *l, size_t i) {
+  const long at = (long)i;
+  if (l->o->feature_columns) return l->features[i];
+  return at != l->target && at != l->id && at != l->group && at != l->time;
+}
+
+/* The last column is the target if it alone holds no numbers, as in Fisher's irises. */
+static void guess_target(learner *l) {
+  size_t last = l->survey.count - 1;
+  if (!ft_column_is_categories(&l->survey, last) || !is_feature(l, last)) return;
+  for (size_t i = 0; i < last; i++)
+    if (is_feature(l, i) && !ft_column_is_numbers(&l->survey.columns[i])) return;
+  l->target = (long)last;
+  ft_log(FILTRA_LOG_WARNING,
+         "%s: column %zu, \"%s\", is taken as the target, as it alone holds no numbers; "
+         "target_column names another",
+         l->table->first, last + 1, l->survey.first[last]);
+}
+
+static filtra_status choose_target(learner *l) {
+  if (l->text == FT_NOWHERE && l->target == FT_NOWHERE && l->survey.count > 2) guess_target(l);
+  if (l->target != FT_NOWHERE || l->o->unlabelled) return FILTRA_OK;
+  for (size_t i = 0; i < l->survey.count && l->text == FT_NOWHERE; i++)
+    if (is_feature(l, i) && l->survey.columns[i].many &&
+        !ft_column_is_numbers(&l->survey.columns[i]))
+      return fail_columns(l, "text_column", NULL);
+  return fail_columns(l, "target_column", NULL);
+}
+
+/* ---- features ---- */
+
+static filtra_status fail_feature(const learner *l, size_t i) {
+  const ft_column_survey *c = &l->survey.columns[i];
+  char list[FT_LISTED];
+  ft_list_columns((const char *const *)l->survey.first, l->survey.count, list);
+  if (!c->forms.total)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "column %zu, \"%.64s\", is empty; name others by "
+                   "feature_columns: %s",
+                   i + 1, l->survey.first[i], list);
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "set text_column to one of the %zu columns, or feature_columns to some, by name or "
+      "number: column %zu, \"%.40s\", holds neither numbers (\"%.40s\" in line %llu is "
+      "none) nor few different texts; the columns are %s",
+      l->survey.count, i + 1, l->survey.first[i], c->forms.other,
+      (unsigned long long)c->forms.other_line, list);
+}
+
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The name of a column, or its number in a file without header. */
+static filtra_status name_column(const learner *l, long column, char **name) {
+  if (column == FT_NOWHERE) return FILTRA_OK;
+  *name = l->header ? ft_strdup(l->survey.first[column]) : ft_format("%ld", column + 1);
+  return *name ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+static filtra_status add_feature(learner *l, size_t i) {
+  ft_column_survey *from = &l->survey.columns[i];
+  if (!ft_column_is_numbers(from) && !ft_column_is_categories(&l->survey, i))
+    return fail_feature(l, i);
+  ft_table_column *c = &l->fit->columns[l->fit->column_count++];
+  FT_TRY(name_column(l, (long)i, &c->name));
+  if (ft_column_is_numbers(from)) return FILTRA_OK;
+  qsort(from->values, from->value_count, sizeof *from->values, compare_texts);
+  for (size_t k = 0; k < from->value_count; k++)
+    if (!ft_utf8_valid(from->values[k], strlen(from->values[k])))
+      return ft_fail(FILTRA_ERROR_INPUT, "column \"%s\" holds text that is no UTF-8", c->name);
+  c->values = from->values;
+  c->value_count = from->value_count;
+  from->values = NULL;
+  from->value_count = 0;
+  return FILTRA_OK;
+}
+
+static filtra_status choose_features(learner *l) {
+  l->fit->columns = ft_calloc(l->survey.count, sizeof *l->fit->columns);
+  if (!l->fit->columns) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < l->survey.count; i++)
+    if (is_feature(l, i)) FT_TRY(add_feature(l, i));
+  for (size_t i = 0; i < l->survey.count; i++)
+    if (l->features[i] && ((long)i == l->target || (long)i == l->group))
+      return ft_fail(FILTRA_ERROR_INPUT, "feature_columns has \"%s\", which is the %s",
+                     l->survey.first[i], (long)i == l->target ? "target" : "group");
+  if (l->fit->column_count > 0) return FILTRA_OK;
+  return fail_columns(l, "text_column or feature_columns", NULL);
+}
+
+/* ---- all ---- */
+
+/* Finds the decimal sign of all columns that are read as numbers. */
+static filtra_status choose_decimal(learner *l) {
+  const ft_table_survey *s = &l->survey;
+  const ft_number_forms **forms = ft_calloc(s->count, sizeof *forms);
+  size_t count = 0;
+  if (!forms) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < s->count; i++) {
+    bool read = (long)i == l->target || (l->text == FT_NOWHERE && is_feature(l, i));
+    if (read && ft_column_is_numbers(&s->columns[i])) forms[count++] = &s->columns[i].forms;
+  }
+  filtra_status status =
+      ft_forms_decide(forms, count, l->table->first, l->o->decimal, &l->fit->decimal);
+  free(forms);
+  return status;
+}
+
+static filtra_status check_columns(const learner *l) {
+  for (size_t i = 0; i < l->survey.count; i++)
+    if (l->text == FT_NOWHERE && is_feature(l, i) && ft_column_is_numbers(&l->survey.columns[i]))
+      FT_TRY(ft_forms_check(&l->survey.columns[i].forms, l->table->first, l->survey.first[i],
+                            l->fit->decimal));
+  return FILTRA_OK;
+}
+
+/* Targets are values if all are numbers and some cannot be names of classes: they are not whole, or
+ * written as amounts; or if the option says so. */
+static filtra_status choose_kind(learner *l) {
+  const ft_number_forms *f = &l->survey.columns[l->target].forms;
+  const int way = l->fit->decimal == FILTRA_DECIMAL_COMMA;
+  const bool all = ft_forms_are_numbers(f);
+  const bool most = f->numbers * 2 > f->total;
+  const bool amounts = f->percents || f->currencies || f->grouped[way] || f->fractions[!way];
+  ft_table *t = l->table;
+  t->values = l->o->targets == FILTRA_TARGETS_VALUES ||
+              (l->o->targets == FILTRA_TARGETS_AUTO && (f->fractions[way] || (amounts && most)));
+  t->numbered = !t->values && all;
+  if (all && f->fractions[way] && !t->values)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: column \"%s\" is to be classes, but the data are for regression: not all "
+                   "of its numbers are whole",
+                   t->first, l->survey.first[l->target]);
+  if (!t->values) return FILTRA_OK;
+  const bool gap = f->missing && !l->o->unlabelled;
+  if (gap || f->numbers < f->total)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s:%llu: the target \"%s\" is no number that can be used, though the column "
+                   "has %llu",
+                   t->first, (unsigned long long)(gap ? f->missing_line : f->other_line),
+                   gap ? f->gap : f->other, (unsigned long long)f->numbers);
+  return ft_forms_check(f, t->first, l->survey.first[l->target], l->fit->decimal);
+}
+
+static filtra_status decide(learner *l) {
+  if (l->survey.count < 2 && !l->o->unlabelled)
+    return ft_fail(FILTRA_ERROR_INPUT, "one column where two are needed");
+  FT_TRY(find_all_given(l));
+  choose_text(l);
+  FT_TRY(check_names(l));
+  if (!l->header) FT_TRY(ft_survey_add_first(&l->survey));
+  FT_TRY(choose_target(l));
+  if (l->text == FT_NOWHERE && l->survey.rows > 0) FT_TRY(choose_features(l));
+  l->fit->header = l->header;
+  l->fit->count = l->survey.count;
+  FT_TRY(name_column(l, l->text, &l->fit->text));
+  FT_TRY(name_column(l, l->target, &l->fit->target));
+  FT_TRY(name_column(l, l->id, &l->fit->id));
+  FT_TRY(name_column(l, l->group, &l->fit->group));
+  return name_column(l, l->time, &l->fit->time);
+}
+
+static filtra_status learn(learner *l) {
+  filtra_status status = decide(l);
+  if (status)
+    return ft_fail_context(status, "%s:%llu", l->table->first, (unsigned long long)l->survey.line);
+  if (!l->survey.rows) return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", l->table->first);
+  FT_TRY(choose_decimal(l));
+  FT_TRY(check_columns(l));
+  return l->target == FT_NOWHERE ? FILTRA_OK : choose_kind(l);
+}
+
+filtra_status ft_table_learn(ft_table *table) {
+  learner l = {.table = table, .o = table->options};
+  l.text = l.target = l.id = l.group = l.time = FT_NOWHERE;
+  table->ds->table = l.fit = ft_calloc(1, sizeof *l.fit);
+  table->fit = l.fit;
+  table->learnt = true;
+  if (!l.fit) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_table_look(table, table->first, &l.survey);
+  if (!status && !(l.features = ft_calloc(l.survey.count, sizeof *l.features)))
+    status = FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = learn(&l);
+  ft_survey_free(&l.survey);
+  free(l.features);
+  return status;
+}

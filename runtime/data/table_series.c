@@ -1,0 +1,185 @@
+/* Rows of a table that are grouped into series: a sample is the rows with one name in the group's
+ * column, ordered by the time's column; a step is a row. Called by table.c. */
+#include "base/memory.h"
+#include "data/number_form.h"
+#include "data/table.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A row before it has found its place. */
+typedef struct step {
+  char *group, *date; /* date: the time where it is no number; else NULL */
+  double time;
+  uint64_t line;
+  float *values; /* [width] */
+  ft_sample_row target;
+} step;
+
+/* The steps of one sample. */
+typedef struct series {
+  size_t first, count;
+  uint64_t line; /* of the group's first row in the file */
+} series;
+
+typedef struct series_reader {
+  ft_table *table;
+  ft_samples *samples;
+  size_t width;
+  const char *path;
+  step *steps;
+  size_t count, capacity;
+} series_reader;
+
+static char *copy_field(const char *text) {
+  size_t length = strlen(text);
+  ft_trim(&text, &length);
+  return ft_format("%.*s", (int)length, text);
+}
+
+/* ---- rows ---- */
+
+/* Reads a time: a number, or a date that sorts as text, 2023-02-01 12:00. */
+static filtra_status read_time(const ft_table *t, const char *text, step *s) {
+  float value;
+  size_t length = strlen(text);
+  ft_trim(&text, &length);
+  if (!ft_read_form(text, length, t->fit->decimal, &value)) {
+    s->time = (double)value;
+    return FILTRA_OK;
+  }
+  if (length < 7 || strspn(text, "0123456789") != 4 || text[4] != '-')
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "time_column: \"%.*s\" is neither a number nor a date such as 2023-02-01",
+                   (int)(length < 40 ? length : 40), text);
+  s->date = copy_field(text);
+  return s->date ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+static filtra_status read_step(const ft_row_reader *rows, const ft_places *places, void *user) {
+  series_reader *r = user;
+  FT_TRY(FT_GROW(r->steps, r->count, r->capacity));
+  step *s = &r->steps[r->count++];
+  *s = (step){.line = rows->number, .group = copy_field(rows->fields[places->group])};
+  s->values = ft_calloc(r->width, sizeof *s->values);
+  if (!s->group || !s->values) return FILTRA_ERROR_HOST_MEMORY;
+  if (!*s->group) return ft_fail(FILTRA_ERROR_INPUT, "the group is empty");
+  FT_TRY(ft_table_numbers(r->table, rows, places, s->values));
+  FT_TRY(ft_table_target(r->table, rows, places, &s->target));
+  s->time = (double)rows->number;
+  return places->time == FT_NOWHERE ? FILTRA_OK
+                                    : read_time(r->table, rows->fields[places->time], s);
+}
+
+/* ---- order ---- */
+
+static int compare_times(const step *a, const step *b) {
+  if (a->date && b->date) return strcmp(a->date, b->date);
+  return (a->time > b->time) - (a->time < b->time);
+}
+
+static int compare_steps(const void *a, const void *b) {
+  const step *x = a, *y = b;
+  int order = strcmp(x->group, y->group);
+  if (!order) order = compare_times(x, y);
+  return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static int compare_series(const void *a, const void *b) {
+  const series *x = a, *y = b;
+  return (x->line > y->line) - (x->line < y->line);
+}
+
+static bool same_target(const ft_table *t, const step *a, const step *b) {
+  if (!t->values) return a->target.label == b->target.label;
+  return a->target.value == b->target.value || (isnan(a->target.value) && isnan(b->target.value));
+}
+
+/* Checks that two steps of a group, one after the other, agree. */
+static filtra_status check_steps(const series_reader *r, const step *a, const step *b) {
+  const char *what = NULL;
+  if (!a->date != !b->date) what = "one time is a number, the other a date";
+  if (!what && !compare_times(a, b)) what = "both have the same time";
+  if (!same_target(r->table, a, b)) what = "their targets differ, and a series has one";
+  if (!what) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: lines %llu and %llu are of group \"%.64s\": %s",
+                 r->path, (unsigned long long)b->line, (unsigned long long)a->line,
+                 (unsigned long long)b->line, a->group, what);
+}
+
+static filtra_status find_series(series_reader *r, series *all, size_t *count) {
+  qsort(r->steps, r->count, sizeof *r->steps, compare_steps);
+  for (size_t i = 0; i < r->count; i++) {
+    const step *s = &r->steps[i];
+    if (i == 0 || strcmp(s->group, s[-1].group) != 0)
+      all[(*count)++] = (series){.first = i, .line = s->line};
+    else
+      FT_TRY(check_steps(r, s - 1, s));
+    series *now = &all[*count - 1];
+    now->count++;
+    if (s->line < now->line) now->line = s->line;
+  }
+  qsort(all, *count, sizeof *all, compare_series);
+  return FILTRA_OK;
+}
+
+/* ---- samples ---- */
+
+static filtra_status keep_length(const series_reader *r, const series *from, size_t *kept) {
+  const filtra_dataset_options *o = r->table->options;
+  *kept = from->count;
+  if (!o->max_length || *kept <= o->max_length) return FILTRA_OK;
+  *kept = o->max_length;
+  if (o->truncate) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: group \"%.64s\" has %zu rows where at most %u are accepted; raise max_length "
+                 "or set truncate",
+                 r->path, r->steps[from->first].group, from->count, o->max_length);
+}
+
+static filtra_status add_series(const series_reader *r, const series *from) {
+  ft_samples *s = r->samples;
+  const step *steps = r->steps + from->first;
+  size_t kept;
+  FT_TRY(keep_length(r, from, &kept));
+  FT_TRY(ft_samples_add_name(s, steps->group, strlen(steps->group)));
+  FT_TRY(FT_GROW(s->rows, s->count, s->capacity));
+  ft_sample_row row = steps->target;
+  row.first = s->value_count;
+  row.length = (uint32_t)kept;
+  for (size_t i = 0; i < kept; i++, s->value_count += r->width)
+    memcpy(s->values + s->value_count, steps[i].values, r->width * sizeof *s->values);
+  s->rows[s->count++] = row;
+  return FILTRA_OK;
+}
+
+static filtra_status add_all(series_reader *r) {
+  ft_samples *s = r->samples;
+  size_t count = 0;
+  series *all = ft_calloc(r->count, sizeof *all);
+  s->values = ft_calloc(r->count * r->width, sizeof *s->values);
+  filtra_status status = all && s->values ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status && r->count) status = find_series(r, all, &count);
+  for (size_t i = 0; i < count && !status; i++)
+    status = add_series(r, &all[i]);
+  free(all);
+  return status;
+}
+
+filtra_status ft_table_read_series(ft_table *t, filtra_split split) {
+  series_reader r = {.table = t,
+                     .samples = &t->ds->samples[split],
+                     .width = ft_table_width(t->fit),
+                     .path = t->files.path[split]};
+  filtra_status status = ft_table_walk(t, r.path, read_step, &r);
+  if (!status) status = add_all(&r);
+  for (size_t i = 0; i < r.count; i++) {
+    free(r.steps[i].group);
+    free(r.steps[i].date);
+    free(r.steps[i].values);
+  }
+  free(r.steps);
+  return status ? status : ft_table_end_file(t, split);
+}

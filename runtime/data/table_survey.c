@@ -1,0 +1,109 @@
+/* Looks at all fields of a table's first file, to tell numbers from categories and text. Called by
+ * table_learn.c. */
+#include "data/table_survey.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A column has categories if it has few different texts: at most 50, and at most half as many as
+ * rows, or 10. */
+enum { MOST_VALUES = 50, ALWAYS_FEW = 10, LONGEST_VALUE = 200, MOST_DIGITS = 15 };
+
+static bool is_known(const ft_column_survey *c, const char *text, size_t length) {
+  for (size_t i = 0; i < c->value_count; i++)
+    if (!strncmp(c->values[i], text, length) && !c->values[i][length]) return true;
+  return false;
+}
+
+static filtra_status add_value(ft_column_survey *c, const char *text, size_t length) {
+  if (c->many || ft_is_missing(text, length) || is_known(c, text, length)) return FILTRA_OK;
+  if (c->value_count == MOST_VALUES || length > LONGEST_VALUE) {
+    c->many = true;
+    return FILTRA_OK;
+  }
+  FT_TRY(FT_GROW(c->values, c->value_count, c->value_capacity));
+  char *copy = ft_calloc(length + 1, 1);
+  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
+  c->values[c->value_count++] = memcpy(copy, text, length);
+  return FILTRA_OK;
+}
+
+static filtra_status add_field(ft_column_survey *c, const char *text, uint64_t line) {
+  size_t length = strlen(text), digits = strspn(text, "0123456789");
+  ft_trim(&text, &length);
+  ft_forms_add(&c->forms, text, length, line);
+  if (digits == length && digits > 1) c->codes = c->codes || *text == '0' || digits > MOST_DIGITS;
+  return add_value(c, text, length);
+}
+
+static filtra_status take_first(ft_table_survey *s, const ft_row_reader *rows) {
+  s->first = ft_calloc(rows->count, sizeof *s->first);
+  s->columns = ft_calloc(rows->count, sizeof *s->columns);
+  if (!s->first || !s->columns) return FILTRA_ERROR_HOST_MEMORY;
+  s->line = rows->number;
+  for (; s->count < rows->count; s->count++) {
+    const char *text = rows->fields[s->count];
+    size_t length = strlen(text);
+    ft_trim(&text, &length);
+    s->first[s->count] = ft_format("%.*s", (int)length, text);
+    if (!s->first[s->count]) return FILTRA_ERROR_HOST_MEMORY;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status take_row(ft_table_survey *s, const ft_row_reader *rows) {
+  if (!s->first) return take_first(s, rows);
+  if (rows->count != s->count)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu field%s where the first row has %zu", rows->count,
+                   &"s"[rows->count == 1], s -> count);
+  s->rows++;
+  for (size_t i = 0; i < s->count; i++)
+    FT_TRY(add_field(&s->columns[i], rows->fields[i], rows->number));
+  return FILTRA_OK;
+}
+
+static filtra_status walk(ft_row_reader *rows, ft_table_survey *s) {
+  for (bool more = true; more;) {
+    FT_TRY(ft_rows_next(rows, &more));
+    filtra_status status = more ? take_row(s, rows) : FILTRA_OK;
+    if (status) return ft_rows_fail(rows, status);
+  }
+  return FILTRA_OK;
+}
+
+filtra_status ft_table_look(const ft_table *table, const char *path, ft_table_survey *survey) {
+  ft_row_reader rows;
+  *survey = (ft_table_survey){0};
+  FT_TRY(ft_rows_open(path, ft_table_delimiter(table->options), &rows));
+  filtra_status status = walk(&rows, survey);
+  ft_rows_close(&rows);
+  if (status || survey->first) return status;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", path);
+}
+
+filtra_status ft_survey_add_first(ft_table_survey *s) {
+  s->rows++;
+  for (size_t i = 0; i < s->count; i++)
+    FT_TRY(add_field(&s->columns[i], s->first[i], s->line));
+  return FILTRA_OK;
+}
+
+void ft_survey_free(ft_table_survey *s) {
+  for (size_t i = 0; s->columns && i < s->count; i++)
+    ft_free_names(s->columns[i].values, s->columns[i].value_count);
+  ft_free_names(s->first, s->count);
+  free(s->columns);
+  *s = (ft_table_survey){0};
+}
+
+bool ft_column_is_numbers(const ft_column_survey *column) {
+  return ft_forms_are_numbers(&column->forms);
+}
+
+bool ft_column_is_categories(const ft_table_survey *s, size_t column) {
+  const ft_column_survey *c = &s->columns[column];
+  const bool few = c->value_count <= ALWAYS_FEW || c->value_count * 2 <= s->rows;
+  return !c->many && few && c->value_count > 0 && !ft_column_is_numbers(c);
+}

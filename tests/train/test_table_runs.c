@@ -1,0 +1,223 @@
+/* Runs on tables: other files are read by the columns of the training file, whatever these are
+ * called and wherever they lie; rows of numbers train, and a model file reads them alike. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "support/files.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <filtra/filtra.h>
+
+/* A run of a few steps on FOLDER/train.csv; `more` begins with a comma or is empty. */
+static const char *trained(const char *data, const char *more) {
+  const char *folder = test_new_run();
+  assert_ok(filtra_run_train(
+      test_device(),
+      &(filtra_run_options){.config = test_text("{\"data\": \"%s\", \"width\": 8, \"layers\": 1, "
+                                                "\"heads\": 1, \"steps\": 4, \"batch_size\": 4%s}",
+                                                data, more),
+                            .folder = folder}));
+  return folder;
+}
+
+static filtra_dataset *open_by_run(const char *folder, const char *path) {
+  owned_run *run;
+  filtra_dataset *ds;
+  assert_ok(filtra_run_open(folder, &run));
+  assert_ok(filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, &ds));
+  return ds;
+}
+
+static void refuse_by_run(const char *folder, const char *path, const char *part) {
+  owned_run *run;
+  filtra_dataset *ds = NULL;
+  filtra_status status = filtra_run_open(folder, &run);
+  if (!status) status = filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, &ds);
+  assert_fails(status, FILTRA_ERROR_INPUT, part);
+}
+
+static const char *text_table(int rows) {
+  static char text[4096];
+  char *to = text + sprintf(text, "id,comment,mood\n");
+  for (int i = 0; i < rows; i++)
+    to += sprintf(to, "%d,word %c,%s\n", i % 2, 'a' + i % 7, i % 2 ? "good" : "bad");
+  return text;
+}
+
+static const char COLUMNS[] = ", \"text_column\": \"comment\", \"target_column\": \"mood\"";
+
+TEST(other_files_have_the_columns_of_the_training_file) {
+  const char *folder = test_folder();
+  const char *run = trained(test_write_text(folder, "train.csv", text_table(20)), COLUMNS);
+  const char *path = test_write_text(folder, "x.csv",
+                                     "mood,label,text,comment,id\n"
+                                     "good,bad,no,word a,7\n");
+  owned_dataset *ds = open_by_run(run, path);
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "word a");
+  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)s.label), "good");
+  assert_string_equal(s.name, "7");
+  filtra_dataset_close(&ds);
+  ds = open_by_run(run, test_write_text(folder, "x.csv", "id;comment\n1;word b\n0;word c\n"));
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 2);
+  assert_int_equal(filtra_dataset_get_info(ds)->classes, 2);
+  refuse_by_run(run, test_write_text(folder, "x.csv", "id,text,mood\n1,word,bad\n"),
+                "x.csv:1: there is no column \"comment\", which the training file has; the columns "
+                "are \"id\", \"text\", \"mood\"");
+  refuse_by_run(run, test_write_text(folder, "x.csv", "id,comment,mood\n1,word a,so\n"),
+                "class \"so\" is none of the training data's");
+}
+
+/* A run folder of before has no "table" in its data.json. */
+TEST(runs_without_columns_find_them_as_before) {
+  const char *folder = test_folder();
+  const char *run = trained(test_write_text(folder, "train.csv", text_table(20)), COLUMNS);
+  test_patch(test_path(run, "data.json"), "\"table\"", "\"other\"");
+  owned_dataset *ds =
+      open_by_run(run, test_write_text(folder, "x.csv", "mood,comment\ngood,word a\n"));
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "word a");
+}
+
+/* Counts and ages are values where the task is regression. */
+TEST(whole_numbers_train_as_values) {
+  const char *folder = test_folder();
+  char text[2048] = "text,age\n";
+  for (int i = 0; i < 30; i++)
+    sprintf(text + strlen(text), "word %c,%d\n", 'a' + i % 7, 20 + i);
+  const char *path = test_write_text(folder, "train.csv", text);
+  const char *run = trained(path, ", \"task\": \"regression\"");
+  owned_dataset *ds = open_by_run(run, test_write_text(folder, "x.csv", "age,text\n7,word a\n"));
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
+  assert_true(test_sample(ds, FILTRA_SPLIT_TEST, 0).value == 7.0f);
+  filtra_dataset_close(&ds);
+  ds = open_by_run(run, test_write_text(folder, "x.csv", "text\nword a\nword b\n"));
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 2);
+}
+
+/* ---- rows of numbers ---- */
+
+enum { ROWS = 40 };
+
+/* Four columns whose means and deviations lie far apart; the third is of categories. */
+static void number_row(int i, float row[5], const char **colour) {
+  static const char *const colours[] = {"red", "blue"};
+  *colour = colours[i % 3 == 0];
+  row[0] = (float)(i % 7) * 0.125f;
+  row[1] = 1000.0f + (float)(i % 5) * 64.0f;
+  row[2] = i % 3 == 0 ? 1.0f : 0.0f; /* blue */
+  row[3] = 1.0f - row[2];
+  row[4] = (float)(i * i % 11) - 5.0f;
+}
+
+static const char *number_table(const char *header) {
+  static char text[1 << 14];
+  char *to = text + sprintf(text, "%s\n", header);
+  for (int i = 0; i < ROWS; i++) {
+    float r[5];
+    const char *colour;
+    number_row(i, r, &colour);
+    to += *header == 'a'
+              ? sprintf(to, "%g,%g,%s,%g,%s\n", r[0], r[1], colour, r[4], i % 2 ? "odd" : "even")
+              : sprintf(to, "%s,%g,%s,%g,%g\n", i % 2 ? "odd" : "even", r[4], colour, r[1], r[0]);
+  }
+  return text;
+}
+
+/* The same rows, with columns in another order, give the same evaluation; and so does a predictor
+ * that is given each row as it is in the table. */
+TEST(rows_of_numbers_are_read_alike_everywhere) {
+  const char *folder = test_folder();
+  const char *run = trained(test_write_text(folder, "train.csv", number_table("a,b,colour,c,kind")),
+                            ", \"target_column\": \"kind\"");
+  const char *path = test_write_text(folder, "x.csv", number_table("kind,c,colour,b,a"));
+  owned_dataset *ds = open_by_run(run, path), *same = NULL;
+  same = open_by_run(run, test_write_text(folder, "y.csv", number_table("a,b,colour,c,kind")));
+  owned_predictor *p;
+  assert_ok(filtra_predictor_create(test_device(), test_path(run, "model.safetensors"), NULL, &p));
+  for (int i = 0; i < ROWS; i++) {
+    float x[5], y[5], row[5], first[2], second[2];
+    const char *colour;
+    assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, (uint64_t)i, x));
+    assert_ok(filtra_dataset_sample_features(same, FILTRA_SPLIT_TEST, (uint64_t)i, y));
+    assert_memory_equal(x, y, sizeof x);
+    number_row(i, row, &colour);
+    filtra_prediction answer;
+    filtra_request request = {.series = row, .length = 5, .logits = first};
+    assert_ok(filtra_predictor_predict(p, 1, &request, &answer));
+    for (int k = 0; k < 5; k++)
+      assert_true(x[k] == ft_standard(ds->feature_mean[k], ds->feature_factor[k], row[k]));
+    request.logits = second;
+    assert_ok(filtra_predictor_predict(p, 1, &request, &answer));
+    assert_memory_equal(first, second, sizeof first);
+  }
+  filtra_dataset_close(&ds); /* ids are names, though the training file has none */
+  ds = open_by_run(run, test_write_text(folder, "z.csv", "c,b,a,id,colour\n1,2,3,k7,red\n"));
+  assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).name, "k7");
+  filtra_prediction answer;
+  const float few[3] = {0};
+  assert_fails(
+      filtra_predictor_predict(p, 1, &(filtra_request){.series = few, .length = 3}, &answer),
+      FILTRA_ERROR_INPUT, "3 numbers; a row of the training table has 5");
+  refuse_by_run(run, test_write_text(folder, "x.csv", "a,b,colour,kind\n1,2,red,odd\n"),
+                "x.csv:1: there is no column \"c\"");
+}
+
+TEST(series_of_rows_train) {
+  const char *folder = test_folder();
+  char text[4096] = "who,when,a,b,kind\n";
+  for (int i = 0; i < 60; i++)
+    sprintf(text + strlen(text), "p%d,%d,%d,%d,%s\n", i % 12, 60 - i, i % 5, i % 7,
+            i % 2 ? "odd" : "even");
+  const char *run = trained(test_write_text(folder, "train.csv", text),
+                            ", \"group_column\": \"who\", \"time_column\": \"when\"");
+  owned_dataset *ds = open_by_run(
+      run, test_write_text(folder, "x.csv", "b,a,when,who\n1,2,2,n\n3,4,1,n\n5,6,1,m\n"));
+  test_counts(ds, 0, 0, 2);
+  assert_int_equal(filtra_dataset_get_info(ds)->features, 2);
+  assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).name, "n");
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 2);
+}
+
+/* ---- damage ---- */
+
+TEST(damaged_columns_are_refused) {
+  static const struct {
+    const char *from, *to, *part;
+  } cases[] = {
+      {"\"name\"", "\"nome\"", "data.json: \"table\": a column needs a \"name\""},
+      {"\"columns\"", "\"colomns\"", "data.json: \"table\" names no column to read"},
+      {"\"values\": [", "\"values\": {", NULL},
+      {"\"header\": true", "\"header\": null", "must be a number from 1, as there is no header"},
+  };
+  const char *folder = test_folder();
+  const char *run = trained(test_write_text(folder, "train.csv", number_table("a,b,colour,c,kind")),
+                            ", \"target_column\": \"kind\"");
+  size_t size;
+  owned char *kept = test_read(test_path(run, "data.json"), &size);
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    test_write(test_path(run, "data.json"), kept, size);
+    test_patch(test_path(run, "data.json"), cases[i].from, cases[i].to);
+    refuse_by_run(run, test_path(folder, "train.csv"), cases[i].part ? cases[i].part : "data.json");
+  }
+}
+
+TEST(reading_columns_may_fail_anywhere) {
+  const char *folder = test_folder();
+  const char *path = test_write_text(folder, "train.csv", number_table("a,b,colour,c,kind"));
+  const char *run = trained(path, ", \"target_column\": \"kind\"");
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  for (long n = 1; status; n++) {
+    filtra_run *opened = NULL;
+    filtra_dataset *ds = NULL;
+    ft_memory_fail_after(n);
+    status = filtra_run_open(run, &opened);
+    if (!status) status = filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, &ds);
+    ft_memory_fail_after(0);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+    filtra_dataset_close(&ds);
+    filtra_run_close(&opened);
+  }
+}
+
+TEST_MAIN(NULL, test_teardown)
