@@ -30,9 +30,12 @@
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
  *                  imgs/ and metadata/, or its parent. Shuffled the same way each time, then 80 %
  *                  train, 10 % val and 10 % test
- *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders. All of
- *                  one size, unless image_size resizes them. Transparent pixels of a PNG are
- *                  blended with black
+ *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders, which
+ *                  may also be called training; valid, validation, dev, eval; testing, ind; in any
+ *                  case. All of one size, unless image_size resizes them. They are turned upright
+ *                  as EXIF data say; CMYK becomes RGB as Pillow converts it; transparent pixels of
+ *                  a PNG are blended with black. A test folder without classes beside a training
+ *                  folder has unlabelled samples
  *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png; images as
  *                  in "image-folder"
  *   "aan-pairs"    Long Range Arena's retrieval task: a folder with new_aan_pairs.train.tsv,
@@ -50,8 +53,8 @@
  *                  Samples are the articles' texts, with a space for each tag. Tokenizer
  *                  "characters"
  *   "text-folders" documents as .txt files in a folder per class (IMDb's aclImdb): DIR/CLASS/, or
- *                  DIR/train, val (valid, validation, dev) and test with such folders. Classes in
- *                  the order of their names; a folder unsup is ignored. Tokenizer "bytes"
+ *                  DIR/train, val and test with such folders, called as in "image-folder". Classes
+ *                  in the order of their names; a folder unsup is ignored. Tokenizer "bytes"
  *   "text-lm"      text for language models: one file, whose last tenth is the validation text, or
  *                  a folder with at most one file for each of train, valid (val, validation) and
  *                  test. Their names are these words, or end with one, then .txt, .text, .tokens or
@@ -68,7 +71,8 @@
  *                  numbers and not all are whole; otherwise classes, sorted as whole numbers or as
  *                  strings. White space around fields is dropped. Tokenizer "characters"
  *
- * Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that starts
+ * Names that begin with a dot, __MACOSX, Thumbs.db and desktop.ini are left out everywhere. Class
+ * names are UTF-8. Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that starts
  * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are
  * accepted. Files packed by gzip are unpacked; they may grow to 20 times their size plus 64 MiB, or
  * to another multiple that the environment variable FILTRA_UNPACKED_TIMES sets. */

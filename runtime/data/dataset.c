@@ -6,7 +6,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/source.h"
+#include "base/utf8.h"
 #include "data/image.h"
+#include "data/names.h"
 #include "data/options.h"
 
 #include <math.h>
@@ -92,7 +94,7 @@ static filtra_status only_file(const char *folder, char **file) {
   char **names;
   size_t count;
   *file = NULL;
-  FT_TRY(ft_list_directory(folder, &names, &count));
+  FT_TRY(ft_list_data(folder, &names, &count));
   if (count == 1) *file = ft_path_join(folder, names[0]);
   ft_free_names(names, count);
   if (count == 1 && !*file) return FILTRA_ERROR_HOST_MEMORY;
@@ -123,7 +125,7 @@ static filtra_status find_format(const char *path, const char *name,
   filtra_status failed = FILTRA_OK;
   ft_dataset_probe probe = {.path = path, .directory = ft_is_directory(path), .failed = &failed};
   if (probe.directory)
-    FT_TRY(ft_list_directory(path, &probe.names, &probe.count));
+    FT_TRY(ft_list_files(path, &probe.names, &probe.count));
   else
     FT_TRY(read_head(path, probe.head, sizeof probe.head));
   filtra_status status = probe_formats(path, &probe, format);
@@ -164,6 +166,29 @@ filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t 
 static const char *sample_name(const ft_samples *samples, const ft_sample_row *row) {
   if (samples->names) return samples->names[row - samples->rows];
   return samples->files ? samples->files[row->first].path : NULL;
+}
+
+/* ---- names of classes ---- */
+
+/* Writes text with \xNN for what is not printable ASCII, cut where `to` is full. */
+static void escape(const char *text, char *to, size_t size) {
+  for (size_t used = 0; *text && used + 5 <= size; text++) {
+    unsigned char c = (unsigned char)*text;
+    bool shown = c >= ' ' && c <= '~' && c != '\\';
+    used += (size_t)snprintf(to + used, size - used, shown ? "%c" : "\\x%02x", c);
+  }
+}
+
+filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path) {
+  for (uint32_t i = 0; i < ds->info.classes; i++) {
+    char shown[256] = "";
+    if (ft_utf8_valid(ds->class_names[i], strlen(ds->class_names[i]))) continue;
+    escape(ds->class_names[i], shown, sizeof shown);
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: the class \"%s\" is not named in UTF-8; rename it, or save its file as UTF-8",
+                   path, shown);
+  }
+  return FILTRA_OK;
 }
 
 /* ---- unknown targets ---- */
@@ -295,6 +320,7 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->info.max_length = options->max_length;
   ds->truncate = options->truncate;
   FT_TRY(format->open(path, options, ds));
+  FT_TRY(ft_check_class_names(ds, path));
   FT_TRY(check_use(ds, options));
   if (ds->untargeted) make_unlabelled(ds, fit);
   FT_TRY(ft_make_splits(ds, true, options->validation_share, options->seed));

@@ -66,12 +66,12 @@ struct filtra_dataset {
   ft_split splits[FILTRA_SPLIT_COUNT];
 };
 
-/** Input of a probe: the path, and a file's first bytes or a folder's entries. */
+/** Input of a probe: the path, and a file's first bytes or a folder's files. */
 typedef struct ft_dataset_probe {
   const char *path;
   bool directory;
   char head[256]; /* NUL-terminated, without a byte order mark */
-  char **names;   /* [count], sorted */
+  char **names;   /* [count] as ft_list_files gives them */
   size_t count;
   filtra_status *failed; /* a probe that cannot look, for example without memory, sets it */
 } ft_dataset_probe;
@@ -94,6 +94,9 @@ const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split 
 
 /** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
+
+/** Fails with INPUT for a class name that is not UTF-8, as model files and reports need it. */
+filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
 
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);

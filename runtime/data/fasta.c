@@ -50,7 +50,7 @@ static filtra_status add_file(fasta_files *files, const char *folder, const char
 static filtra_status find_files(fasta_files *files, const char *path) {
   char **names;
   size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_files(path, &names, &count));
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < count && !status; i++)
     if (ft_stem_length(names[i], endings) > 0) status = add_file(files, path, names[i]);

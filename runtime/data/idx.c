@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,7 @@ static filtra_status read_folder(const char *path, filtra_split last, filtra_dat
   const char *found[FILTRA_SPLIT_COUNT] = {NULL};
   char **names;
   size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_files(path, &names, &count));
   filtra_status status = find_images(path, names, count, options->file_split, found);
   for (int i = 0; i <= (int)last && !status; i++) {
     char *file = found[i] ? ft_path_join(path, found[i]) : NULL;

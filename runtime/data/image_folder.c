@@ -6,7 +6,7 @@
 static filtra_status open_folder(const char *path, const filtra_dataset_options *options,
                                  filtra_dataset *ds) {
   ft_class_folders folders = {.named = ft_image_named, .kinds = ".png, .jpg or .jpeg"};
-  filtra_status status = ft_class_folders_list(&folders, path, options->file_split, ds);
+  filtra_status status = ft_class_folders_list(&folders, path, options, ds);
   for (size_t i = 0; i < folders.count && !status; i++)
     status = ft_images_add_file(ds, options, folders.files[i].split, folders.files[i].path,
                                 folders.files[i].label);

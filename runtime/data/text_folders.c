@@ -27,7 +27,7 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
 static filtra_status open_folders(const char *path, const filtra_dataset_options *options,
                                   filtra_dataset *ds) {
   ft_class_folders folders = {.named = is_text, .kinds = ".txt or .txt.gz"};
-  filtra_status status = ft_class_folders_list(&folders, path, options->file_split, ds);
+  filtra_status status = ft_class_folders_list(&folders, path, options, ds);
   if (!status) status = ft_corpus_open(ds, path, options, "bytes", read_split, &folders);
   ft_class_folders_free(&folders);
   return status;

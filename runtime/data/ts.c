@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
+#include "data/names.h"
 #include "data/number.h"
 #include "data/ts_header.h"
 
@@ -269,7 +270,7 @@ static filtra_status read_folder(const char *path, const filtra_dataset_options 
   const char *chosen;
   char **names, *train = NULL;
   size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_files(path, &names, &count));
   filtra_status status = choose_train(path, names, count, &chosen);
   if (!status && !(train = ft_path_join(path, chosen))) status = FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = read_train(train, options, ds, labels);

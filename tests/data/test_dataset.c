@@ -296,7 +296,7 @@ TEST(test_paths) {
   assert_int_equal(mkfifo(path, 0600), 0);
   assert_fails(test_try_dataset(path, NULL), FILTRA_ERROR_PATH, "not a regular file");
   assert_int_equal(mkdir(test_path(folder, "basic_test.tsv"), 0700), 0);
-  assert_fails(test_try_dataset(folder, NULL), FILTRA_ERROR_PATH, "basic_test.tsv");
+  test_refuse_dataset(folder, NULL, "holds no data set that is known");
 }
 
 TEST(test_options) {
