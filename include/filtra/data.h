@@ -42,11 +42,16 @@
  *                  .eval.tsv and .test.tsv (any of them), or one such file:
  *                  label<TAB>id<TAB>id<TAB>text<TAB>text. Papers are cut at 4,000 tokens where
  *                  max_length is 0. Tokenizer "bytes"
- *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn) files, one class each, which the
+ *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn, .faa) files, one class each, which the
  *                  name says: CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for
  *                  training data. Or train, val and test files, or one file of any name, whose
  *                  headers end with the class: the text after the last |, or else the last word.
- *                  Tokenizer "dna"
+ *                  The header's first word is the sample's name. Lines that begin with ; or # are
+ *                  comments; letters of both cases mean the same. Tokenizer "dna", for .faa
+ *                  "characters". Without `tokenizer`, files in which codes for several nucleotides
+ *                  (IUPAC, but for N) are 5 % or more of the letters are refused: proteins can be
+ *                  written in them. With `unlabelled`, headers of one word have no class, and
+ *                  headers of which none ends with a class of the training data neither
  *   "hyperpartisan" SemEval-2019's news articles (task 4): a folder with
  *                  articles-training-NAME.xml, articles-validation-NAME.xml and
  *                  articles-test-NAME.xml (any of them) and ground-truth- files of the same names.

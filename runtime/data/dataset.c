@@ -184,9 +184,10 @@ filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path) {
     char shown[256] = "";
     if (ft_utf8_valid(ds->class_names[i], strlen(ds->class_names[i]))) continue;
     escape(ds->class_names[i], shown, sizeof shown);
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: the class \"%s\" is not named in UTF-8; rename it, or save its file as UTF-8",
-                   path, shown);
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: the class \"%s\" is not named in UTF-8; rename it, or save its file as UTF-8", path,
+        shown);
   }
   return FILTRA_OK;
 }
@@ -273,6 +274,26 @@ static filtra_status take_names(filtra_dataset *ds, const ft_data_fit *fit) {
   return FILTRA_OK;
 }
 
+/* Whether the training data have none of the classes, where these are told by their place alone. */
+static filtra_status ask_foreign(const filtra_dataset *ds, const ft_data_fit *fit, bool *foreign) {
+  *foreign = ds->guessed_classes && fit->values;
+  if (!ds->guessed_classes || !fit->class_count) return FILTRA_OK;
+  int32_t *map = map_classes(ds, fit);
+  if (!map) return FILTRA_ERROR_HOST_MEMORY;
+  *foreign = true;
+  for (uint32_t i = 0; i < ds->info.classes; i++)
+    *foreign = *foreign && map[i] < 0;
+  free(map);
+  return FILTRA_OK;
+}
+
+static void drop_classes(filtra_dataset *ds) {
+  ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
+  ds->owned_class_names = NULL;
+  ds->class_names = NULL;
+  ds->info.classes = 0;
+}
+
 static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_data_fit *fit) {
   if (ds->standardise && fit->features && fit->features != ds->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
@@ -322,7 +343,10 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   FT_TRY(format->open(path, options, ds));
   FT_TRY(ft_check_class_names(ds, path));
   FT_TRY(check_use(ds, options));
-  if (ds->untargeted) make_unlabelled(ds, fit);
+  bool foreign = false;
+  if (options->unlabelled && !ds->untargeted) FT_TRY(ask_foreign(ds, fit, &foreign));
+  if (foreign) drop_classes(ds);
+  if (ds->untargeted || foreign) make_unlabelled(ds, fit);
   FT_TRY(ft_make_splits(ds, true, options->validation_share, options->seed));
   FT_TRY(apply_fit(ds, path, fit));
   count_unlabelled(ds);

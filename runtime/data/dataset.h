@@ -62,6 +62,9 @@ struct filtra_dataset {
   bool truncate;      /* longer sequences are cut, as the options said */
   bool standardise;   /* call ft_standardise when the splits are known */
   bool untargeted; /* the data hold no targets; the training data say of which kind they would be */
+  /* What was taken for classes may be other words: with `unlabelled`, targets are unknown where the
+   * training data have none of them. */
+  bool guessed_classes;
   ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLIT_COUNT];
 };

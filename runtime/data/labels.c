@@ -92,7 +92,7 @@ filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *sampl
       renumbered[sorted[i].label] = (int32_t)i;
     }
     for (size_t i = 0; i < samples->count; i++)
-      samples->rows[i].label = renumbered[samples->rows[i].label];
+      if (samples->rows[i].label >= 0) samples->rows[i].label = renumbered[samples->rows[i].label];
   }
   free(sorted);
   free(renumbered);

@@ -1,5 +1,5 @@
-/* What image files bring beside plain pixels: orientation, CMYK, headers of kinds that are not read,
- * and folders as people keep them. */
+/* What image files bring beside plain pixels: orientation, CMYK, headers of kinds that are not
+ * read, and folders as people keep them. */
 #include "base/memory.h"
 #include "data/image_file.h"
 #include "data/orientation.h"
