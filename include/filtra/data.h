@@ -12,6 +12,10 @@
  *                  one such file: header "Source<TAB>Target", then expression<TAB>label
  *   "listops"      original ListOps: no header, label<TAB>expression; one file, or a folder with at
  *                  most one each of train*.tsv, val*.tsv and test*.tsv
+ *   "ucr"          time series as the UCR archive has them: NAME_TRAIN.tsv and NAME_TEST.tsv (.txt,
+ *                  .csv, or no ending), found as in "ts". A line is a class, a whole number, and
+ *                  the values, separated by tabs, commas or spaces. NaN at a line's end makes the
+ *                  series shorter; elsewhere it is interpolated. Standardised as in "ts"
  *   "ts"           time series of the UEA and UCR archives: one file, or a folder with
  *                  NAME_TRAIN.ts and optionally NAME_TEST.ts (of several sets, the one named like
  *                  the folder). Opening NAME_TRAIN.ts also reads the test file beside it; opening
@@ -20,7 +24,9 @@
  *                  Each feature is standardised to mean 0 and deviation 1 over all steps of the
  *                  training split without its held-out samples. Missing values ('?', NaN) are
  *                  interpolated linearly; a feature that is missing in a whole series is 0 there.
- *                  Lines that begin with # or % are comments
+ *                  Time stamps, (t,v) with numbers or dates, must be at equal steps, those of all
+ *                  series, to a twentieth of a step. With `unlabelled`, series may have no target
+ *                  (@classLabel false) or "?" for it. Lines that begin with # or % are comments
  *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split
@@ -42,8 +48,8 @@
  *                  .eval.tsv and .test.tsv (any of them), or one such file:
  *                  label<TAB>id<TAB>id<TAB>text<TAB>text. Papers are cut at 4,000 tokens where
  *                  max_length is 0. Tokenizer "bytes"
- *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn, .faa) files, one class each, which the
- *                  name says: CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for
+ *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn, .faa) files, one class each, which
+ *                  the name says: CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for
  *                  training data. Or train, val and test files, or one file of any name, whose
  *                  headers end with the class: the text after the last |, or else the last word.
  *                  The header's first word is the sample's name. Lines that begin with ; or # are
@@ -77,8 +83,8 @@
  *                  strings. White space around fields is dropped. Tokenizer "characters"
  *
  * Names that begin with a dot, __MACOSX, Thumbs.db and desktop.ini are left out everywhere. Class
- * names are UTF-8. Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that starts
- * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are
+ * names are UTF-8. Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that
+ * starts "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are
  * accepted. Files packed by gzip are unpacked; they may grow to 20 times their size plus 64 MiB, or
  * to another multiple that the environment variable FILTRA_UNPACKED_TIMES sets. */
 #ifndef FILTRA_DATA_H

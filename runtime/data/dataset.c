@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/source.h"
-#include "base/utf8.h"
 #include "data/image.h"
 #include "data/names.h"
 #include "data/options.h"
@@ -18,6 +17,7 @@
 
 /* clang-format off */
 static const ft_dataset_format *const formats[] = {
+    &ft_format_ucr, /* by the name too, so before those that look at the content alone */
     &ft_format_lra_listops,
     &ft_format_listops,
     &ft_format_cifar10,
@@ -155,41 +155,9 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
 
 /* ---- names of samples ---- */
 
-filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length) {
-  FT_TRY(FT_GROW(samples->names, samples->name_count, samples->name_capacity));
-  char *copy = ft_calloc(length + 1, 1);
-  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  samples->names[samples->name_count++] = memcpy(copy, name, length);
-  return FILTRA_OK;
-}
-
 static const char *sample_name(const ft_samples *samples, const ft_sample_row *row) {
   if (samples->names) return samples->names[row - samples->rows];
   return samples->files ? samples->files[row->first].path : NULL;
-}
-
-/* ---- names of classes ---- */
-
-/* Writes text with \xNN for what is not printable ASCII, cut where `to` is full. */
-static void escape(const char *text, char *to, size_t size) {
-  for (size_t used = 0; *text && used + 5 <= size; text++) {
-    unsigned char c = (unsigned char)*text;
-    bool shown = c >= ' ' && c <= '~' && c != '\\';
-    used += (size_t)snprintf(to + used, size - used, shown ? "%c" : "\\x%02x", c);
-  }
-}
-
-filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path) {
-  for (uint32_t i = 0; i < ds->info.classes; i++) {
-    char shown[256] = "";
-    if (ft_utf8_valid(ds->class_names[i], strlen(ds->class_names[i]))) continue;
-    escape(ds->class_names[i], shown, sizeof shown);
-    return ft_fail(
-        FILTRA_ERROR_INPUT,
-        "%s: the class \"%s\" is not named in UTF-8; rename it, or save its file as UTF-8", path,
-        shown);
-  }
-  return FILTRA_OK;
 }
 
 /* ---- unknown targets ---- */

@@ -1,6 +1,6 @@
 /* The format "fasta", listed in dataset.c: records of a header line that begins with > and lines of
- * sequence (Pearson & Lipman 1988); lines that begin with ; or # are comments. The class is named by
- * the file or by the header. */
+ * sequence (Pearson & Lipman 1988); lines that begin with ; or # are comments. The class is named
+ * by the file or by the header. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -137,7 +137,7 @@ static filtra_status survey_file(const char *path) {
   return status ? status : judge(&s, path);
 }
 
-/* Looks at the letters before they are read as nucleotides, unless the options say that they are. */
+/* Looks at the letters before they are read as nucleotides, unless options say so. */
 static filtra_status check_alphabet(const fasta_files *files,
                                     const filtra_dataset_options *options) {
   bool nucleotides = options->fitted ? options->fitted == &ft_tokenizer_dna : !files->proteins;

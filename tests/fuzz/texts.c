@@ -34,6 +34,7 @@ FILE_READER(read_text_lm, "text-lm", "wiki.txt", "bytes", "characters", "words")
     read_as(format, TOKENIZERS, fuzz_path(folder), size);                                          \
   }
 FOLDER_READER(read_ts, "ts", "ts", NULL, "ts/ts_TRAIN.ts", "ts/ts_TEST.ts")
+FOLDER_READER(read_ucr, "ucr", "ucr", NULL, "ucr/N_TRAIN.tsv", "ucr/N_TEST.tsv")
 FOLDER_READER(read_fasta, "fasta", "fasta", NULL, "fasta/a_train.fasta", "fasta/b_train.fasta",
               "fasta/a_test.fasta")
 FOLDER_READER(read_hyperpartisan, "hyperpartisan", "hyperpartisan", NULL,
@@ -94,6 +95,7 @@ static void read_tokenizer(const uint8_t *data, size_t size) {
 const fuzz_reader fuzz_texts[] = {{"lra-listops", read_lra_listops},
                                   {"listops", read_listops},
                                   {"ts", read_ts},
+                                  {"ucr", read_ucr},
                                   {"aan-pairs", read_aan},
                                   {"fasta", read_fasta},
                                   {"hyperpartisan", read_hyperpartisan},

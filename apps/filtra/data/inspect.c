@@ -76,8 +76,8 @@ static filtra_split first_split(const filtra_dataset_info *info) {
   return split;
 }
 
-/* Writes a symbol or a name, at most four times as long; \xNN replaces the bytes of what is no text,
- * breaks a line or is obeyed by terminals. Returns the end. */
+/* Writes a symbol or a name, at most four times as long; \xNN replaces the bytes of what is no
+ * text, breaks a line or is obeyed by terminals. Returns the end. */
 static char *put_symbol(char *to, const char *symbol) {
   size_t left = strlen(symbol), bytes;
   bool valid = ft_utf8_valid(symbol, left);
