@@ -33,6 +33,15 @@
  *   "idx"          MNIST's format: a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte
  *                  and the same two of t10k (or one pair), or one file of images with its file of
  *                  labels beside it
+ *   "numpy"        arrays that NumPy saved: X and y in one .npz file, or a folder with X.npy and
+ *                  y.npy, or with x_train, y_train, x_val, x_test ... (train_images, train_labels,
+ *                  X_validation ...; in any case). X is numbers [samples, steps] or [samples,
+ *                  steps, features], standardised as in "ts", or uint8 images [samples, height, width] or
+ *                  [samples, height, width, 1 or 3]; whole numbers are numbers, not token ids. y is
+ *                  [samples] or [samples, 1]: whole numbers, bools and text (U, S) are classes,
+ *                  floats are values. NaN is a missing value; steps at the end that are all NaN are
+ *                  none. bool, int8 to uint64 and float16 to float64 are read, in any order of
+ *                  bytes and indices; Python objects are refused. X alone can be predicted
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
  *                  imgs/ and metadata/, or its parent. Shuffled the same way each time, then 80 %
  *                  train, 10 % val and 10 % test

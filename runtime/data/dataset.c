@@ -22,6 +22,7 @@ static const ft_dataset_format *const formats[] = {
     &ft_format_listops,
     &ft_format_cifar10,
     &ft_format_idx,
+    &ft_format_numpy,
     &ft_format_pathfinder,
     &ft_format_image_table,
     &ft_format_image_folder,
@@ -78,7 +79,7 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
   if (status) return status;
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
   const char *archive = archive_kind(bytes, count);
-  if (archive)
+  if (archive && !ft_ends_with(path, ".npz"))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s is a %s archive; unpack it and give the folder or file inside", path,
                    archive);

@@ -154,7 +154,7 @@ float ft_standard(double mean, double factor, float x);
 float ft_standard_byte(double mean, double factor, uint8_t x);
 
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops, ft_format_ts;
-extern const ft_dataset_format ft_format_ucr, ft_format_hyperpartisan;
+extern const ft_dataset_format ft_format_ucr, ft_format_numpy, ft_format_hyperpartisan;
 extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta, ft_format_table;
 extern const ft_dataset_format ft_format_text_folders, ft_format_text_lm;
 extern const ft_dataset_format ft_format_cifar10, ft_format_idx, ft_format_pathfinder;

@@ -1,4 +1,4 @@
-/* Time series of NAME_TRAIN and NAME_TEST files: finding the files, and storing series as samples. */
+/* Time series of NAME_TRAIN and NAME_TEST files: finding the files, and storing samples. */
 #ifndef FT_DATA_SERIES_H
 #define FT_DATA_SERIES_H
 
