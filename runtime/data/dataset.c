@@ -26,6 +26,7 @@ static const ft_dataset_format *const formats[] = {
     &ft_format_pathfinder,
     &ft_format_image_table,
     &ft_format_image_folder,
+    &ft_format_image_files,
     &ft_format_ts,
     &ft_format_aan_pairs,
     &ft_format_hyperpartisan,
@@ -33,6 +34,7 @@ static const ft_dataset_format *const formats[] = {
     &ft_format_table,
     &ft_format_text_folders,
     &ft_format_text_lm,
+    &ft_format_text_files,
 };
 /* clang-format on */
 

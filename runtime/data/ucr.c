@@ -1,6 +1,6 @@
 /* The format "ucr", listed in dataset.c: time series as the UCR archive distributes them (Dau et
- * al. 2019), NAME_TRAIN.tsv and NAME_TEST.tsv. A line is a sample: its class, a whole number, then its
- * values, separated by tabs, commas or spaces. NaN at the end fills up shorter series. */
+ * al. 2019), NAME_TRAIN.tsv and NAME_TEST.tsv. A line is a sample: its class, a whole number, then
+ * its values, separated by tabs, commas or spaces. NaN at the end fills up shorter series. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"

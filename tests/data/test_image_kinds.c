@@ -409,6 +409,31 @@ TEST(test_folders_beside_splits) {
   test_refuse_dataset(root, NULL, "more holds files, and the folder beside has splits");
 }
 
+/* A file or a folder of images without classes is there to be predicted. */
+TEST(test_loose_images) {
+  static const char *const names[] = {"a", "b"};
+  static const ft_data_fit fit = {.classes = names, .class_count = 2};
+  const char *root = test_folder();
+  for (int i = 0; i < 3; i++)
+    write_image(root, test_text("%d.png", i));
+  test_write_text(root, "Thumbs.db", "x");
+  test_refuse_dataset(root, NULL, "images of which nothing says the class; they can be predicted");
+  test_refuse_dataset(test_path(root, "1.png"), NULL, "1.png: images of which nothing says");
+  for (int kind = FILTRA_PIXELS_GREY; kind <= FILTRA_PIXELS_RGB; kind++)
+    for (int one = 0; one < 2; one++) {
+      const filtra_dataset_options options = {.pixels = (filtra_pixels)kind, .unlabelled = true};
+      filtra_dataset *ds;
+      assert_ok(ft_dataset_open_fitted(one ? test_path(root, "1.png") : root, &options, &fit, &ds));
+      test_counts(ds, 0, 0, one ? 1 : 3);
+      assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], one ? 1 : 3);
+      assert_int_equal(filtra_dataset_get_info(ds)->classes, 2);
+      filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, one ? 0 : 1);
+      assert_int_equal(s.label, -1);
+      assert_string_equal(s.name, test_path(root, "1.png"));
+      filtra_dataset_close(&ds);
+    }
+}
+
 TEST_MAIN(NULL, test_teardown)
 
 #else
