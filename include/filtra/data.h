@@ -37,8 +37,8 @@
  *                  y.npy, or with x_train, y_train, x_val, x_test ... (train_images, train_labels,
  *                  X_validation ...; in any case). X is numbers [samples, steps] or [samples,
  *                  steps, features], standardised as in "ts", or uint8 images [samples, height,
- *                  width] or [samples, height, width, 1 or 3]; whole numbers are numbers, not token ids. y is
- *                  [samples] or [samples, 1]: whole numbers, bools and text (U, S) are classes,
+ *                  width] or [samples, height, width, 1 or 3]; whole numbers are not token ids. y
+ *                  is [samples] or [samples, 1]: whole numbers, bools and text (U, S) are classes,
  *                  floats are values. NaN is a missing value; steps at the end that are all NaN are
  *                  none. bool, int8 to uint64 and float16 to float64 are read, in any order of
  *                  bytes and indices; Python objects are refused. X alone can be predicted
@@ -51,9 +51,9 @@
  *                  as EXIF data say; CMYK becomes RGB as Pillow converts it; transparent pixels of
  *                  a PNG are blended with black. A test folder without classes beside a training
  *                  folder has unlabelled samples
- *   "image-files"  one PNG or JPEG file, or a folder of nothing else, with `unlabelled`: a test split
- *                  whose samples have the paths as names. "text-files": the same of .txt files, two
- *                  or more in a folder
+ *   "image-files"  one PNG or JPEG file, or a folder of nothing else, with `unlabelled`: a test
+ *                  split whose samples have the paths as names
+ *   "text-files"   the same of .txt files, two or more in a folder. Tokenizer "bytes"
  *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png; images as
  *                  in "image-folder"
  *   "aan-pairs"    Long Range Arena's retrieval task: a folder with new_aan_pairs.train.tsv,

@@ -91,8 +91,8 @@ static bool is_comment(const char *line) {
 typedef struct survey {
   uint64_t letters, ambiguous; /* codes for several nucleotides (IUPAC 1984), but not N */
   bool seen[26];               /* which of these */
-  bool foreign;                /* there are others, which the tokenizer will refuse */
-  uint64_t line;               /* of the first ambiguous one */
+  char foreign;                /* the first that is no code; 0: none */
+  uint64_t line, column;       /* of the first ambiguous one, or of the foreign one */
 } survey;
 
 static void count_letters(survey *s, const ft_lines *lines) {
@@ -101,17 +101,27 @@ static void count_letters(survey *s, const ft_lines *lines) {
     if (*at == ' ' || *at == '\t') continue;
     s->letters++;
     if (c && strchr("ACGTUN", c)) continue;
-    s->foreign = s->foreign || !c || !strchr("RYSWKMBDHV", c);
-    if (s->foreign) return;
+    if (!c || !strchr("RYSWKMBDHV", c)) {
+      s->foreign = *at;
+      s->line = lines->number;
+      s->column = (uint64_t)(at - lines->line) + 1;
+      return;
+    }
     if (!s->ambiguous++) s->line = lines->number;
     s->seen[c - 'A'] = true;
   }
 }
 
-/* Proteins can be written in the codes of nucleotides alone, and would all become N and T. */
+/* Proteins can be written in the codes of nucleotides alone, and would all become N and T. Other
+ * characters than letters and the stop codon's are left to the tokenizer. */
 static filtra_status judge(const survey *s, const char *path) {
   enum { RARE = 20 }; /* one of as many letters */
-  char seen[3 * 26] = "", *to = seen;
+  char seen[3 * 26] = "", *to = seen, upper = (char)(s->foreign & ~0x20);
+  if ((upper >= 'A' && upper <= 'Z') || s->foreign == '*')
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s:%llu: '%c' at column %llu is no nucleotide, nor a code for several; set "
+                   "tokenizer to characters for proteins",
+                   path, (unsigned long long)s->line, s->foreign, (unsigned long long)s->column);
   if (s->foreign || s->ambiguous * RARE < s->letters || !s->ambiguous) return FILTRA_OK;
   for (int i = 0; i < 26; i++)
     if (s->seen[i]) to += sprintf(to, "%s%c", to > seen ? ", " : "", 'A' + i);
