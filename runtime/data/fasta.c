@@ -150,7 +150,8 @@ static filtra_status survey_file(const char *path) {
 /* Looks at the letters before they are read as nucleotides, unless options say so. */
 static filtra_status check_alphabet(const fasta_files *files,
                                     const filtra_dataset_options *options) {
-  bool nucleotides = options->fitted ? options->fitted == &ft_tokenizer_dna : !files->proteins;
+  const char *fitted = filtra_tokenizer_name(options->fitted);
+  bool nucleotides = fitted ? !strcmp(fitted, ft_tokenizer_dna.name) : !files->proteins;
   if (options->tokenizer || !nucleotides) return FILTRA_OK;
   for (size_t i = 0; i < files->count; i++)
     FT_TRY(survey_file(files->file[i].path));

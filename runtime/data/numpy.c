@@ -175,6 +175,11 @@ static filtra_status check_inputs(const ft_npy *x) {
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: images are uint8 (n, height, width, 3) or (n, height, width, 1)%s", shown,
                    x->shape[1] == 1 || x->shape[1] == 3 ? "; save X.transpose(0, 2, 3, 1)" : "");
+  if (!image && x->dimensions == 3 && x->shape[1] < x->shape[2])
+    ft_log(FILTRA_LOG_WARNING,
+           "%s is read as (n, steps, features), of few steps with many features; where it is (n, "
+           "features, steps), save X.transpose(0, 2, 1)",
+           shown);
   if (!text && (image || x->dimensions == 2 || x->dimensions == 3)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: inputs are numbers (n, steps) or (n, steps, features), or images, uint8 (n, "

@@ -99,6 +99,12 @@ static void write_raw_png(const char *path, uint32_t width, uint32_t height, con
   test_write(path, file, at);
 }
 
+static void write_image(const char *root, const char *name) {
+  ft_image image = test_picture(4, 4, 1, 1);
+  test_write_png(root, name, &image);
+  free(image.pixels);
+}
+
 /* ---- orientation ---- */
 
 /* Which pixel of the stored image an upright pixel (x, y) is, by the words of EXIF 2.3: the visual
@@ -278,6 +284,25 @@ TEST(test_kinds_that_are_not_read) {
   }
 }
 
+/* All files are looked at before the first of them that cannot be read is told. */
+TEST(test_bad_files_are_counted) {
+  const filtra_dataset_options rgb = {.pixels = FILTRA_PIXELS_RGB,
+                                      .normalize = FILTRA_NORMALIZE_IMAGENET};
+  const char *root = test_folder();
+  for (int i = 0; i < 4; i++) {
+    write_image(root, test_text("a/%d.png", i));
+    write_image(root, test_text("b/%d.png", i));
+  }
+  test_write_text(root, "a/2.png", "no image");
+  test_refuse_dataset(root, &rgb, "a/2.png: neither PNG nor JPEG");
+  assert_null(strstr(filtra_error_message(), "more of"));
+  test_write_text(root, "b/0.png", "");
+  test_write_text(root, "b/3.png", "GIF89a");
+  for (int kind = FILTRA_PIXELS_GREY; kind <= FILTRA_PIXELS_RGB; kind++)
+    test_refuse_dataset(root, &(filtra_dataset_options){.pixels = (filtra_pixels)kind},
+                        "a/2.png: neither PNG nor JPEG; 2 more of 8 files cannot be read");
+}
+
 /* Harmless bytes beside the image data are no damage. */
 TEST(test_jpeg_with_bytes_beside) {
   const char *path = test_path(test_folder(), "a.jpg");
@@ -315,12 +340,6 @@ TEST(test_png_surplus) {
 }
 
 /* ---- folders ---- */
-
-static void write_image(const char *root, const char *name) {
-  ft_image image = test_picture(4, 4, 1, 1);
-  test_write_png(root, name, &image);
-  free(image.pixels);
-}
 
 /* Splits by any of their names in any case. */
 TEST(test_names_of_splits) {

@@ -162,6 +162,25 @@ TEST(test_series) {
   assert_true(test_sample(ds, FILTRA_SPLIT_TEST, 1).value == -2.0f);
 }
 
+static char warning[256];
+
+static void note(void *user, filtra_log_level level, const char *text) {
+  (void)user, (void)level;
+  snprintf(warning, sizeof warning, "%s", text);
+}
+
+/* Few steps of many features may be features of steps. */
+TEST(test_many_features) {
+  const char *folder = test_folder();
+  write_npy(folder, "X.npy", "'<f4'", "(2, 1, 2)", (float[]){1, 2, 3, 4}, 16);
+  write_npy(folder, "y.npy", "'<i4'", "(2,)", (int32_t[]){1, 2}, 8);
+  filtra_log_set(note, NULL);
+  filtra_dataset *ds = test_open_dataset(folder, NULL, &as_test);
+  filtra_log_set(NULL, NULL);
+  filtra_dataset_close(&ds);
+  assert_non_null(strstr(warning, "float32 (2, 1, 2) is read as (n, steps, features)"));
+}
+
 /* Text and truth values as classes; characters of four bytes in either order. */
 TEST(test_classes) {
   static const uint32_t two[] = {'b', 0xe9, 'a', 0};
