@@ -144,12 +144,12 @@ static filtra_status labels_of(const char *images, char **out) {
   char *word = strstr(name, "images");
   overwrite(word, "labels");
   overwrite(strstr(name, "idx3"), "idx1");
-  if (word && ft_file_exists(*out)) return FILTRA_OK;
+  if (word && ft_data_file_exists(*out)) return FILTRA_OK;
   char *other = other_form(*out); /* perhaps only one of the two is compressed */
   free(*out);
   *out = other;
   if (!other) return FILTRA_ERROR_HOST_MEMORY;
-  if (word && ft_file_exists(other)) return FILTRA_OK;
+  if (word && ft_data_file_exists(other)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "the labels of %s are missing; they are sought beside it under the same name with "
                  "\"labels\" for \"images\" and \"idx1\" for \"idx3\"",

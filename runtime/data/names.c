@@ -58,6 +58,10 @@ filtra_status ft_list_files(const char *path, char ***names, size_t *count) {
   return list(path, false, names, count);
 }
 
+bool ft_data_file_exists(const char *path) {
+  return ft_file_exists(path) && !ft_is_directory(path);
+}
+
 /* ---- splits ---- */
 
 static bool ends_with(const char *text, size_t length, const char *end) {

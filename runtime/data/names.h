@@ -14,6 +14,8 @@ bool ft_folder_split(const char *name, filtra_split *split);
 filtra_status ft_list_data(const char *path, char ***names, size_t *count);
 /** As ft_list_data, without folders. */
 filtra_status ft_list_files(const char *path, char ***names, size_t *count);
+/** Whether a file is there; a folder of that name is none. */
+bool ft_data_file_exists(const char *path);
 
 /** Length of a file's name (no folders) without .gz and without one of the endings, a
  * NULL-terminated list; 0 if it has none of them. */

@@ -164,7 +164,8 @@ static filtra_status read_other(const ft_series_kind *kind, const char *path, co
                                 const char *other_end, filtra_split split) {
   char *other = ft_format("%.*s%s", (int)(strlen(path) - strlen(end)), path, other_end);
   if (!other) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_file_exists(other) ? kind->read(kind->user, other, split) : FILTRA_OK;
+  filtra_status status =
+      ft_data_file_exists(other) ? kind->read(kind->user, other, split) : FILTRA_OK;
   free(other);
   return status;
 }

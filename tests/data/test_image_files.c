@@ -244,6 +244,11 @@ TEST(test_idx_beside_folders) {
   owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
   assert_string_equal(filtra_dataset_get_info(ds)->format, "idx");
   test_counts(ds, 18, 2, 0);
+  const char *cifar = test_folder();
+  test_write_text(cifar, "data_batch_1.bin/data_batch_1.bin", "no images");
+  write_cifar(test_path(cifar, "data_batch_2.bin"), 0, 10);
+  owned_dataset *other = test_open_dataset(cifar, NULL, NULL);
+  test_counts(other, 9, 1, 0);
 }
 
 TEST(test_idx_wrong) {

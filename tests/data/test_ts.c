@@ -179,6 +179,15 @@ TEST(test_number_targets) {
   assert_true(s.value == -1000.0f);
 }
 
+/* A folder that is called like a file is none. */
+TEST(test_beside_folders) {
+  const char *folder = test_folder();
+  test_write_text(folder, "N_TEST.ts/N_TEST.ts", "no series");
+  test_write_text(folder, "M_TRAIN.ts/M_TRAIN.ts", "no series");
+  test_write_text(folder, "N_TRAIN.ts", "@data\n1,2:a\n3,4:b\n");
+  assert_ok(test_try_dataset(folder, NULL));
+}
+
 /* Time stamps at equal steps, as numbers and dates, rounded or not: the values are the same. */
 TEST(test_time_stamps) {
   static const char plain[] = "@data\n1,2,3:5,5,7:a\n4,4,?:8,9,9:b\n";
