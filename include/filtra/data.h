@@ -12,6 +12,10 @@
  *                  one such file: header "Source<TAB>Target", then expression<TAB>label
  *   "listops"      original ListOps: no header, label<TAB>expression; one file, or a folder with at
  *                  most one each of train*.tsv, val*.tsv and test*.tsv
+ *   "ucr"          time series as the UCR archive has them: NAME_TRAIN.tsv and NAME_TEST.tsv (.txt,
+ *                  .csv, or no ending), found as in "ts". A line is a class, a whole number, and
+ *                  the values, separated by tabs, commas or spaces. NaN at a line's end makes the
+ *                  series shorter; elsewhere it is interpolated. Standardised as in "ts"
  *   "ts"           time series of the UEA and UCR archives: one file, or a folder with
  *                  NAME_TRAIN.ts and optionally NAME_TEST.ts (of several sets, the one named like
  *                  the folder). Opening NAME_TRAIN.ts also reads the test file beside it; opening
@@ -20,38 +24,60 @@
  *                  Each feature is standardised to mean 0 and deviation 1 over all steps of the
  *                  training split without its held-out samples. Missing values ('?', NaN) are
  *                  interpolated linearly; a feature that is missing in a whole series is 0 there.
- *                  Lines that begin with # or % are comments
+ *                  Time stamps, (t,v) with numbers or dates, must be at equal steps, those of all
+ *                  series, to a twentieth of a step. With `unlabelled`, series may have no target
+ *                  (@classLabel false) or "?" for it. Lines that begin with # or % are comments
  *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split
  *   "idx"          MNIST's format: a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte
  *                  and the same two of t10k (or one pair), or one file of images with its file of
  *                  labels beside it
+ *   "numpy"        arrays that NumPy saved: X and y in one .npz file, or a folder with X.npy and
+ *                  y.npy, or with x_train, y_train, x_val, x_test ... (train_images, train_labels,
+ *                  X_validation ...; in any case). X is numbers [samples, steps] or [samples,
+ *                  steps, features], standardised as in "ts", or uint8 images [samples, height,
+ *                  width] or [samples, height, width, 1 or 3]; whole numbers are not token ids. y
+ *                  is [samples] or [samples, 1]: whole numbers, bools and text (U, S) are classes,
+ *                  floats are values. NaN is a missing value; steps at the end that are all NaN are
+ *                  none. bool, int8 to uint64 and float16 to float64 are read, in any order of
+ *                  bytes and indices; Python objects are refused. X alone can be predicted
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
  *                  imgs/ and metadata/, or its parent. Shuffled the same way each time, then 80 %
  *                  train, 10 % val and 10 % test
- *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders. All of
- *                  one size, unless image_size resizes them. Transparent pixels of a PNG are
- *                  blended with black
+ *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders, which
+ *                  may also be called training; valid, validation, dev, eval; testing, ind; in any
+ *                  case. All of one size, unless image_size resizes them. They are turned upright
+ *                  as EXIF data say; CMYK becomes RGB as Pillow converts it; transparent pixels of
+ *                  a PNG are blended with black. A test folder without classes beside a training
+ *                  folder has unlabelled samples
+ *   "image-files"  one PNG or JPEG file, or a folder of nothing else, with `unlabelled`: a test
+ *                  split whose samples have the paths as names
+ *   "text-files"   the same of .txt files, two or more in a folder. Tokenizer "bytes"
  *   "image-table"  trainLabels.csv (header id,label) and a folder train... with ID.png; images as
  *                  in "image-folder"
  *   "aan-pairs"    Long Range Arena's retrieval task: a folder with new_aan_pairs.train.tsv,
  *                  .eval.tsv and .test.tsv (any of them), or one such file:
  *                  label<TAB>id<TAB>id<TAB>text<TAB>text. Papers are cut at 4,000 tokens where
  *                  max_length is 0. Tokenizer "bytes"
- *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn) files, one class each, which the
- *                  name says: CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for
+ *   "fasta"        a folder of .fasta (.fa, .fas, .fna, .ffn, .faa) files, one class each, which
+ *                  the name says: CLASS_train, CLASS_val (dev) and CLASS_test (ind), or CLASS for
  *                  training data. Or train, val and test files, or one file of any name, whose
  *                  headers end with the class: the text after the last |, or else the last word.
- *                  Tokenizer "dna"
+ *                  The header's first word is the sample's name. Lines that begin with ; or # are
+ *                  comments; letters of both cases mean the same. Tokenizer "dna", for .faa
+ *                  "characters". Without `tokenizer`, files in which codes for several nucleotides
+ *                  (IUPAC, but for N) are 5 % or more of the letters are refused: proteins can be
+ *                  written in them. With `unlabelled`, headers of one word have no class, and
+ *                  headers of which none ends with a class of the training data neither
  *   "hyperpartisan" SemEval-2019's news articles (task 4): a folder with
  *                  articles-training-NAME.xml, articles-validation-NAME.xml and
  *                  articles-test-NAME.xml (any of them) and ground-truth- files of the same names.
  *                  Samples are the articles' texts, with a space for each tag. Tokenizer
  *                  "characters"
  *   "text-folders" documents as .txt files in a folder per class (IMDb's aclImdb): DIR/CLASS/, or
- *                  DIR/train, val (valid, validation, dev) and test with such folders. Classes in
- *                  the order of their names; a folder unsup is ignored. Tokenizer "bytes"
+ *                  DIR/train, val and test with such folders, called as in "image-folder". Classes
+ *                  in the order of their names; a folder unsup is ignored. Tokenizer "bytes"
  *   "text-lm"      text for language models: one file, whose last tenth is the validation text, or
  *                  a folder with at most one file for each of train, valid (val, validation) and
  *                  test. Their names are these words, or end with one, then .txt, .text, .tokens or
@@ -77,8 +103,9 @@
  *                  group are a series instead, of a step a row.
  *                  docs/tables.md shows what is read and what is refused
  *
- * Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that starts
- * "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are
+ * Names that begin with a dot, __MACOSX, Thumbs.db and desktop.ini are left out everywhere. Class
+ * names are UTF-8. Files are read strictly: an error gives FILTRA_ERROR_INPUT and a message that
+ * starts "file:line:". A UTF-8 byte order mark, CRLF line ends and a last line without an end are
  * accepted. Files packed by gzip are unpacked; they may grow to 20 times their size plus 64 MiB, or
  * to another multiple that the environment variable FILTRA_UNPACKED_TIMES sets. */
 #ifndef FILTRA_DATA_H

@@ -17,6 +17,9 @@ filtra_status ft_file_open(const char *path, FILE **stream);
  * the end. Do not mix with stdio's buffered reads. */
 filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t size, size_t *got);
 
+/** Moves to byte `at`, from which ft_stream_read then reads. */
+filtra_status ft_stream_seek(FILE *stream, const char *path, uint64_t at);
+
 /** Atomic write: data go to a temporary file beside `path`; commit flushes it to disk and renames
  * it over `path`. Until then the old file is unchanged; abort removes the temporary file. */
 typedef struct ft_atomic_file {

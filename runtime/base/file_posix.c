@@ -112,6 +112,10 @@ filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t 
   return count < 0 ? fail_errno("read", path) : FILTRA_OK;
 }
 
+filtra_status ft_stream_seek(FILE *stream, const char *path, uint64_t at) {
+  return lseek(fileno(stream), (off_t)at, SEEK_SET) < 0 ? fail_errno("read", path) : FILTRA_OK;
+}
+
 /* ---- atomic writing ---- */
 
 /* The path to rename onto: `path`, or what a symbolic link points to, so that the link remains.

@@ -36,3 +36,8 @@ bool ft_utf8_valid(const char *text, size_t length) {
   }
   return true;
 }
+
+bool ft_utf8_obeyed(uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+         (c >= 0x2066 && c <= 0x2069);
+}

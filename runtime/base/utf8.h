@@ -11,5 +11,8 @@ size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point);
 /** Writes a character; returns its number of bytes. */
 size_t ft_utf8_write(uint32_t code_point, char text[4]);
 bool ft_utf8_valid(const char *text, size_t length);
+/** Whether a terminal would obey a character instead of showing it: control characters and the
+ * marks that turn text around. */
+bool ft_utf8_obeyed(uint32_t code_point);
 
 #endif

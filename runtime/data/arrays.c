@@ -152,6 +152,7 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   FT_TRY(check_arrays(a));
   FT_TRY(ft_check_share(a->validation_share));
   FT_TRY(name_classes(a, ds));
+  FT_TRY(ft_check_class_names(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
   FT_TRY(ft_make_splits(ds, a->hold_out, a->validation_share, a->seed));

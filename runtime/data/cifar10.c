@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static filtra_status read_batches(const char *folder, filtra_dataset *ds,
     char *file = ft_path_join(folder, batches[i].name);
     if (!file) return FILTRA_ERROR_HOST_MEMORY;
     filtra_status status = FILTRA_OK;
-    if (ft_file_exists(file)) {
+    if (ft_data_file_exists(file)) {
       status = read_file(file, ds, options, batches[i].split);
       *any = true;
     }

@@ -7,25 +7,30 @@
 typedef struct ft_class_file {
   char *path;
   filtra_split split;
-  int32_t label;
+  int32_t label; /* -1: unknown */
 } ft_class_file;
 
+/** Whether a file's name is of the accepted kind. */
+typedef bool (*ft_class_named)(const char *name);
+
 typedef struct ft_class_folders {
-  bool (*named)(const char *name); /* whether a file's name is of the accepted kind */
-  const char *kinds;               /* accepted endings, for messages: ".txt or .txt.gz" */
-  ft_class_file *files;            /* [count], sorted by split, class and name */
+  ft_class_named named; /* of the accepted files */
+  const char *kinds;    /* accepted endings, for messages: ".txt or .txt.gz" */
+  ft_class_file *files; /* [count], sorted by split, class and name */
   size_t count, capacity;
   size_t class_capacity; /* of the dataset's list of class names */
 } ft_class_folders;
 
 /** Whether a folder looks like class folders with such files; checks only a few files. */
-bool ft_class_folders_probe(const ft_dataset_probe *p, bool (*named)(const char *name));
-/** Lists all files and sets the dataset's classes: those of the first split, sorted by name.
- * Ignores names that begin with a dot, and "unsup" (IMDb's unlabelled reviews). Fails with INPUT
- * for a file of another kind, a class without files, and a class that the first split does not
- * have. */
+bool ft_class_folders_probe(const ft_dataset_probe *p, ft_class_named named);
+/** Lists all files and sets the dataset's classes: those of the first split, sorted by name. A test
+ * folder without classes, beside other splits, has label -1 with `options->unlabelled`, else it is
+ * left out. Leaves out "unsup" (IMDb's unlabelled reviews) silently, other folders beside those of
+ * splits and files beside those of classes with a warning. Fails with INPUT for a file of another
+ * kind, a class without files or with folders, a class that the first split does not have, and two
+ * folders of one split. */
 filtra_status ft_class_folders_list(ft_class_folders *folders, const char *path,
-                                    filtra_split file_split, filtra_dataset *ds);
+                                    const filtra_dataset_options *options, filtra_dataset *ds);
 void ft_class_folders_free(ft_class_folders *folders);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
+#include "data/names.h"
 #include "data/options.h"
 #include "data/table_fit.h"
 
@@ -17,13 +18,16 @@
 
 /* clang-format off */
 static const ft_dataset_format *const formats[] = {
+    &ft_format_ucr, /* by the name too, so before those that look at the content alone */
     &ft_format_lra_listops,
     &ft_format_listops,
     &ft_format_cifar10,
     &ft_format_idx,
+    &ft_format_numpy,
     &ft_format_pathfinder,
     &ft_format_image_table,
     &ft_format_image_folder,
+    &ft_format_image_files,
     &ft_format_ts,
     &ft_format_aan_pairs,
     &ft_format_hyperpartisan,
@@ -31,6 +35,7 @@ static const ft_dataset_format *const formats[] = {
     &ft_format_table,
     &ft_format_text_folders,
     &ft_format_text_lm,
+    &ft_format_text_files,
 };
 /* clang-format on */
 
@@ -77,7 +82,7 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
   if (status) return status;
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
   const char *archive = archive_kind(bytes, count);
-  if (archive)
+  if (archive && !ft_ends_with(path, ".npz"))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s is a %s archive; unpack it and give the folder or file inside", path,
                    archive);
@@ -93,7 +98,7 @@ static filtra_status only_file(const char *folder, char **file) {
   char **names;
   size_t count;
   *file = NULL;
-  FT_TRY(ft_list_directory(folder, &names, &count));
+  FT_TRY(ft_list_data(folder, &names, &count));
   if (count == 1) *file = ft_path_join(folder, names[0]);
   ft_free_names(names, count);
   if (count == 1 && !*file) return FILTRA_ERROR_HOST_MEMORY;
@@ -124,7 +129,7 @@ static filtra_status find_format(const char *path, const char *name,
   filtra_status failed = FILTRA_OK;
   ft_dataset_probe probe = {.path = path, .directory = ft_is_directory(path), .failed = &failed};
   if (probe.directory)
-    FT_TRY(ft_list_directory(path, &probe.names, &probe.count));
+    FT_TRY(ft_list_files(path, &probe.names, &probe.count));
   else
     FT_TRY(read_head(path, probe.head, sizeof probe.head));
   filtra_status status = probe_formats(path, &probe, format);
@@ -241,6 +246,26 @@ static filtra_status take_names(filtra_dataset *ds, const ft_data_fit *fit) {
   return FILTRA_OK;
 }
 
+/* Whether the training data have none of the classes, where these are told by their place alone. */
+static filtra_status ask_foreign(const filtra_dataset *ds, const ft_data_fit *fit, bool *foreign) {
+  *foreign = ds->guessed_classes && fit->values;
+  if (!ds->guessed_classes || !fit->class_count) return FILTRA_OK;
+  int32_t *map = map_classes(ds, fit);
+  if (!map) return FILTRA_ERROR_HOST_MEMORY;
+  *foreign = true;
+  for (uint32_t i = 0; i < ds->info.classes; i++)
+    *foreign = *foreign && map[i] < 0;
+  free(map);
+  return FILTRA_OK;
+}
+
+static void drop_classes(filtra_dataset *ds) {
+  ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
+  ds->owned_class_names = NULL;
+  ds->class_names = NULL;
+  ds->info.classes = 0;
+}
+
 static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_data_fit *fit) {
   if (ds->standardise && fit->features && fit->features != ft_feature_count(ds))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
@@ -307,8 +332,12 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->fit = fit;
   FT_TRY(format->open(path, options, ds));
   ds->fit = NULL;
+  FT_TRY(ft_check_class_names(ds, path));
   FT_TRY(check_use(ds, options));
-  if (ds->untargeted) make_unlabelled(ds, fit);
+  bool foreign = false;
+  if (options->unlabelled && !ds->untargeted) FT_TRY(ask_foreign(ds, fit, &foreign));
+  if (foreign) drop_classes(ds);
+  if (ds->untargeted || foreign) make_unlabelled(ds, fit);
   FT_TRY(ft_make_splits(ds, true, options->validation_share, options->seed));
   FT_TRY(apply_fit(ds, path, fit));
   count_unlabelled(ds);

@@ -67,16 +67,19 @@ struct filtra_dataset {
   bool truncate;      /* longer sequences are cut, as the options said */
   bool standardise;   /* call ft_standardise when the splits are known */
   bool untargeted; /* the data hold no targets; the training data say of which kind they would be */
+  /* What was taken for classes may be other words: with `unlabelled`, targets are unknown where the
+   * training data have none of them. */
+  bool guessed_classes;
   ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
   ft_split splits[FILTRA_SPLIT_COUNT];
 };
 
-/** Input of a probe: the path, and a file's first bytes or a folder's entries. */
+/** Input of a probe: the path, and a file's first bytes or a folder's files. */
 typedef struct ft_dataset_probe {
   const char *path;
   bool directory;
   char head[256]; /* NUL-terminated, without a byte order mark */
-  char **names;   /* [count], sorted */
+  char **names;   /* [count] as ft_list_files gives them */
   size_t count;
   filtra_status *failed; /* a probe that cannot look, for example without memory, sets it */
 } ft_dataset_probe;
@@ -99,6 +102,9 @@ const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split 
 
 /** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
+
+/** Fails with INPUT for a class name that is not UTF-8, as model files and reports need it. */
+filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
 
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
@@ -157,10 +163,11 @@ float ft_standard(double mean, double factor, float x);
 float ft_standard_byte(double mean, double factor, uint8_t x);
 
 extern const ft_dataset_format ft_format_lra_listops, ft_format_listops, ft_format_ts;
-extern const ft_dataset_format ft_format_hyperpartisan;
+extern const ft_dataset_format ft_format_ucr, ft_format_numpy, ft_format_hyperpartisan;
 extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta, ft_format_table;
 extern const ft_dataset_format ft_format_text_folders, ft_format_text_lm;
 extern const ft_dataset_format ft_format_cifar10, ft_format_idx, ft_format_pathfinder;
 extern const ft_dataset_format ft_format_image_folder, ft_format_image_table;
+extern const ft_dataset_format ft_format_image_files, ft_format_text_files;
 
 #endif

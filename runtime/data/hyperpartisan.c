@@ -195,7 +195,7 @@ static filtra_status find_files(article_files *files, const char *path) {
   char **names;
   size_t count;
   bool any = false;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_files(path, &names, &count));
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < count && !status; i++) {
     filtra_split split;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,12 +144,12 @@ static filtra_status labels_of(const char *images, char **out) {
   char *word = strstr(name, "images");
   overwrite(word, "labels");
   overwrite(strstr(name, "idx3"), "idx1");
-  if (word && ft_file_exists(*out)) return FILTRA_OK;
+  if (word && ft_data_file_exists(*out)) return FILTRA_OK;
   char *other = other_form(*out); /* perhaps only one of the two is compressed */
   free(*out);
   *out = other;
   if (!other) return FILTRA_ERROR_HOST_MEMORY;
-  if (word && ft_file_exists(other)) return FILTRA_OK;
+  if (word && ft_data_file_exists(other)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "the labels of %s are missing; they are sought beside it under the same name with "
                  "\"labels\" for \"images\" and \"idx1\" for \"idx3\"",
@@ -198,7 +199,7 @@ static filtra_status read_folder(const char *path, filtra_split last, filtra_dat
   const char *found[FILTRA_SPLIT_COUNT] = {NULL};
   char **names;
   size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_files(path, &names, &count));
   filtra_status status = find_images(path, names, count, options->file_split, found);
   for (int i = 0; i <= (int)last && !status; i++) {
     char *file = found[i] ? ft_path_join(path, found[i]) : NULL;

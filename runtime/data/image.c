@@ -139,7 +139,8 @@ static filtra_status add_tokens_of(filtra_dataset *ds, const filtra_dataset_opti
   FT_TRY(ft_image_load(path, &image));
   filtra_status status = ft_images_add(ds, options, split, &image, label);
   free(image.pixels);
-  return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
+  if (status) return ft_fail_context(status, "%s", path);
+  return ft_samples_add_name(&ds->samples[split], path, strlen(path));
 }
 
 static filtra_status list_file(filtra_dataset *ds, const filtra_dataset_options *options,

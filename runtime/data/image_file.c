@@ -1,27 +1,31 @@
-/* Opens image files: decodes them, or reads only the size from the header. Called by image.c;
- * image_png.c and image_jpeg.c decode. */
+/* Opens image files: decodes them, or reads only the header. Called by image.c; image_header.c
+ * reads headers, image_png.c and image_jpeg.c decode. */
 #include "data/image_file.h"
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "data/orientation.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { FILE_LIMIT = 64 << 20, MARKED = 4096 };
+enum { FILE_LIMIT = 64 << 20, MARKED = 4096, LAST = 12 };
 
 bool ft_image_named(const char *name) {
   const char *dot = strrchr(name, '.');
-  return dot && dot > name &&
+  return dot && *name != '.' &&
          (!strcasecmp(dot, ".png") || !strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
 }
 
 static filtra_status decode(const uint8_t *data, size_t size, ft_image *image) {
-  if (size >= 8 && !memcmp(data, "\x89PNG\r\n\x1a\n", 8))
-    return ft_image_decode_png(data, size, image);
-  if (size >= 3 && !memcmp(data, "\xff\xd8\xff", 3)) return ft_image_decode_jpeg(data, size, image);
-  return ft_fail(FILTRA_ERROR_INPUT, "%s", size ? "neither PNG nor JPEG" : "the file is empty");
+  ft_image_header header;
+  FT_TRY(ft_image_read_header(data, size, &header));
+  FT_TRY(data[0] == 0xff ? ft_image_decode_jpeg(data, size, image)
+                         : ft_image_decode_png(data, size, image));
+  filtra_status status = ft_image_turn(image, header.orientation);
+  if (status) free(image->pixels);
+  return status;
 }
 
 filtra_status ft_image_load(const char *path, ft_image *image) {
@@ -36,80 +40,73 @@ filtra_status ft_image_load(const char *path, ft_image *image) {
 
 /* ---- headers ---- */
 
-static uint32_t big_endian(const uint8_t *bytes, int count) {
-  uint32_t x = 0;
-  for (int i = 0; i < count; i++)
-    x = x << 8 | bytes[i];
-  return x;
-}
+/* A file's first and last bytes. */
+typedef struct ends {
+  uint64_t file_size;
+  uint8_t first[MARKED], last[LAST];
+  size_t count, last_count;
+} ends;
 
-/* Finds height and width in a JPEG's frame header; 0 if the bytes end before it. A segment is 0xff,
- * its kind, and its length in two bytes, which includes these two. */
-static void find_frame(const uint8_t *data, size_t size, ft_image *image) {
-  for (size_t at = 2; at + 9 <= size && data[at] == 0xff;) {
-    uint8_t kind = data[at + 1];
-    bool tables = kind == 0xc4 || kind == 0xc8 || kind == 0xcc;
-    if (kind == 0xff) { /* a fill byte */
-      at++;
-      continue;
-    }
-    if (kind >= 0xc0 && kind <= 0xcf && !tables) {
-      image->height = big_endian(data + at + 5, 2);
-      image->width = big_endian(data + at + 7, 2);
-      return;
-    }
-    at += 2 + big_endian(data + at + 2, 2);
-  }
-}
-
-static filtra_status find_size(const uint8_t *data, size_t size, ft_image *image) {
-  *image = (ft_image){0};
-  if (size >= 24 && !memcmp(data, "\x89PNG\r\n\x1a\n", 8)) {
-    image->width = big_endian(data + 16, 4);
-    image->height = big_endian(data + 20, 4);
-  } else if (size >= 3 && !memcmp(data, "\xff\xd8\xff", 3)) {
-    find_frame(data, size, image);
-  } else {
-    return ft_fail(FILTRA_ERROR_INPUT, "%s", size ? "neither PNG nor JPEG" : "the file is empty");
-  }
-  return FILTRA_OK;
-}
-
-static filtra_status read_start(const char *path, uint8_t *bytes, size_t *size) {
-  FILE *stream;
+static filtra_status fill(FILE *stream, const char *path, uint8_t *bytes, size_t size,
+                          size_t *count) {
   size_t got = 1;
-  *size = 0;
-  FT_TRY(ft_file_open(path, &stream));
   filtra_status status = FILTRA_OK;
-  while (got && *size < MARKED && !status) {
-    status = ft_stream_read(stream, path, bytes + *size, MARKED - *size, &got);
-    if (!status) *size += got;
-  }
+  for (*count = 0; got && *count < size && !status; *count += got)
+    status = ft_stream_read(stream, path, bytes + *count, size - *count, &got);
+  return status;
+}
+
+static filtra_status read_ends(const char *path, ends *e) {
+  FILE *stream;
+  FT_TRY(ft_file_open(path, &stream));
+  e->file_size = ft_file_size(path);
+  filtra_status status = fill(stream, path, e->first, MARKED, &e->count);
+  if (!status) status = ft_stream_seek(stream, path, e->file_size < LAST ? 0 : e->file_size - LAST);
+  if (!status) status = fill(stream, path, e->last, LAST, &e->last_count);
   fclose(stream);
   return status;
 }
 
-/* Reads the whole file if the frame header is not in its start: cameras write kilobytes of metadata
- * before it. */
-static filtra_status look_further(const char *path, ft_image *image) {
+/* Whether the file ends as its format does. */
+static bool has_end(const ends *e) {
+  static const char PNG_END[] = "\0\0\0\0IEND\xae\x42\x60\x82";
+  if (e->last_count < LAST) return false;
+  if (e->first[0] == 0xff) return !memcmp(e->last + LAST - 2, "\xff\xd9", 2);
+  return !memcmp(e->last, PNG_END, LAST);
+}
+
+/* Reads the header from the whole file: cameras write kilobytes of metadata before the size. */
+static filtra_status look_further(const char *path, ft_image_header *header) {
   char *data;
   size_t size;
   FT_TRY(ft_file_read(path, FILE_LIMIT, &data, &size));
-  find_frame((const uint8_t *)data, size, image);
+  filtra_status status = ft_image_read_header((const uint8_t *)data, size, header);
   free(data);
-  if (image->height) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: damaged JPEG: it ends before its size", path);
+  return status;
+}
+
+static filtra_status look(const char *path, const ends *e, ft_image *image) {
+  ft_image_header h;
+  FT_TRY(ft_image_read_header(e->first, e->count, &h));
+  if (!h.complete) FT_TRY(look_further(path, &h));
+  if (!h.complete)
+    return ft_fail(FILTRA_ERROR_INPUT, "damaged %s: it ends before its pixels",
+                   e->first[0] == 0xff ? "JPEG" : "PNG");
+  bool swaps = ft_orientation_swaps(h.orientation);
+  *image = (ft_image){.height = swaps ? h.width : h.height, .width = swaps ? h.height : h.width};
+  return ft_image_check_file(h.height, h.width, (size_t)e->file_size);
 }
 
 filtra_status ft_image_look(const char *path, ft_image *image, uint64_t *mark) {
-  uint8_t bytes[MARKED];
-  size_t size;
-  FT_TRY(read_start(path, bytes, &size));
-  filtra_status status = find_size(bytes, size, image);
+  ends e = {0};
+  FT_TRY(read_ends(path, &e));
+  filtra_status status = look(path, &e, image);
   if (status) return ft_fail_context(status, "%s", path);
-  uint64_t whole = ft_file_size(path);
-  if (!image->height && bytes[0] == 0xff) FT_TRY(look_further(path, image));
-  *mark = ft_hash_bytes(ft_hash_bytes(ft_hash_text("image"), &whole, sizeof whole), bytes, size);
-  status = ft_image_check_file(image->height, image->width, (size_t)whole);
-  return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
+  *mark = ft_hash_bytes(ft_hash_bytes(ft_hash_text("image"), &e.file_size, sizeof e.file_size),
+                        e.first, e.count);
+  if (has_end(&e)) return FILTRA_OK;
+  FT_TRY(ft_image_load(path, image));
+  free(image->pixels);
+  image->pixels = NULL;
+  return FILTRA_OK;
 }

@@ -24,6 +24,8 @@ typedef struct decoder {
   jmp_buf failed;
   filtra_status status; /* set before the jump */
   ft_image image;
+  uint32_t stored; /* channels of the file */
+  uint8_t *line;   /* [width, 4] of CMYK; else NULL */
 } decoder;
 
 static void fail_jpeg(j_common_ptr jpeg) {
@@ -36,9 +38,13 @@ static void fail_jpeg(j_common_ptr jpeg) {
   longjmp(d->failed, 1);
 }
 
-/* Level -1 warns of damaged data, which libjpeg would fill with grey: fail instead. */
+/* Level -1 warns of damaged data, which libjpeg would fill with grey: fail instead. Bytes beside
+ * the image data, and odd version and colour markers, leave all pixels as they are. */
 static void judge(j_common_ptr jpeg, int level) {
-  if (level < 0) fail_jpeg(jpeg);
+  int code = jpeg->err->msg_code;
+  bool harmless =
+      code == JWRN_EXTRANEOUS_DATA || code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM;
+  if (level < 0 && !harmless) fail_jpeg(jpeg);
 }
 
 static void watch_scans(j_common_ptr jpeg) {
@@ -51,15 +57,32 @@ static void watch_scans(j_common_ptr jpeg) {
 static filtra_status read_header(decoder *d, size_t size) {
   jpeg_read_header(&d->jpeg, TRUE);
   FT_TRY(ft_image_check_file(d->jpeg.image_height, d->jpeg.image_width, size));
-  if (d->jpeg.num_components != 1 && d->jpeg.num_components != 3)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "a JPEG of %d colour components; 1 (grey) and 3 (colour) are read",
-                   d->jpeg.num_components);
   d->image.height = d->jpeg.image_height;
   d->image.width = d->jpeg.image_width;
-  d->image.channels = (uint32_t)d->jpeg.num_components;
-  d->jpeg.out_color_space = d->image.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  d->image.channels = d->jpeg.num_components == 1 ? 1 : 3;
+  d->stored = d->jpeg.num_components == 4 ? 4 : d->image.channels;
+  d->jpeg.out_color_space = d->stored == 1   ? JCS_GRAYSCALE
+                            : d->stored == 3 ? JCS_RGB
+                                             : JCS_CMYK; /* from YCCK too */
   return FILTRA_OK;
+}
+
+/* Converts a row of CMYK to RGB as Pillow does, which takes it as inverted, the way Adobe stores
+ * it, whether or not Adobe's marker is there: r = k - (255 - c) k / 255, rounded to nearest. */
+static void convert_cmyk(const uint8_t *from, uint32_t width, uint8_t *to) {
+  for (uint32_t x = 0; x < width; x++, from += 4)
+    for (int i = 0; i < 3; i++)
+      *to++ = (uint8_t)(from[3] - ((255u - from[i]) * from[3] + 127) / 255);
+}
+
+static void read_rows(decoder *d) {
+  size_t row = (size_t)d->image.width * d->image.channels;
+  while (d->jpeg.output_scanline < d->image.height) {
+    JSAMPROW to = d->image.pixels + d->jpeg.output_scanline * row;
+    JSAMPROW line = d->line ? d->line : to;
+    jpeg_read_scanlines(&d->jpeg, &line, 1);
+    if (d->line) convert_cmyk(d->line, d->image.width, to);
+  }
 }
 
 static filtra_status read_image(decoder *d, const uint8_t *data, size_t size) {
@@ -71,11 +94,9 @@ static filtra_status read_image(decoder *d, const uint8_t *data, size_t size) {
   size_t row = (size_t)d->image.width * d->image.channels;
   d->image.pixels = ft_calloc(d->image.height, row);
   if (!d->image.pixels) return FILTRA_ERROR_HOST_MEMORY;
+  if (d->stored == 4 && !(d->line = ft_calloc(d->image.width, 4))) return FILTRA_ERROR_HOST_MEMORY;
   jpeg_start_decompress(&d->jpeg);
-  while (d->jpeg.output_scanline < d->image.height) {
-    JSAMPROW line = d->image.pixels + d->jpeg.output_scanline * row;
-    jpeg_read_scanlines(&d->jpeg, &line, 1);
-  }
+  read_rows(d);
   jpeg_finish_decompress(&d->jpeg);
   return FILTRA_OK;
 }
@@ -90,6 +111,7 @@ filtra_status ft_image_decode_jpeg(const uint8_t *data, size_t size, ft_image *i
   d->progress.progress_monitor = watch_scans;
   filtra_status status = read_image(d, data, size);
   jpeg_destroy_decompress(&d->jpeg);
+  free(d->line);
   if (status)
     free(d->image.pixels);
   else

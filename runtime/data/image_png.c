@@ -10,12 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_LIMIT = 1 << 20 }; /* most bytes of an unpacked text or profile chunk */
+/* Most bytes of an unpacked text or profile chunk; most packed bytes beyond what pixels
+ * need: each could unpack to a thousand. */
+enum { CHUNK_LIMIT = 1 << 20, SURPLUS_LIMIT = 4096 };
+
+/* Chunks that pixels do not need, and that could unpack to CHUNK_LIMIT each; each name ends with a
+ * NUL. */
+enum { UNUSED_COUNT = 3 };
+static const png_byte UNUSED[] = "iCCP\0iTXt\0zTXt";
 
 /* State that must survive a longjmp out of libpng; local variables may not. */
 typedef struct decoder {
   const uint8_t *data;
   size_t size, at;
+  size_t pixels_end; /* where the last chunk of pixels ends */
+  int passes;        /* over the rows: 7 if the image is interlaced, else 1 */
   png_structp png;
   png_infop info;
   uint32_t channels; /* of libpng's output, an alpha channel included */
@@ -66,7 +75,7 @@ static void set_output(decoder *d) {
   if (type == PNG_COLOR_TYPE_GRAY && bits < 8) png_set_expand_gray_1_2_4_to_8(d->png);
   if (png_get_valid(d->png, d->info, PNG_INFO_tRNS)) png_set_tRNS_to_alpha(d->png);
   if (bits == 16) png_set_scale_16(d->png);
-  png_set_interlace_handling(d->png);
+  d->passes = png_set_interlace_handling(d->png);
   png_read_update_info(d->png, d->info);
   d->channels = png_get_channels(d->png, d->info);
 }
@@ -91,7 +100,7 @@ static uint32_t number_at(const uint8_t *bytes) {
 /* Checks that every chunk is complete, since libpng allocates by the length field alone. A chunk is
  * its length, its kind, that many bytes and a checksum. The first one begins with width and
  * height. */
-static filtra_status check_chunks(const decoder *d) {
+static filtra_status check_chunks(decoder *d) {
   enum { SIGNATURE = 8, AROUND = 12, WIDTH = 16, HEIGHT = 20, SIZES_END = 24 };
   if (d->size >= SIZES_END)
     FT_TRY(ft_image_check_file(number_at(d->data + HEIGHT), number_at(d->data + WIDTH), d->size));
@@ -105,8 +114,29 @@ static filtra_status check_chunks(const decoder *d) {
                      at, length, d->size - at - AROUND);
     if (!memcmp(c + 4, "IEND", 4)) return FILTRA_OK;
     at += AROUND + length;
+    if (!memcmp(c + 4, "IDAT", 4)) d->pixels_end = at;
   }
   return ft_fail(FILTRA_ERROR_INPUT, "damaged PNG: it ends too early");
+}
+
+/* With the last pixels libpng unpacks all data that follow: hundreds of megabytes where a file is
+ * made so. Packed data may be a little larger than the `rows` that they hold, or have 16 bits. */
+static filtra_status check_surplus(const decoder *d, uint32_t rows) {
+  size_t most = 4 * png_get_rowbytes(d->png, d->info) * rows + SURPLUS_LIMIT;
+  if (d->at >= d->pixels_end || d->pixels_end - d->at <= most) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "damaged PNG: %zu bytes of packed data for %u row%s; at most %zu are read",
+                 d->pixels_end - d->at, rows, rows == 1 ? "" : "s", most);
+}
+
+static filtra_status read_rows(decoder *d) {
+  FT_TRY(check_surplus(d, d->image.height));
+  for (int pass = 1; pass <= d->passes; pass++)
+    for (uint32_t y = 0; y < d->image.height; y++) {
+      if (pass == d->passes && y == d->image.height - 1) FT_TRY(check_surplus(d, 1));
+      png_read_row(d->png, d->rows[y], NULL);
+    }
+  return FILTRA_OK;
 }
 
 static filtra_status read_image(decoder *d) {
@@ -116,7 +146,7 @@ static filtra_status read_image(decoder *d) {
   d->image.width = png_get_image_width(d->png, d->info);
   set_output(d);
   FT_TRY(make_rows(d));
-  png_read_image(d->png, d->rows);
+  FT_TRY(read_rows(d));
   png_read_end(d->png, NULL);
   return FILTRA_OK;
 }
@@ -147,6 +177,7 @@ filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *im
     png_set_read_fn(d.png, &d, read_bytes);
     png_set_user_limits(d.png, 0x7fffffff, 0x7fffffff); /* check_chunks limits sizes */
     png_set_chunk_malloc_max(d.png, CHUNK_LIMIT);
+    png_set_keep_unknown_chunks(d.png, PNG_HANDLE_CHUNK_NEVER, UNUSED, UNUSED_COUNT);
     status = read_image(&d);
   }
   png_destroy_read_struct(&d.png, &d.info, NULL);

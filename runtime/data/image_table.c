@@ -5,6 +5,7 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "data/image_file.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,7 @@ typedef struct image_reader {
 static filtra_status add_file(void *user, const char *path, const char *file) {
   const image_reader *r = user;
   int32_t label = 0;
-  if (!ft_image_named(file)) return FILTRA_OK;
+  if (!ft_image_named(file) || ft_is_directory(path)) return FILTRA_OK;
   filtra_status status = find_label(r->table, r->ds, file, &label);
   if (status) return ft_fail_context(status, "%s", path);
   return ft_images_add_file(r->ds, r->options, FILTRA_SPLIT_TRAIN, path, label);
@@ -148,7 +149,7 @@ static filtra_status read_images(const char *folder, const table *t, filtra_data
 static filtra_status find_folder(const char *path, char **out) {
   char **names;
   size_t count, found = 0;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_data(path, &names, &count));
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < count && !status; i++) {
     char *folder = !strncmp(names[i], "train", 5) ? ft_path_join(path, names[i]) : NULL;

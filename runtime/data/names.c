@@ -1,3 +1,5 @@
+/* Recognises splits and foreign files by their names, and lists a data set's files. Called by the
+ * formats. */
 #include "data/names.h"
 
 #include "base/file.h"
@@ -5,9 +7,62 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-const char *const ft_split_words[FILTRA_SPLIT_COUNT][FT_SPLIT_WORDS] = {
-    {"train"}, {"val", "valid", "validation", "dev", "eval"}, {"test", "ind"}};
+/* Names of a split, each list ended by NULL. */
+static const char *const SPLIT_WORDS[FILTRA_SPLIT_COUNT][6] = {
+    {"train", "training"},
+    {"val", "valid", "validation", "dev", "eval"},
+    {"test", "testing", "ind"}};
+
+/* ---- listing ---- */
+
+static bool is_left_behind(const char *name) {
+  static const char *const NAMES[] = {"__MACOSX", "Thumbs.db", "ehthumbs.db", "desktop.ini"};
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++)
+    if (!strcasecmp(name, NAMES[i])) return true;
+  return *name == '.';
+}
+
+static filtra_status list(const char *path, bool folders, char ***names, size_t *count) {
+  size_t all, kept = 0;
+  FT_TRY(ft_list_directory(path, names, &all));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < all; i++) {
+    char *name = (*names)[i], *entry = NULL;
+    bool taken = !status && !is_left_behind(name);
+    if (taken && !folders) {
+      entry = ft_path_join(path, name);
+      if (!entry) status = FILTRA_ERROR_HOST_MEMORY;
+      taken = entry && !ft_is_directory(entry);
+    }
+    free(entry);
+    if (taken)
+      (*names)[kept++] = name;
+    else
+      free(name);
+  }
+  *count = kept;
+  if (!status) return FILTRA_OK;
+  ft_free_names(*names, kept);
+  *names = NULL;
+  *count = 0;
+  return status;
+}
+
+filtra_status ft_list_data(const char *path, char ***names, size_t *count) {
+  return list(path, true, names, count);
+}
+
+filtra_status ft_list_files(const char *path, char ***names, size_t *count) {
+  return list(path, false, names, count);
+}
+
+bool ft_data_file_exists(const char *path) {
+  return ft_file_exists(path) && !ft_is_directory(path);
+}
+
+/* ---- splits ---- */
 
 static bool ends_with(const char *text, size_t length, const char *end) {
   size_t count = strlen(end);
@@ -25,16 +80,21 @@ size_t ft_stem_length(const char *name, const char *const *endings) {
 /* Whether the stem ends with `word`, separated from what is before it. */
 static bool has_word(const char *stem, size_t length, const char *word, size_t *rest) {
   size_t count = strlen(word);
-  if (!ends_with(stem, length, word)) return false;
+  if (length < count || strncasecmp(stem + length - count, word, count) != 0) return false;
   *rest = length == count ? 0 : length - count - 1;
   return length == count || strchr("._-", stem[*rest]);
 }
 
 bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t *rest) {
   for (*split = FILTRA_SPLIT_TRAIN; *split <= FILTRA_SPLIT_TEST; ++*split)
-    for (size_t i = 0; ft_split_words[*split][i]; i++)
-      if (has_word(stem, length, ft_split_words[*split][i], rest)) return true;
+    for (size_t i = 0; SPLIT_WORDS[*split][i]; i++)
+      if (has_word(stem, length, SPLIT_WORDS[*split][i], rest)) return true;
   return false;
+}
+
+bool ft_folder_split(const char *name, filtra_split *split) {
+  size_t rest;
+  return ft_stem_split(name, strlen(name), split, &rest) && rest == 0;
 }
 
 /* ---- a data set's files ---- */
@@ -59,7 +119,7 @@ filtra_status ft_split_files_find(const char *path, filtra_split file_split,
   }
   char **names;
   size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_files(path, &names, &count));
   filtra_status status = FILTRA_OK;
   bool any = ft_any_names_split(names, count, names_split, user);
   for (size_t i = 0; i < count && !status; i++) {

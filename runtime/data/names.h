@@ -1,19 +1,27 @@
-/* The split that a file's name tells. */
+/* What names of files and folders tell: the split, and what is no data. */
 #ifndef FT_DATA_NAMES_H
 #define FT_DATA_NAMES_H
 
 #include "data/dataset.h"
 
-/** Names of a split, NULL-terminated: train; val, valid, validation, dev, eval; test, ind
- * (independent test sets). */
-enum { FT_SPLIT_WORDS = 6 };
-extern const char *const ft_split_words[FILTRA_SPLIT_COUNT][FT_SPLIT_WORDS];
+/** Whether a folder's name is that of a split, in any case: train, training; val, valid,
+ * validation, dev, eval; test, testing, ind (independent test sets). */
+bool ft_folder_split(const char *name, filtra_split *split);
+
+/** Names in a folder, sorted, without those of files that operating systems and archives leave
+ * there: names that begin with a dot, __MACOSX, Thumbs.db, ehthumbs.db, desktop.ini. Caller frees
+ * them with ft_free_names. */
+filtra_status ft_list_data(const char *path, char ***names, size_t *count);
+/** As ft_list_data, without folders. */
+filtra_status ft_list_files(const char *path, char ***names, size_t *count);
+/** Whether a file is there; a folder of that name is none. */
+bool ft_data_file_exists(const char *path);
 
 /** Length of a file's name (no folders) without .gz and without one of the endings, a
  * NULL-terminated list; 0 if it has none of them. */
 size_t ft_stem_length(const char *name, const char *const *endings);
-/** Whether a stem is a split's name or ends with one after '.', '_' or '-', such as wiki.valid.
- * *rest is the length of the part before: "wiki". */
+/** Whether a stem is a split's name, as folders have it, or ends with one after '.', '_' or '-',
+ * such as wiki.valid. *rest is the length of the part before: "wiki". */
 bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t *rest);
 
 /** The files of a data set, by split; NULL if there is none. */

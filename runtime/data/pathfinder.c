@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/image_file.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -217,19 +218,24 @@ static filtra_status open_pathfinder(const char *path, const filtra_dataset_opti
   if (root) return read_root(path, options, ds);
   char **names;
   size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
+  FT_TRY(ft_list_data(path, &names, &count));
   filtra_status status = open_listed(path, names, count, options, ds);
   ft_free_names(names, count);
   return status;
 }
 
 static bool probe_pathfinder(const ft_dataset_probe *p) {
+  char **names;
+  size_t count;
+  bool root = false, found = false;
   if (!p->directory) return false;
-  bool root;
-  if (!ask_root(p->path, &root) && root) return true;
-  for (size_t i = 0; i < p->count; i++)
-    if (is_difficulty(p->names[i])) return true;
-  return false;
+  *p->failed = ask_root(p->path, &root);
+  if (root || *p->failed) return root;
+  *p->failed = ft_list_data(p->path, &names, &count);
+  for (size_t i = 0; !*p->failed && i < count; i++)
+    found = found || is_difficulty(names[i]);
+  ft_free_names(names, count);
+  return found;
 }
 
 const ft_dataset_format ft_format_pathfinder = {

@@ -1,40 +1,29 @@
 /* The format for documents to classify, a text file each, in one folder per class: IMDb (Maas et
  * al. 2011). Listed in dataset.c. */
-#include "base/status.h"
 #include "data/class_folders.h"
-#include "data/corpus.h"
-
-#include <string.h>
-
-static bool is_text(const char *name) {
-  size_t length = strlen(name);
-  if (length > 3 && !strcmp(name + length - 3, ".gz")) length -= 3;
-  return length > 4 && !memcmp(name + length - 4, ".txt", 4);
-}
+#include "data/text_file.h"
 
 static filtra_status read_split(ft_corpus *corpus, void *user) {
   const ft_class_folders *folders = user;
   for (size_t i = 0; i < folders->count; i++) {
     const ft_class_file *file = &folders->files[i];
     if (file->split != corpus->split) continue;
-    FT_TRY(ft_corpus_add_file(corpus, file->path));
-    filtra_status status = ft_corpus_end_sample(corpus, file->label);
-    if (status) return ft_fail_context(status, "%s", file->path);
+    FT_TRY(ft_text_file_add(corpus, file->path, file->label));
   }
   return FILTRA_OK;
 }
 
 static filtra_status open_folders(const char *path, const filtra_dataset_options *options,
                                   filtra_dataset *ds) {
-  ft_class_folders folders = {.named = is_text, .kinds = ".txt or .txt.gz"};
-  filtra_status status = ft_class_folders_list(&folders, path, options->file_split, ds);
+  ft_class_folders folders = {.named = ft_text_named, .kinds = ".txt or .txt.gz"};
+  filtra_status status = ft_class_folders_list(&folders, path, options, ds);
   if (!status) status = ft_corpus_open(ds, path, options, "bytes", read_split, &folders);
   ft_class_folders_free(&folders);
   return status;
 }
 
 static bool probe_folders(const ft_dataset_probe *p) {
-  return ft_class_folders_probe(p, is_text);
+  return ft_class_folders_probe(p, ft_text_named);
 }
 
 const ft_dataset_format ft_format_text_folders = {

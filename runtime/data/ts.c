@@ -3,163 +3,146 @@
  * by ':', their values by ',', the class last. */
 #include "base/file.h"
 #include "base/lines.h"
-#include "base/memory.h"
 #include "data/number.h"
+#include "data/series.h"
 #include "data/ts_header.h"
+#include "data/ts_stamps.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static const char TRAIN_END[] = "_TRAIN.ts", TEST_END[] = "_TEST.ts";
+/* The files of a data set. */
+typedef struct ts_files {
+  const filtra_dataset_options *options;
+  filtra_dataset *ds;
+  ft_labels labels;
+  ft_ts_stamps stamps;
+  bool begun; /* a file was read */
+} ts_files;
 
 /* State of the file being read. */
 typedef struct ts_reader {
   ft_lines lines;
   ft_ts_header header;
-  ft_labels *labels;
-  filtra_dataset *ds;
-  const filtra_dataset_options *options;
-  ft_samples *samples;
-  uint32_t cut;  /* longer series are cut here; 0: never */
-  float *series; /* one sample, [dimensions][length] as in the file */
-  size_t capacity;
+  ft_series series;
+  ts_files *files;
 } ts_reader;
 
 /* ---- one sample ---- */
 
-static bool is_missing(const char *text, size_t length) {
-  return (length == 1 && *text == '?') || (length == 3 && !strncasecmp(text, "nan", 3));
-}
-
-static filtra_status read_value(const ts_reader *r, const char *text, size_t length, float *value) {
-  ft_trim(&text, &length);
-  if (length == 0) return ft_fail(FILTRA_ERROR_INPUT, "nothing");
-  if (!is_missing(text, length)) return ft_read_number(text, length, value);
-  *value = NAN;
-  if (r->header.no_missing)
-    return ft_fail(FILTRA_ERROR_INPUT, "missing, though the header says @missing false");
-  return FILTRA_OK;
-}
-
-/* Appends the values between `text` and `end` to the series at `first`. */
-static filtra_status read_dimension(ts_reader *r, const char *text, const char *end, size_t number,
-                                    size_t first, size_t *length) {
+static filtra_status read_values(ts_reader *r, const char *text, const char *end, size_t first,
+                                 size_t *length) {
   *length = 0;
-  for (bool more = true; more;) {
+  for (bool more = true; more; ++*length) {
     const char *comma = memchr(text, ',', (size_t)(end - text));
     const char *stop = comma ? comma : end;
-    FT_TRY(FT_GROW(r->series, first + *length, r->capacity));
-    filtra_status status =
-        read_value(r, text, (size_t)(stop - text), &r->series[first + (*length)++]);
-    if (status) return ft_fail_context(status, "value %zu of dimension %zu", *length, number);
+    float value;
+    FT_TRY(ft_series_value(text, (size_t)(stop - text), &value));
+    FT_TRY(ft_series_put(&r->series, first + *length, value));
     more = comma != NULL;
     text = stop + 1;
   }
   return FILTRA_OK;
 }
 
-/* Interpolates missing values linearly between their neighbours; at the ends, takes the nearest
- * value. A series without any value stays missing; standardising then sets it to the mean. */
-static void interpolate(float *x, size_t length) {
-  for (size_t i = 0; i < length; i++) {
-    if (!isnan(x[i])) continue;
-    size_t next = i;
-    while (next < length && isnan(x[next]))
-      next++;
-    bool before = i > 0, after = next < length;
-    if (!before && !after) return;
-    double from = before ? x[i - 1] : x[next], to = after ? x[next] : from;
-    for (size_t k = i; k < next; k++)
-      x[k] = (float)(from + (to - from) * (double)(k - i + 1) / (double)(next - i + 1));
-  }
-}
-
-static filtra_status check_dimensions(ts_reader *r, size_t dimensions) {
-  if (r->header.dimensions && dimensions != r->header.dimensions)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu dimension%s where the header says %llu", dimensions,
-                   dimensions == 1 ? "" : "s", (unsigned long long)r->header.dimensions);
-  if (!r->ds->info.features) r->ds->info.features = (uint32_t)dimensions;
-  if (dimensions == r->ds->info.features) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "%zu dimension%s where the samples before have %u", dimensions,
-                 dimensions == 1 ? "" : "s", r->ds->info.features);
-}
-
-static filtra_status check_length(const ts_reader *r, size_t length, size_t *kept) {
-  uint64_t expected = r->header.series_length;
-  size_t limit = r->options->max_length;
-  if (expected && length != expected)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "series of %zu values where the header says @seriesLength %llu", length,
-                   (unsigned long long)expected);
-  *kept = r->cut && length > r->cut ? r->cut : length;
-  if (!limit || *kept <= limit) return FILTRA_OK;
-  *kept = limit;
-  if (r->options->truncate) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "series of %zu values where at most %zu are accepted; raise max_length or set "
-                 "truncate",
-                 length, limit);
-}
-
-/* Appends a series time step by time step, as models read it; the file has dimension after
- * dimension. */
-static filtra_status append_series(ts_reader *r, size_t dimensions, size_t length, size_t kept) {
-  ft_samples *s = r->samples;
-  size_t count = kept * dimensions, wanted = s->value_count + count;
-  if (wanted > s->value_capacity) {
-    wanted += wanted / 2;
-    float *values = ft_realloc(s->values, wanted, sizeof *values);
-    if (!values) return FILTRA_ERROR_HOST_MEMORY;
-    s->values = values;
-    s->value_capacity = wanted;
-  }
-  float *to = s->values + s->value_count;
-  for (size_t i = 0; i < kept; i++)
-    for (size_t k = 0; k < dimensions; k++)
-      *to++ = r->series[k * length + i];
-  s->value_count += count;
+/* Reads the values between `text` and `end` into the series at `first`. */
+static filtra_status read_dimension(ts_reader *r, const char *text, const char *end, size_t number,
+                                    size_t first, size_t *length) {
+  filtra_status status =
+      r->header.stamps ? ft_ts_stamps_read(&r->files->stamps, &r->series, text, end, first, length)
+                       : read_values(r, text, end, first, length);
+  if (status) return ft_fail_context(status, "value %zu of dimension %zu", *length + 1, number);
+  for (size_t i = 0; i < *length && r->header.no_missing; i++)
+    if (isnan(r->series.values[first + i]))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "value %zu of dimension %zu: missing, though the header says @missing false",
+                     i + 1, number);
   return FILTRA_OK;
 }
 
+/* The next ':' from `text` on, but for those in time stamps; NULL if there is none. */
+static const char *find_colon(const char *text) {
+  for (int depth = 0; *text; text++) {
+    depth += (*text == '(') - (*text == ')');
+    if (*text == ':' && depth <= 0) return text;
+  }
+  return NULL;
+}
+
+/* Where the series ends and the target begins; the line's end if it has none. */
+static filtra_status find_target(const ts_reader *r, const char *line, const char **target) {
+  *target = line + strlen(line);
+  if (r->header.unlabelled && !r->header.values) return FILTRA_OK;
+  const char *last = strrchr(line, ':'), *close = strrchr(line, ')');
+  if (last && r->header.stamps && close && last < close) last = NULL;
+  if (last) *target = last;
+  if (last) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "no ':' where one separates the series from the %s",
+                 r->header.values ? "target" : "class");
+}
+
+static filtra_status check_header(const ts_reader *r, size_t dimensions, size_t length) {
+  const ft_ts_header *h = &r->header;
+  if (h->dimensions && dimensions != h->dimensions)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu dimension%s where the header says %llu", dimensions,
+                   dimensions == 1 ? "" : "s", (unsigned long long)h->dimensions);
+  if (!h->series_length || length == h->series_length) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "series of %zu values where the header says @seriesLength %llu", length,
+                 (unsigned long long)h->series_length);
+}
+
+/* Whether targets are numbers: as the file says, or as those of the training file, where it has
+ * none. */
+static bool has_values(const ts_reader *r) {
+  return r->header.unlabelled && !r->header.values
+             ? r->files->ds->info.target == FILTRA_TARGET_VALUE
+             : r->header.values;
+}
+
+/* `text` begins with ':', or is empty where there is no target. */
 static filtra_status read_target(ts_reader *r, const char *text, ft_sample_row *row) {
-  size_t length = strlen(text);
-  if (!r->header.values) return ft_labels_find(r->labels, text, length, &row->label);
+  bool given = *text == ':';
+  size_t length = strlen(text += given);
   ft_trim(&text, &length);
+  bool unknown = !given || (length == 1 && *text == '?') ||
+                 (has_values(r) && ft_series_is_missing(text, length));
+  if (unknown && !r->files->options->unlabelled)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the %s is \"%.*s\", unknown; such series can be predicted, not trained or "
+                   "evaluated with",
+                   has_values(r) ? "target" : "class", (int)length, text);
+  if (unknown && has_values(r))
+    row->value = NAN;
+  else if (unknown)
+    row->label = -1;
+  if (unknown) return FILTRA_OK;
+  if (!r->header.values) return ft_labels_find(&r->files->labels, text, length, &row->label);
   filtra_status status = ft_read_number(text, length, &row->value);
   return status ? ft_fail_context(status, "the target") : FILTRA_OK;
 }
 
 static filtra_status read_sample(ts_reader *r) {
-  const char *text = r->lines.line, *last = strrchr(text, ':');
-  ft_samples *s = r->samples;
-  ft_sample_row row = {.first = s->value_count};
-  size_t dimensions = 0, length = 0, kept = 0;
-  if (!last)
-    return ft_fail(FILTRA_ERROR_INPUT, "no ':' where one separates the series from the %s",
-                   r->header.values ? "target" : "class");
-  while (text <= last) {
-    const char *end = strchr(text, ':');
+  const char *text = r->lines.line, *target, *end;
+  ft_sample_row row = {0};
+  size_t dimensions = 0, length = 0;
+  FT_TRY(find_target(r, text, &target));
+  for (bool more = true; more; text = end + 1, dimensions++) {
     size_t count;
+    end = find_colon(text);
+    if (!end || end > target) end = target;
+    more = end < target;
     FT_TRY(read_dimension(r, text, end, dimensions + 1, dimensions * length, &count));
     if (dimensions == 0) length = count;
     if (count != length)
       return ft_fail(FILTRA_ERROR_INPUT, "%zu values in dimension %zu where dimension 1 has %zu",
                      count, dimensions + 1, length);
-    dimensions++;
-    text = end + 1;
   }
-  FT_TRY(check_dimensions(r, dimensions));
-  FT_TRY(check_length(r, length, &kept));
-  FT_TRY(read_target(r, last + 1, &row));
-  for (size_t k = 0; k < dimensions; k++)
-    interpolate(r->series + k * length, length);
-  FT_TRY(append_series(r, dimensions, length, kept));
-  FT_TRY(FT_GROW(s->rows, s->count, s->capacity));
-  row.length = (uint32_t)kept;
-  s->rows[s->count++] = row;
-  return FILTRA_OK;
+  FT_TRY(check_header(r, dimensions, length));
+  FT_TRY(read_target(r, target, &row));
+  return ft_series_add(&r->series, dimensions, length, row);
 }
 
 /* ---- one file ---- */
@@ -167,7 +150,8 @@ static filtra_status read_sample(ts_reader *r) {
 static filtra_status read_line(ts_reader *r) {
   const char *line = r->lines.line;
   if (*line == '#' || *line == '%' || !line[strspn(line, " \t")]) return FILTRA_OK;
-  if (!r->header.complete) return ft_ts_header_line(&r->header, line, r->labels);
+  if (!r->header.complete)
+    return ft_ts_header_line(&r->header, line, r->files->options->unlabelled, &r->files->labels);
   return read_sample(r);
 }
 
@@ -181,141 +165,59 @@ static filtra_status read_lines(ts_reader *r) {
   if (!r->header.complete)
     return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: the file ends before @data", r->lines.path,
                    (unsigned long long)r->lines.number - 1);
-  if (r->samples->count > 0) return FILTRA_OK;
+  if (r->series.samples->count > 0) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", r->lines.path);
 }
 
 /* Checks the kind of targets. Closes the classes after the first file, the training file if there
  * is one. */
-static filtra_status finish_file(const ts_reader *r, bool first) {
-  filtra_target target = r->header.values ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
-  if (!first && target != r->ds->info.target)
+static filtra_status finish_file(const ts_reader *r) {
+  ts_files *f = r->files;
+  filtra_target target = has_values(r) ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
+  bool first = !f->begun;
+  f->begun = true;
+  if (!first && target != f->ds->info.target)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: targets are %s, those of the training file are not",
                    r->lines.path, r->header.values ? "numbers" : "classes");
-  r->ds->info.target = target;
-  if (!first || r->header.values) return FILTRA_OK;
-  return ft_labels_close(r->labels, false, r->samples);
+  f->ds->info.target = target;
+  if (!first || target == FILTRA_TARGET_VALUE || !f->labels.count) return FILTRA_OK;
+  return ft_labels_close(&f->labels, false, r->series.samples);
 }
 
-static filtra_status read_file(const char *path, const filtra_dataset_options *options,
-                               filtra_dataset *ds, filtra_split split, ft_labels *labels) {
-  ts_reader r = {.labels = labels, .ds = ds, .options = options, .samples = &ds->samples[split]};
-  bool first = !ds->info.features;
-  for (size_t i = 0; split != FILTRA_SPLIT_TRAIN && i < ds->samples[FILTRA_SPLIT_TRAIN].count;
-       i++) {
-    uint32_t length = ds->samples[FILTRA_SPLIT_TRAIN].rows[i].length;
-    if (length > r.cut) r.cut = length;
-  }
-  if (split != FILTRA_SPLIT_TRAIN && options->max_length && (!r.cut || options->max_length < r.cut))
-    r.cut = options->max_length;
+static filtra_status read_file(void *user, const char *path, filtra_split split) {
+  ts_reader r = {.files = user};
+  ft_series_begin(&r.series, r.files->options, r.files->ds, split);
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r);
-  if (!status) status = finish_file(&r, first);
+  if (!status) status = finish_file(&r);
   ft_lines_close(&r.lines);
-  free(r.series);
+  ft_series_end(&r.series);
   return status;
 }
 
-/* ---- finding the files ---- */
+/* ---- the format ---- */
 
-/* Whether `folder` is called NAME, for `train` NAME_TRAIN.ts. */
-static bool is_named_after(const char *folder, const char *train) {
-  size_t end = strlen(folder), length = strlen(train) - strlen(TRAIN_END);
-  while (end > 1 && folder[end - 1] == '/')
-    end--;
-  bool whole = end == length || (end > length && folder[end - length - 1] == '/');
-  return whole && !strncmp(folder + end - length, train, length);
-}
-
-/* Chooses a folder's training file: the only one, or the one named as the folder. */
-static filtra_status choose_train(const char *folder, char **names, size_t count,
-                                  const char **chosen) {
-  const char *found[2] = {NULL, NULL};
-  *chosen = NULL;
-  for (size_t i = 0; i < count && !*chosen; i++) {
-    if (!ft_ends_with(names[i], TRAIN_END)) continue;
-    if (is_named_after(folder, names[i])) *chosen = names[i];
-    found[1] = found[0] ? names[i] : NULL;
-    if (!found[0]) found[0] = names[i];
-  }
-  if (!*chosen && !found[1]) *chosen = found[0];
-  if (*chosen) return FILTRA_OK;
-  if (!found[0]) return ft_fail(FILTRA_ERROR_INPUT, "%s holds no NAME_TRAIN.ts", folder);
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s holds more than one data set, %s and %s; give one file's path", folder,
-                 found[0], found[1]);
-}
-
-/* Path of the test file for a training file, or the reverse; NULL when out of memory. */
-static char *other_half(const char *path, const char *end, const char *other_end) {
-  return ft_format("%.*s%s", (int)(strlen(path) - strlen(end)), path, other_end);
-}
-
-/* Reads a training file and its test file, if there is one. */
-static filtra_status read_train(const char *path, const filtra_dataset_options *options,
-                                filtra_dataset *ds, ft_labels *labels) {
-  FT_TRY(read_file(path, options, ds, FILTRA_SPLIT_TRAIN, labels));
-  if (!ft_ends_with(path, TRAIN_END)) return FILTRA_OK;
-  char *test = other_half(path, TRAIN_END, TEST_END);
-  if (!test) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = FILTRA_OK;
-  if (ft_file_exists(test)) status = read_file(test, options, ds, FILTRA_SPLIT_TEST, labels);
-  free(test);
-  return status;
-}
-
-static filtra_status read_folder(const char *path, const filtra_dataset_options *options,
-                                 filtra_dataset *ds, ft_labels *labels) {
-  const char *chosen;
-  char **names, *train = NULL;
-  size_t count;
-  FT_TRY(ft_list_directory(path, &names, &count));
-  filtra_status status = choose_train(path, names, count, &chosen);
-  if (!status && !(train = ft_path_join(path, chosen))) status = FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = read_train(train, options, ds, labels);
-  free(train);
-  ft_free_names(names, count);
-  return status;
-}
-
-/* Reads a test file. Its training file is read first, if there is one: it defines how to
- * standardise, the length of series, and the classes. */
-static filtra_status read_test(const char *path, const filtra_dataset_options *options,
-                               filtra_dataset *ds, ft_labels *labels) {
-  if (ft_ends_with(path, TEST_END)) {
-    char *train = other_half(path, TEST_END, TRAIN_END);
-    if (!train) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = FILTRA_OK;
-    if (ft_file_exists(train)) status = read_file(train, options, ds, FILTRA_SPLIT_TRAIN, labels);
-    free(train);
-    FT_TRY(status);
-  }
-  return read_file(path, options, ds, options->file_split, labels);
-}
+static const ft_series_ends ENDS[] = {{"_TRAIN.ts", "_TEST.ts"}};
 
 static filtra_status open_ts(const char *path, const filtra_dataset_options *options,
                              filtra_dataset *ds) {
-  ft_labels labels = {0};
-  ds->info.input = FILTRA_INPUT_FEATURES;
-  ds->standardise = true;
-  if (options->tokenizer)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "tokenizer is \"%.64s\", but %s holds series of numbers",
-                   options->tokenizer, path);
-  filtra_status status;
-  if (ft_is_directory(path))
-    status = read_folder(path, options, ds, &labels);
-  else if (options->file_split == FILTRA_SPLIT_TRAIN)
-    status = read_train(path, options, ds, &labels);
-  else
-    status = read_test(path, options, ds, &labels);
-  if (!status && ds->info.target == FILTRA_TARGET_CLASS) ft_labels_give(&labels, ds);
-  ft_labels_free(&labels);
+  ts_files files = {.options = options, .ds = ds};
+  const ft_series_kind kind = {ENDS, FT_COUNT(ENDS), read_file, &files};
+  filtra_status status = ft_series_open(path, options, ds, &kind);
+  if (!status && ds->info.target == FILTRA_TARGET_CLASS) {
+    ds->untargeted = files.labels.count == 0;
+    ft_labels_give(&files.labels, ds);
+  }
+  ft_labels_free(&files.labels);
+  ft_ts_stamps_end(&files.stamps);
   return status;
 }
 
 static bool probe_ts(const ft_dataset_probe *p) {
+  const ft_series_kind kind = {ENDS, FT_COUNT(ENDS), NULL, NULL};
+  const ft_series_ends *ends;
   for (size_t i = 0; i < p->count; i++)
-    if (ft_ends_with(p->names[i], TRAIN_END)) return true;
+    if (ft_series_is_train(&kind, p->names[i], &ends)) return true;
   return !p->directory &&
          (ft_ends_with(p->path, ".ts") || !strncasecmp(p->head, "@problemName", 12));
 }

@@ -70,22 +70,23 @@ static filtra_status read_dimensions(ft_ts_header *h, const char *key, const cha
                  (unsigned long long)h->dimensions, (unsigned long long)before);
 }
 
-static filtra_status complete(ft_ts_header *h) {
+static filtra_status complete(ft_ts_header *h, bool unlabelled) {
   h->complete = true;
   if (!h->equal_length) h->series_length = 0;
-  if (!h->unlabelled || h->values) return FILTRA_OK;
+  if (!h->unlabelled || h->values || unlabelled) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "the header says that there are no classes (@classLabel false) and no target "
-                 "numbers (@targetLabel true); there is nothing to learn");
+                 "numbers (@targetLabel true); such series can be predicted, not trained with");
 }
 
-filtra_status ft_ts_header_line(ft_ts_header *h, const char *line, ft_labels *labels) {
+filtra_status ft_ts_header_line(ft_ts_header *h, const char *line, bool unlabelled,
+                                ft_labels *labels) {
   size_t length;
   bool flag;
   if (*line != '@')
     return ft_fail(FILTRA_ERROR_INPUT, "a line of data, or of something else, before @data");
   const char *at = line + 1, *key = next_word(&at, &length);
-  if (is_word(key, length, "data")) return complete(h);
+  if (is_word(key, length, "data")) return complete(h, unlabelled);
   if (is_word(key, length, "classLabel")) return read_classes(h, at, labels);
   if (is_word(key, length, "targetLabel")) return read_bool("targetLabel", &at, &h->values);
   if (is_word(key, length, "univariate")) return read_dimensions(h, "univariate", &at, true);
@@ -98,12 +99,7 @@ filtra_status ft_ts_header_line(ft_ts_header *h, const char *line, ft_labels *la
     FT_TRY(read_bool("missing", &at, &flag));
     h->no_missing = !flag;
   } else if (is_word(key, length, "timeStamps")) {
-    FT_TRY(read_bool("timeStamps", &at, &flag));
-    if (flag)
-      return ft_fail(
-          FILTRA_ERROR_INPUT,
-          "series with time stamps (@timeStamps true) are not supported; values at equal "
-          "steps are");
+    FT_TRY(read_bool("timeStamps", &at, &h->stamps));
   } else if (length == 0) {
     return ft_fail(FILTRA_ERROR_INPUT, "a lone @");
   }

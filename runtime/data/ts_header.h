@@ -9,11 +9,14 @@ typedef struct ft_ts_header {
   uint64_t series_length; /* of every series; 0: they differ, or it is not given */
   bool no_missing;        /* "@missing false": a missing value is an error */
   bool values;            /* "@targetLabel true": the last field is a number */
+  bool stamps;            /* "@timeStamps true": values are (time,value) */
   bool equal_length, unlabelled, complete;
 } ft_ts_header;
 
 /** Reads one line. If `labels` is open and empty, @classLabel adds its classes. After @data, which
- * ends the header, no more lines may follow. */
-filtra_status ft_ts_header_line(ft_ts_header *header, const char *line, ft_labels *labels);
+ * ends the header, no more lines may follow. Data without classes and target numbers are refused
+ * unless `unlabelled` is set. */
+filtra_status ft_ts_header_line(ft_ts_header *header, const char *line, bool unlabelled,
+                                ft_labels *labels);
 
 #endif

@@ -151,9 +151,10 @@ TEST(test_interrupt_leaves_nothing) {
   }
 }
 
-/* What files say does not reach a terminal as commands; others get it as it is. */
+/* What files say does not reach a terminal as commands, nor a table as more than one field. */
 TEST(test_terminal) {
-  static const char DATA[] = "text,label\none,\x1b[31mred\ntwo,\xc2\x9bgreen\nthree,\x1b[31mred\n";
+  static const char DATA[] = "text,label\none,\x1b[31mred\ntwo,\xc2\x9bgreen\nthree,\x1b[31mred\n"
+                             "four,a\tb\nfive,\"c\nd\"\nsix\xe2\x80\xae,e\xe2\x80\xae!\n";
   char path[512], arguments[600];
   size_t size = 0;
   int terminal;
@@ -161,7 +162,12 @@ TEST(test_terminal) {
   assert_ok(ft_file_write(path, DATA, sizeof DATA - 1));
   snprintf(arguments, sizeof arguments, "data inspect %s", path);
   assert_code(test_run_command("", arguments), 0);
-  assert_true(strstr(test_output, "\x1b[31mred") && strstr(test_output, "\xc2\x9bgreen"));
+  static const char *const shown[] = {
+      "\n  \\x1b[31mred ", "\n  \\xc2\\x9bgreen ",   "\n  a\\tb ",
+      "\n  c\\nd ",        "\n  e\\xe2\\x80\\xae! ", " x \\xe2\\x80\\xae"};
+  for (size_t i = 0; i < FT_COUNT(shown); i++)
+    assert_printed(shown[i]);
+  assert_null(strchr(test_output, '\x1b'));
   pid_t child = forkpty(&terminal, NULL, NULL, NULL);
   assert_true(child >= 0);
   if (!child) {
@@ -173,7 +179,7 @@ TEST(test_terminal) {
   test_output[size] = '\0';
   close(terminal);
   assert_int_equal(waitpid(child, NULL, 0), child);
-  assert_true(strstr(test_output, "?[31mred") && strstr(test_output, "\xc2?green"));
+  assert_printed("\\x1b[31mred");
   assert_null(strchr(test_output, '\x1b'));
 }
 

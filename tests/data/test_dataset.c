@@ -296,13 +296,31 @@ TEST(test_paths) {
   assert_int_equal(mkfifo(path, 0600), 0);
   assert_fails(test_try_dataset(path, NULL), FILTRA_ERROR_PATH, "not a regular file");
   assert_int_equal(mkdir(test_path(folder, "basic_test.tsv"), 0700), 0);
-  assert_fails(test_try_dataset(folder, NULL), FILTRA_ERROR_PATH, "basic_test.tsv");
+  test_refuse_dataset(folder, NULL, "holds no data set that is known");
+}
+
+/* Class names that are not UTF-8 ended training as "out of host memory". */
+TEST(test_class_names) {
+  const char *folder = test_folder();
+  test_write_text(folder, "texts/caf\xe9/0.txt", "one");
+  test_write_text(folder, "texts/th\xe9/0.txt", "two");
+  test_refuse_dataset(test_path(folder, "texts"), NULL,
+                      "texts: the class \"caf\\xe9\" is not named in UTF-8");
+  const char *table = test_write_text(folder, "a.csv", "text,label\none,\xff\xfe\ntwo,x\n");
+  test_refuse_dataset(table, NULL, "UTF-8");
+  const char *series = test_write_text(
+      folder, "a.ts", "@problemName a\n@classLabel true \xc0\xaf b\n@data\n1,2:b\n");
+  test_refuse_dataset(series, NULL, "UTF-8");
+  const char *fasta = test_write_text(folder, "a.fasta", ">1|\xed\xa0\x80\nACGT\n>2|b\nACGT\n");
+  test_refuse_dataset(fasta, NULL, "UTF-8");
+  assert_ok(test_try_dataset(
+      test_write_text(folder, "b.csv", "text,label\none,caf\xc3\xa9\ntwo,x\n"), NULL));
 }
 
 TEST(test_options) {
   const char *path = test_write_text(test_folder(), "data.tsv", small_original);
   assert_fails(test_try_dataset(path, &(filtra_dataset_options){.format = "nothing"}),
-               FILTRA_ERROR_ARGUMENT, "known are lra-listops, listops");
+               FILTRA_ERROR_ARGUMENT, "lra-listops, listops, ");
   test_refuse_dataset(path, &(filtra_dataset_options){.format = "lra-listops"},
                       "data.tsv:1: the header");
   assert_fails(test_try_dataset(path, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB}),

@@ -58,6 +58,92 @@ TEST(test_other_alphabets) {
   test_refuse_dataset(path, NULL, "x.fa:2: 'L' at column 4 is no nucleotide");
 }
 
+/* Peptides in letters that are codes of nucleotides too became N and T. */
+TEST(test_peptides) {
+  static const struct {
+    const char *text, *part;
+  } cases[] = {
+      {">a 1\nACGHKMRSTV\n>b 0\nKRMMSTVHAC\n",
+       "x.fa:2: 13 of 20 letters are H, K, M, R, S, V, which stand for several nucleotides"},
+      {">a 1\nACGT\n\n>b 0\nTASKMKTV\n", "x.fa:5: 5 of 12 letters are K, M, S, V"},
+      {"; a comment\n>a 1\nACGT\nmkta\n>b 0\nGATTACA\n", "x.fa:4: 2 of 15 letters are K, M"},
+      {">a 1\nACGTACGTACGTACGTACG\n>b 0\nR\n", "Set tokenizer to characters for proteins"},
+  };
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *path = test_write_text(folder, "x.fa", cases[i].text);
+    test_refuse_dataset(path, NULL, cases[i].part);
+    assert_ok(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "dna"}));
+    assert_ok(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "characters"}));
+    test_refuse_dataset(path, &(filtra_dataset_options){.fitted = filtra_tokenizer_find("dna")},
+                        cases[i].part);
+  }
+  /* fewer than one in twenty */
+  const char *rare = test_write_text(folder, "x.fa", ">a 1\nACGTACGTACGTACGTACGT\n>b 0\nR\n");
+  owned_dataset *ds = test_open_dataset(rare, NULL, NULL);
+  assert_record(ds, FILTRA_SPLIT_TRAIN, 1, "0", "N");
+  /* a name that says what the file holds */
+  owned_dataset *named = test_open_dataset(
+      test_write_text(folder, "x.faa", ">a 1\nACGT\n>b 0\nGATTACA\n"), NULL, NULL);
+  assert_string_equal(filtra_tokenizer_name(named->info.tokenizer), "characters");
+}
+
+/* Comments, a blank first line, both cases, and what headers call the records. */
+TEST(test_forms) {
+  static const char *const texts[] = {
+      "\n>s1 first a\nACGT\nacgt\n>s2\tb\nGG\n",
+      "; by hand\n# on a machine\n\n>s1 a\nAC\n; half\nGTAC\nGT\n#\n> s2 b\nGG\n",
+      ">s1 a\r\nACGT\r\nACGT\r\n\r\n>s2 b\r\nGg\r\n",
+      "\xef\xbb\xbf\r\n\r\n;x\r\n>s1 x y a\r\nACGTACGT\r\n>s2 b\r\nGG",
+  };
+  for (size_t i = 0; i < FT_COUNT(texts); i++) {
+    const char *path = test_write_text(test_folder(), i % 2 ? "x.fa" : "x", texts[i]);
+    owned_dataset *ds =
+        test_open_dataset(path, NULL, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+    assert_record(ds, FILTRA_SPLIT_TEST, 0, "a", "ACGTACGT");
+    assert_record(ds, FILTRA_SPLIT_TEST, 1, "b", "GG");
+    assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).name, "s1");
+    assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 1).name, "s2");
+  }
+}
+
+/* Records without a class can be predicted: one word in the header, or words of which none is a
+ * class of the training data. */
+TEST(test_unlabelled) {
+  static const char *const names[] = {"no", "yes"};
+  static const ft_data_fit fit = {.classes = names, .class_count = 2};
+  static const struct {
+    const char *text;
+    int labels[2];
+  } cases[] = {
+      {">s1\nACGT\n>s2\nGG\n", {-1, -1}},
+      {">s1 yes\nACGT\n>s2\nGG\n", {1, -1}},
+      {">s1 human kinase\nACGT\n>s2 a mouse\nGG\n", {-1, -1}},
+      {">sp|P1|KIN_HUMAN Kinase\nACGT\n>s2\nGG\n", {-1, -1}},
+      {">s1 yes\nACGT\n>s2 no\nGG\n", {1, 0}},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *path = test_write_text(test_folder(), "x.fa", cases[i].text);
+    filtra_dataset_options options = {.file_split = FILTRA_SPLIT_TEST, .unlabelled = true};
+    filtra_dataset *ds;
+    assert_ok(ft_dataset_open_fitted(path, &options, &fit, &ds));
+    for (int k = 0; k < 2; k++)
+      assert_int_equal(test_sample(ds, FILTRA_SPLIT_TEST, (uint64_t)k).label, cases[i].labels[k]);
+    assert_int_equal(filtra_dataset_get_info(ds)->classes, 2);
+    assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST],
+                     (cases[i].labels[0] < 0) + (cases[i].labels[1] < 0));
+    filtra_dataset_close(&ds);
+    assert_ok(ft_dataset_open_fitted(path, &options, &(ft_data_fit){.values = true}, &ds));
+    assert_true(isnan(test_sample(ds, FILTRA_SPLIT_TEST, 0).value));
+    filtra_dataset_close(&ds);
+  }
+  const char *path = test_write_text(test_folder(), "x.fa", ">s1 yes\nACGT\n>s2 maybe\nGG\n");
+  filtra_dataset *ds;
+  assert_fails(
+      ft_dataset_open_fitted(path, &(filtra_dataset_options){.unlabelled = true}, &fit, &ds),
+      FILTRA_ERROR_INPUT, "class \"maybe\" is none of the training data's");
+}
+
 TEST(test_proteins) {
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
   owned_dataset *ds = test_open_dataset(

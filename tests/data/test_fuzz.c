@@ -16,6 +16,10 @@ static const struct {
     {"ts", NULL,
      "#c\n@problemName x\n@timeStamps false\n@univariate false\n@dimensions 2\n"
      "@equalLength false\n@classLabel true a b\n@data\n1,2.5,?:3,-1e3,4:a\n1,2:0.5,NaN:b\n"},
+    {"ts", NULL,
+     "@timeStamps true\n@data\n(0,1),(1,2):(0,3),(1,?):a\n(2000-01-01 00:00:00,1):(0,2):b\n"},
+    {"ucr", NULL, "1\t0.5\t-1e1\tNaN\n2\t3\tNaN\t5\n"},
+    {"ucr", NULL, " 1.0e+00  5 6\n -1.0e+00 7 8\n"},
     {"aan-pairs", "bytes", "1.0\tP01\tP02\tab c\tde\n0.0\tP03\tP04\tf\tghi\n"},
     {"aan-pairs", "words", "1.0\tP01\tP02\tab c\tde\n0.0\tP03\tP04\tf\tg hi\n"},
     {"fasta", NULL, ">a|1\nACGT\nNN\n>b|2\nacgt\n\n>c 1\nA\n"},

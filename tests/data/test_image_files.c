@@ -234,6 +234,23 @@ TEST(test_idx_folder) {
   test_refuse_dataset(folder, NULL, "more than one file of images");
 }
 
+/* Folders that are called like the files, as archives unpack, count for nothing. */
+TEST(test_idx_beside_folders) {
+  const char *folder = test_folder();
+  test_write_text(folder, "train-images-idx3-ubyte/train-images-idx3-ubyte", "no images");
+  test_write_text(folder, "train-labels-idx1-ubyte/train-labels-idx1-ubyte", "no labels");
+  write_idx_images(test_path(folder, "train-images.idx3-ubyte"), 20, 5, 7);
+  write_idx_labels(test_path(folder, "train-labels.idx1-ubyte"), 20, 2);
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
+  assert_string_equal(filtra_dataset_get_info(ds)->format, "idx");
+  test_counts(ds, 18, 2, 0);
+  const char *cifar = test_folder();
+  test_write_text(cifar, "data_batch_1.bin/data_batch_1.bin", "no images");
+  write_cifar(test_path(cifar, "data_batch_2.bin"), 0, 10);
+  owned_dataset *other = test_open_dataset(cifar, NULL, NULL);
+  test_counts(other, 9, 1, 0);
+}
+
 TEST(test_idx_wrong) {
   const char *folder = test_folder();
   const char *images = test_path(folder, "train-images-idx3-ubyte");

@@ -110,8 +110,12 @@ TEST(test_headers_at_the_start) {
   size_t size;
   owned char *data = test_read(path, &size);
   test_write(path, data, 20);
-  test_refuse_dataset(root, &rgb, "b/17.png: neither PNG nor JPEG");
-  test_write(path, data, 24);
+  test_refuse_dataset(root, &rgb, "b/17.png: damaged PNG: it ends before its pixels");
+  test_write(path, data, size - 1);
+  test_refuse_dataset(root, &rgb, "b/17.png: damaged PNG: it ends too early");
+  data[60] ^= 1; /* a pixel's */
+  test_write(path, data, size);
+  data[60] ^= 1;
   filtra_dataset *ds = test_open_dataset(root, "image-folder", &rgb);
   uint64_t before = ft_dataset_fingerprint(ds);
   filtra_dataset_close(&ds);

@@ -134,4 +134,21 @@ TEST(test_memory_failures) {
                       &(filtra_dataset_options){.format = "text-folders", .tokenizer = "words"});
 }
 
+/* Texts without classes are there to be predicted; names are paths. */
+TEST(test_loose_texts) {
+  const char *root = test_folder();
+  test_write_text(root, "a.txt", "one");
+  test_write_text(root, "b.txt", "two");
+  test_write_text(root, ".DS_Store", "x");
+  test_refuse_dataset(root, NULL, "texts of which nothing says the class; they can be predicted");
+  for (int i = 0; i < 2; i++) {
+    owned_dataset *ds = test_open_dataset(
+        root, NULL,
+        &(filtra_dataset_options){.unlabelled = true, .tokenizer = i ? "characters" : NULL});
+    test_counts(ds, 0, 0, 2);
+    test_text_row(ds, FILTRA_SPLIT_TEST, 1, -1, "two");
+    assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 1).name, test_path(root, "b.txt"));
+  }
+}
+
 TEST_MAIN(NULL, test_teardown)

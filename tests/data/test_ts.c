@@ -1,6 +1,7 @@
 /* The reader of .ts time series. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
@@ -178,6 +179,91 @@ TEST(test_number_targets) {
   assert_true(s.value == -1000.0f);
 }
 
+/* A folder that is called like a file is none. */
+TEST(test_beside_folders) {
+  const char *folder = test_folder();
+  test_write_text(folder, "N_TEST.ts/N_TEST.ts", "no series");
+  test_write_text(folder, "M_TRAIN.ts/M_TRAIN.ts", "no series");
+  test_write_text(folder, "N_TRAIN.ts", "@data\n1,2:a\n3,4:b\n");
+  assert_ok(test_try_dataset(folder, NULL));
+}
+
+/* Time stamps at equal steps, as numbers and dates, rounded or not: the values are the same. */
+TEST(test_time_stamps) {
+  static const char plain[] = "@data\n1,2,3:5,5,7:a\n4,4,?:8,9,9:b\n";
+  static const char *const texts[] = {
+      "@timeStamps true\n@data\n(0,1),(1,2),(2,3):(0,5),(1,5),(2,7):a\n"
+      "(5,4),(6,4),(7,?):(5,8),(6,9),(7,9):b\n",
+      "@timestamps true\n@data\n(0.033, 1), (0.067, 2), (0.1, 3):(0.033,5),(0.067,5),(0.1,7):a\n"
+      "(0,4),(0.033,4),(0.067,NaN):(0,8),(0.033,9),(0.067,9):b\n",
+      "@timeStamps true\n@data\n"
+      "(2004-10-01 12:00:00,1),(2004-10-01 12:30:00,2),(2004-10-01 13:00:00,3):"
+      "(2004-10-01 12:00:00,5),(2004-10-01 12:30:00,5),(2004-10-01 13:00:00,7):a\n"
+      "(1999-12-31T23-00-00,4),(1999-12-31T23-30-00,4),(2000-01-01T00-00-00,?):"
+      "(1999-12-31T23-00-00,8),(1999-12-31T23-30-00,9),(2000-01-01T00-00-00,9):b\n",
+      "@timeStamps true\n@data\n(2024-02-28,1),(2024-02-29,2),(2024-03-01,3):"
+      "(2024-02-28,5),(2024-02-29,5),(2024-03-01,7):a\n"
+      "(2023-02-28,4),(2023-03-01,4),(2023-03-02,?):(2023-02-28,8),(2023-03-01,9),(2023-03-02,9):b"
+      "\n",
+  };
+  owned_dataset *want = open_ok(test_write_text(test_folder(), "a.ts", plain), FILTRA_SPLIT_TEST);
+  for (size_t i = 0; i < FT_COUNT(texts); i++) {
+    owned_dataset *ds =
+        open_ok(test_write_text(test_folder(), "a.ts", texts[i]), FILTRA_SPLIT_TEST);
+    assert_true(ft_dataset_fingerprint(ds) == ft_dataset_fingerprint(want));
+    assert_memory_equal(ds->samples[FILTRA_SPLIT_TEST].values,
+                        want->samples[FILTRA_SPLIT_TEST].values, 12 * sizeof(float));
+    assert_string_equal(filtra_dataset_class_name(ds, 1), "b");
+  }
+}
+
+/* Series without a target can be predicted: without one in the file, or with "?" for it. */
+TEST(test_unlabelled) {
+  static const struct {
+    const char *text;
+    uint64_t unlabelled;
+    bool values; /* also as data of a regression */
+  } cases[] = {
+      {"@classLabel false\n@data\n1,2:3,4\n5,6:7,8\n", 2, true},
+      {"@classLabel true a b\n@data\n1,2:3,4:?\n5,6:7,8:?\n", 2, false},
+      {"@data\n1,2:3,4:?\n5,6:7,8:?\n", 2, true},
+      {"@data\n1,2:3,4:b\n5,6:7,8:?\n", 1, false},
+      {"@timeStamps true\n@classLabel false\n@data\n(0,1),(1,2):(0,3),(1,4)\n"
+       "(2000-01-01 00:00:00,5),(2000-01-01 00:00:01,6):"
+       "(2000-01-01 00:00:00,7),(2000-01-01 00:00:01,8)\n",
+       2, true},
+  };
+  static const char *const names[] = {"a", "b"};
+  static const ft_data_fit fits[] = {{.classes = names, .class_count = 2}, {.values = true}};
+  const filtra_dataset_options options = {.file_split = FILTRA_SPLIT_TEST, .unlabelled = true};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *path = test_write_text(test_folder(), "a.ts", cases[i].text);
+    for (int k = 0; k <= cases[i].values; k++) {
+      filtra_dataset *ds;
+      assert_ok(ft_dataset_open_fitted(path, &options, &fits[k], &ds));
+      const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+      assert_int_equal(info->target, k ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS);
+      assert_int_equal(info->classes, k ? 0 : 2);
+      assert_int_equal(info->features, 2);
+      assert_int_equal(info->unlabelled[FILTRA_SPLIT_TEST], cases[i].unlabelled);
+      filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 1);
+      assert_true(k ? isnan(s.value) : s.label == -1);
+      filtra_dataset_close(&ds);
+    }
+    test_refuse_dataset(path, NULL, "series can be predicted");
+  }
+  /* beside its training file, which knows the targets */
+  for (int values = 0; values < 2; values++) {
+    const char *folder = test_folder();
+    test_write_text(folder, "N_TRAIN.ts",
+                    values ? "@targetLabel true\n@data\n1,2:1\n3,4:2\n" : "@data\n1,2:a\n3,4:b\n");
+    const char *path = test_write_text(folder, "N_TEST.ts", "@classLabel false\n@data\n1,2\n");
+    owned_dataset *ds = test_open_dataset(path, NULL, &options);
+    filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
+    assert_true(values ? isnan(s.value) : s.label == -1);
+  }
+}
+
 TEST(test_missing_throughout_and_constant) {
   owned_dataset *ds =
       open_ok(test_write_text(test_folder(), "a.ts",
@@ -266,7 +352,24 @@ TEST(test_errors_name_file_and_line) {
       {"@problemName x\n", "bad.ts:1: the file ends before @data"},
       {"@data\n", "bad.ts has no samples"},
       {"1,2:a\n", "bad.ts:1: a line of data, or of something else, before @data"},
-      {"@timeStamps true\n@data\n", "bad.ts:1: series with time stamps"},
+      {"@timeStamps true\n@data\n", "bad.ts has no samples"},
+      {"@timeStamps true\n@data\n1,2:a\n", "bad.ts:3: value 1 of dimension 1: not (time,value)"},
+      {"@timeStamps true\n@data\n(0,1),(1,2:a\n", "value 2 of dimension 1: not (time,value)"},
+      {"@timeStamps true\n@data\n(0,1)(1,2):a\n", "no ',' after (time,value)"},
+      {"@timeStamps true\n@data\n(x,1),(1,2):a\n", "\"x\" is no time stamp"},
+      {"@timeStamps true\n@data\n(2001-13-01,1):a\n", "\"2001-13-01\" is no time stamp"},
+      {"@timeStamps true\n@data\n(0,1),(1,2),(3,4):a\n",
+       "bad.ts:3: value 3 of dimension 1: time stamps at unequal steps"},
+      {"@timeStamps true\n@data\n(0,1),(1,2):a\n(0,1),(2,2):a\n",
+       "time stamps at steps of 2 where the series before have "
+       "1"},
+      {"@timeStamps true\n@data\n(1,1),(0,2):a\n", "time stamps at unequal steps"},
+      {"@timeStamps true\n@data\n(1,1),(1,2):a\n", "time stamps at unequal steps"},
+      {"@timeStamps true\n@data\n(0,1),(1,2):(5,1),(6,2):a\n",
+       "dimension 2: time stamps from 5 on, where dimension 1 begins at 0"},
+      {"@data\n1,2:a\n1,2:?\n",
+       "bad.ts:3: the class is \"?\", unknown; such series can be predicted"},
+      {"@targetLabel true\n@data\n1,2:?\n", "bad.ts:3: the target is \"?\", unknown"},
       {"@timeStamps yes\n@data\n", "bad.ts:1: @timeStamps is \"yes\""},
       {"@dimensions 0\n", "bad.ts:1: @dimensions is \"0\""},
       {"@dimensions 99999999999\n", "bad.ts:1: @dimensions is \"99999999999\""},
@@ -293,7 +396,7 @@ TEST(test_errors_name_file_and_line) {
       {"@equalLength true\n@seriesLength 3\n@data\n1,2:a\n", "bad.ts:4: series of 2 values where"},
       {"@data\n1,2:a\n1,2:1,2:b\n", "bad.ts:3: 2 dimensions where the samples before have 1"},
       {"@targetLabel true\n@data\n1,2:a\n", "bad.ts:3: the target: \"a\" is not a number"},
-      {"@targetLabel true\n@data\n1,2:nan\n", "bad.ts:3: the target: \"nan\" is not a number"},
+      {"@targetLabel true\n@data\n1,2:nan\n", "bad.ts:3: the target is \"nan\", unknown"},
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)

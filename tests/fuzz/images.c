@@ -17,13 +17,21 @@ static void check_image(filtra_status status, size_t size, ft_image *image) {
   free(image->pixels);
 }
 
+static void read_header(const uint8_t *data, size_t size) {
+  ft_image_header header;
+  fuzz_failed(ft_image_read_header(data, size, &header));
+  fuzz_check(header.orientation >= 1 && header.orientation <= 8, "an orientation");
+}
+
 static void read_png(const uint8_t *data, size_t size) {
   ft_image image;
+  read_header(data, size);
   check_image(ft_image_decode_png(data, size, &image), size, &image);
 }
 
 static void read_jpeg(const uint8_t *data, size_t size) {
   ft_image image;
+  read_header(data, size);
   check_image(ft_image_decode_jpeg(data, size, &image), size, &image);
 }
 

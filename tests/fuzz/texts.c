@@ -24,6 +24,7 @@ static void read_as(const char *format, const char *const *tokenizers, const cha
 FILE_READER(read_lra_listops, "lra-listops", "basic_train.tsv")
 FILE_READER(read_listops, "listops", "train_d20s.tsv")
 FILE_READER(read_aan, "aan-pairs", "new_aan_pairs.train.tsv", "bytes", "words")
+FILE_READER(read_npz, "numpy", "a.npz")
 FILE_READER(read_text_lm, "text-lm", "wiki.txt", "bytes", "characters", "words")
 
 #define FOLDER_READER(function, format, folder, tokenizer, ...)                                    \
@@ -34,6 +35,8 @@ FILE_READER(read_text_lm, "text-lm", "wiki.txt", "bytes", "characters", "words")
     read_as(format, TOKENIZERS, fuzz_path(folder), size);                                          \
   }
 FOLDER_READER(read_ts, "ts", "ts", NULL, "ts/ts_TRAIN.ts", "ts/ts_TEST.ts")
+FOLDER_READER(read_ucr, "ucr", "ucr", NULL, "ucr/N_TRAIN.tsv", "ucr/N_TEST.tsv")
+FOLDER_READER(read_npy, "numpy", "numpy", NULL, "numpy/X.npy", "numpy/y.npy")
 FOLDER_READER(read_fasta, "fasta", "fasta", NULL, "fasta/a_train.fasta", "fasta/b_train.fasta",
               "fasta/a_test.fasta")
 FOLDER_READER(read_hyperpartisan, "hyperpartisan", "hyperpartisan", NULL,
@@ -103,6 +106,9 @@ static void read_tokenizer(const uint8_t *data, size_t size) {
 const fuzz_reader fuzz_texts[] = {{"lra-listops", read_lra_listops},
                                   {"listops", read_listops},
                                   {"ts", read_ts},
+                                  {"ucr", read_ucr},
+                                  {"npy", read_npy},
+                                  {"npz", read_npz},
                                   {"aan-pairs", read_aan},
                                   {"fasta", read_fasta},
                                   {"hyperpartisan", read_hyperpartisan},

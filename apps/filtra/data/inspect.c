@@ -1,6 +1,7 @@
 /* filtra data inspect: prints what a data set contains. */
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "common/options.h"
 
 #include <filtra/data.h>
@@ -59,14 +60,14 @@ static filtra_status count_split(const filtra_dataset *ds, filtra_split split, c
     FT_TRY(filtra_dataset_sample(ds, split, i, &s));
     count_length(c, s.length);
     if (info->sequences == 2) count_length(c, s.second_length);
-    if (c->per_class) c->per_class[s.label]++;
-    c->lowest_value = fmin(c->lowest_value, s.value);
+    if (c->per_class && s.label >= 0) c->per_class[s.label]++;
+    c->lowest_value = fmin(c->lowest_value, s.value); /* the other one where the target is NaN */
     c->top_value = fmax(c->top_value, s.value);
-    values += s.value;
+    if (!isnan(s.value)) values += s.value;
   }
   c->mean = (double)c->tokens / (double)(c->samples * info->sequences);
   c->tokens += info->target == FILTRA_TARGET_NEXT;
-  c->mean_value = values / (double)c->samples;
+  c->mean_value = values / (double)(c->samples - info->unlabelled[split]);
   return FILTRA_OK;
 }
 
@@ -79,17 +80,25 @@ static filtra_split first_split(const filtra_dataset_info *info) {
   return split;
 }
 
-/* Writes a symbol; \xNN replaces bytes that are no text or break a line. Returns the end. */
+/* Writes a symbol or a name, at most four times as long; \xNN replaces the bytes of what is no
+ * text, breaks a line or is obeyed by terminals. Returns the end. */
 static char *put_symbol(char *to, const char *symbol) {
-  json_t *text = json_string(symbol);
-  bool valid = text != NULL;
-  json_decref(text);
-  for (; *symbol; symbol++) {
-    unsigned char c = (unsigned char)*symbol;
-    if (c < 0x20 || c == 0x7f || (c >= 0x80 && !valid))
-      to += sprintf(to, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\x%02x", c);
-    else
-      *to++ = (char)c;
+  size_t left = strlen(symbol), bytes;
+  bool valid = ft_utf8_valid(symbol, left);
+  for (; left > 0; symbol += bytes, left -= bytes) {
+    uint32_t c = 0;
+    bytes = ft_utf8_next(symbol, left, &c);
+    if (bytes == 0) bytes = 1;
+    bool shown = !ft_utf8_obeyed(c) && (valid || (unsigned char)*symbol < 0x80);
+    for (size_t i = 0; i < bytes; i++)
+      if (shown)
+        *to++ = symbol[i];
+      else
+        to += sprintf(to,
+                      c == '\n'   ? "\\n"
+                      : c == '\t' ? "\\t"
+                                  : "\\x%02x",
+                      (unsigned char)symbol[i]);
   }
   *to = '\0';
   return to;
@@ -135,30 +144,52 @@ static void print_split(const filtra_dataset_info *info, filtra_split split, con
   printf("  %-6s %9" PRIu64, filtra_split_name(split), c->samples);
   if (c->samples > 0)
     printf(" %9u %9.1f %9u %11" PRIu64, c->shortest, c->mean, c->longest, c->tokens);
-  if (c->samples > 0 && info->target == FILTRA_TARGET_VALUE)
+  if (c->samples > info->unlabelled[split] && info->target == FILTRA_TARGET_VALUE)
     printf(" %12.6g %12.6g %12.6g", c->lowest_value, c->mean_value, c->top_value);
   if (split == FILTRA_SPLIT_VAL && info->validation_held_out) printf("  (held out of train)");
+  if (info->unlabelled[split]) printf("  (%" PRIu64 " without target)", info->unlabelled[split]);
   putchar('\n');
 }
 
-static void print_classes(const filtra_dataset *ds, const census *splits) {
-  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+/* A class's name for a table; caller frees. */
+static char *class_text(const filtra_dataset *ds, int32_t label) {
+  if (label < 0) return ft_strdup("unknown");
+  const char *name = filtra_dataset_class_name(ds, (uint32_t)label);
+  char *text = ft_calloc(4 * strlen(name) + 1, 1);
+  if (text) put_symbol(text, name);
+  return text;
+}
+
+static filtra_status print_class(const filtra_dataset *ds, const census *splits, uint32_t label,
+                                 int width) {
+  char *text = class_text(ds, (int32_t)label);
+  if (!text) return FILTRA_ERROR_HOST_MEMORY;
+  printf("  %-*s", width, text);
+  free(text);
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    if (splits[i].samples) printf(" %9" PRIu64, splits[i].per_class[label]);
+  putchar('\n');
+  return FILTRA_OK;
+}
+
+static filtra_status print_classes(const filtra_dataset *ds, const census *splits) {
+  uint32_t classes = filtra_dataset_get_info(ds)->classes;
+  uint32_t shown = classes < SHOWN_CLASSES ? classes : SHOWN_CLASSES;
   int width = 6;
-  for (uint32_t label = 0; label < info->classes && label < SHOWN_CLASSES; label++) {
-    int length = (int)strlen(filtra_dataset_class_name(ds, label));
-    if (length > width) width = length;
+  for (uint32_t label = 0; label < shown; label++) {
+    char *text = class_text(ds, (int32_t)label);
+    if (!text) return FILTRA_ERROR_HOST_MEMORY;
+    if ((int)strlen(text) > width) width = (int)strlen(text);
+    free(text);
   }
   printf("\n  %-*s", width, "class");
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     if (splits[i].samples) printf(" %9s", filtra_split_name(i));
   putchar('\n');
-  for (uint32_t label = 0; label < info->classes && label < SHOWN_CLASSES; label++) {
-    printf("  %-*s", width, filtra_dataset_class_name(ds, label));
-    for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
-      if (splits[i].samples) printf(" %9" PRIu64, splits[i].per_class[label]);
-    putchar('\n');
-  }
-  if (info->classes > SHOWN_CLASSES) printf("  and %u more\n", info->classes - SHOWN_CLASSES);
+  for (uint32_t label = 0; label < shown; label++)
+    FT_TRY(print_class(ds, splits, label, width));
+  if (classes > shown) printf("  and %u more\n", classes - shown);
+  return FILTRA_OK;
 }
 
 static void print_vocabulary(const filtra_tokenizer *t) {
@@ -197,9 +228,12 @@ static filtra_status print_first(const filtra_dataset *ds) {
   filtra_sample s;
   FT_TRY(filtra_dataset_sample(ds, split, 0, &s));
   printf("  first of %s", filtra_split_name(split));
-  if (info->target == FILTRA_TARGET_CLASS)
-    printf(", class %s", filtra_dataset_class_name(ds, (uint32_t)s.label));
-  if (info->target == FILTRA_TARGET_VALUE) printf(", target %g", (double)s.value);
+  char *class = info->target == FILTRA_TARGET_CLASS ? class_text(ds, s.label) : NULL;
+  if (class) printf(", class %s", class);
+  free(class);
+  if (info->target == FILTRA_TARGET_VALUE && isnan(s.value)) printf(", target unknown");
+  if (info->target == FILTRA_TARGET_VALUE && !isnan(s.value))
+    printf(", target %g", (double)s.value);
   if (info->input == FILTRA_INPUT_FEATURES) {
     printf(", %u steps:\n", s.length);
     return print_features(ds, split, s.length);
@@ -229,16 +263,16 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
   putchar('\n');
   for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
     print_split(info, i, &splits[i]);
-  if (info->classes) print_classes(ds, splits);
+  filtra_status status = info->classes ? print_classes(ds, splits) : FILTRA_OK;
   if (info->tokenizer) print_vocabulary(info->tokenizer);
   if (!info->tokenizer) putchar('\n');
-  filtra_status status = print_first(ds);
+  if (!status) status = print_first(ds);
   return status ? command_fail("filtra data inspect", status) : COMMAND_DONE;
 }
 
 /* ---- as JSON ---- */
 
-static json_t *split_json(const filtra_dataset_info *info, const census *c) {
+static json_t *split_json(const filtra_dataset_info *info, filtra_split which, const census *c) {
   json_t *split =
       json_pack("{sI sI sf sI sI}", "samples", (json_int_t)c->samples, "shortest",
                 (json_int_t)c->shortest, "mean", c->mean, "longest", (json_int_t)c->longest,
@@ -248,7 +282,9 @@ static json_t *split_json(const filtra_dataset_info *info, const census *c) {
     json_array_append_new(
         per_class, json_integer(c->per_class ? (json_int_t)c->per_class[label] : (json_int_t)0));
   json_object_set_new(split, "per_class", per_class);
-  if (info->target == FILTRA_TARGET_VALUE && c->samples > 0)
+  uint64_t unknown = info->unlabelled[which];
+  json_object_set_new(split, "unlabelled", json_integer((json_int_t)unknown));
+  if (info->target == FILTRA_TARGET_VALUE && c->samples > unknown)
     json_object_set_new(split, "target",
                         json_pack("{sf sf sf}", "lowest", c->lowest_value, "mean", c->mean_value,
                                   "highest", c->top_value));
@@ -306,7 +342,8 @@ static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
   if (info->target == FILTRA_TARGET_CLASS)
     json_object_set_new(first, "label", json_integer(s.label));
   if (info->target == FILTRA_TARGET_VALUE)
-    json_object_set_new(first, "value", json_real(ft_shortest(s.value)));
+    json_object_set_new(first, "value",
+                        isnan(s.value) ? json_null() : json_real(ft_shortest(s.value)));
   if (info->input == FILTRA_INPUT_FEATURES) {
     filtra_status status = features_json(ds, split, s.length, &features);
     if (!status) json_object_set_new(first, "features", features);
@@ -333,7 +370,7 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
     return command_fail("filtra data inspect", status);
   }
   for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
-    json_object_set_new(all, filtra_split_name(i), split_json(info, &splits[i]));
+    json_object_set_new(all, filtra_split_name(i), split_json(info, i, &splits[i]));
   json_t *root = json_pack(
       "{ss ss ss ss si si si si ss* so so sb so so}", "path", path, "format", info->format, "input",
       inputs[info->input], "target", targets[info->target], "sequences", (int)info->sequences,
@@ -413,7 +450,7 @@ static const char *take_names(inspect_arguments *a) {
 
 int run_data_inspect(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
-  inspect_arguments a = {.open.verify_labels = true};
+  inspect_arguments a = {.open.verify_labels = true, .open.unlabelled = true};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
   const char *wrong = take_names(&a);

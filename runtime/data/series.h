@@ -1,0 +1,53 @@
+/* Time series of NAME_TRAIN and NAME_TEST files: finding the files, and storing samples. */
+#ifndef FT_DATA_SERIES_H
+#define FT_DATA_SERIES_H
+
+#include "data/dataset.h"
+
+/** The samples of the file that is being read. */
+typedef struct ft_series {
+  const filtra_dataset_options *options;
+  filtra_dataset *ds;
+  ft_samples *samples;
+  uint32_t cut;  /* longer series are cut here; 0: never */
+  float *values; /* one sample, [dimensions][length] */
+  size_t capacity;
+} ft_series;
+
+/** Reads a file of a split, adding its samples. */
+typedef filtra_status (*ft_series_read_fn)(void *user, const char *path, filtra_split split);
+
+/** How the files of a format are called: NAME and one of these ends. */
+typedef struct ft_series_ends {
+  const char *train, *test;
+} ft_series_ends;
+typedef struct ft_series_kind {
+  const ft_series_ends *ends; /* [end_count] */
+  size_t end_count;
+  ft_series_read_fn read;
+  void *user;
+} ft_series_kind;
+
+/** Reads a folder's training and test file, or one file. Reading NAME_TRAIN also reads the test
+ * file beside it; reading NAME_TEST as test data first reads the training file, which defines how
+ * to standardise, the length of series, and the classes. */
+filtra_status ft_series_open(const char *path, const filtra_dataset_options *options,
+                             filtra_dataset *ds, const ft_series_kind *kind);
+/** Whether a name is that of a training file; sets its end. */
+bool ft_series_is_train(const ft_series_kind *kind, const char *name, const ft_series_ends **ends);
+
+/** Begins a file. Test series are cut at the longest training series, or at max_length. */
+void ft_series_begin(ft_series *s, const filtra_dataset_options *options, filtra_dataset *ds,
+                     filtra_split split);
+/** Whether text says that a value is missing: '?' or NaN. */
+bool ft_series_is_missing(const char *text, size_t length);
+/** Reads a value, without spaces around it; NaN if it is missing. Fails with INPUT. */
+filtra_status ft_series_value(const char *text, size_t length, float *value);
+/** Puts a value at `index`, at most one beyond those that are there. */
+filtra_status ft_series_put(ft_series *s, size_t index, float value);
+/** Adds the values as a sample with the target of `row`. Interpolates missing ones. Fails with
+ * INPUT for another number of dimensions than before, and for a series that is too long. */
+filtra_status ft_series_add(ft_series *s, size_t dimensions, size_t length, ft_sample_row row);
+void ft_series_end(ft_series *s);
+
+#endif

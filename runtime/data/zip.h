@@ -1,0 +1,32 @@
+/* Zip archives in memory, as NumPy writes them: few entries, stored or deflated, below 4 GiB. */
+#ifndef FT_DATA_ZIP_H
+#define FT_DATA_ZIP_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ft_zip {
+  const uint8_t *bytes;
+  size_t size, at; /* of the next entry's record in the directory */
+  uint32_t left;   /* entries */
+} ft_zip;
+
+typedef struct ft_zip_entry {
+  char name[256];
+  const uint8_t *packed;
+  uint32_t packed_size, size, crc;
+  uint16_t method; /* 0: stored; 8: deflated */
+} ft_zip_entry;
+
+/** Finds the directory; `bytes` must outlive the archive. Fails with INPUT. */
+filtra_status ft_zip_open(const uint8_t *bytes, size_t size, ft_zip *zip);
+/** The next entry, while zip->left is not 0. Fails with INPUT for damaged, encrypted and larger
+ * ones. */
+filtra_status ft_zip_next(ft_zip *zip, ft_zip_entry *entry);
+/** Unpacks an entry; caller frees. Fails with INPUT for damaged data and, before memory is taken,
+ * for an entry over FILTRA_UNPACKED_TIMES times its packed size plus 64 MiB, see base/source.h. */
+filtra_status ft_zip_unpack(const ft_zip_entry *entry, uint8_t **data);
+
+#endif

@@ -1,0 +1,412 @@
+/* Arrays as NumPy saves them: .npy files, and .npz archives of them. */
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "support/files.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include <zlib.h>
+
+enum { ROOM = 1 << 16 };
+
+/* ---- writing ---- */
+
+typedef struct written {
+  uint8_t bytes[ROOM];
+  size_t size;
+} written;
+
+/* An array of NumPy's version 1: its type, shape and order as Python writes them, then its data. */
+static void make_npy(written *w, const char *type, const char *shape, bool fortran,
+                     const void *data, size_t size) {
+  char header[256];
+  int used = snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': %s, 'shape': %s, }",
+                      type, fortran ? "True" : "False", shape);
+  int padded = (10 + used + 1 + 63) / 64 * 64 - 10;
+  memset(header + used, ' ', (size_t)(padded - used));
+  header[padded - 1] = '\n';
+  memcpy(w->bytes, "\x93NUMPY\1\0", 8);
+  w->bytes[8] = (uint8_t)padded;
+  w->bytes[9] = (uint8_t)(padded >> 8);
+  memcpy(w->bytes + 10, header, (size_t)padded);
+  if (size) memcpy(w->bytes + 10 + padded, data, size);
+  w->size = 10 + (size_t)padded + size;
+}
+
+static const char *write_npy(const char *folder, const char *name, const char *type,
+                             const char *shape, const void *data, size_t size) {
+  static written w;
+  make_npy(&w, type, shape, false, data, size);
+  return test_write_bytes(folder, name, w.bytes, w.size);
+}
+
+static void put(uint8_t *to, uint32_t number, int count) {
+  for (int i = 0; i < count; i++)
+    to[i] = (uint8_t)(number >> 8 * i);
+}
+
+typedef struct zip_writer {
+  written all, directory;
+  int count;
+} zip_writer;
+
+/* Appends an entry, stored or deflated, and its record. */
+static void add_entry(zip_writer *z, const char *name, const written *entry, bool deflated) {
+  static uint8_t packed[ROOM];
+  z_stream s = {.next_in = (Bytef *)entry->bytes,
+                .avail_in = (uInt)entry->size,
+                .next_out = packed,
+                .avail_out = sizeof packed};
+  deflateInit2(&s, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  assert_int_equal(deflate(&s, Z_FINISH), Z_STREAM_END);
+  size_t size = deflated ? s.total_out : entry->size, length = strlen(name);
+  deflateEnd(&s);
+  uint8_t common[26] = {20, [4] = deflated ? 8 : 0};
+  put(common + 10, (uint32_t)crc32(0, entry->bytes, (uInt)entry->size), 4);
+  put(common + 14, (uint32_t)size, 4);
+  put(common + 18, (uint32_t)entry->size, 4);
+  put(common + 22, (uint32_t)length, 2);
+  uint8_t *to = z->all.bytes + z->all.size, *record = z->directory.bytes + z->directory.size;
+  memcpy(to, "PK\3\4", 4);
+  memcpy(to + 4, common, 26);
+  memcpy(to + 30, name, length);
+  memcpy(to + 30 + length, deflated ? packed : entry->bytes, size);
+  memcpy(record, "PK\1\2\24\0", 6);
+  memcpy(record + 6, common, 26);
+  put(record + 42, (uint32_t)z->all.size, 4);
+  memcpy(record + 46, name, length);
+  z->all.size += 30 + length + size;
+  z->directory.size += 46 + length;
+  z->count++;
+}
+
+static const char *write_zip(zip_writer *z, const char *folder, const char *name) {
+  uint8_t *end = z->all.bytes + z->all.size;
+  memcpy(end, z->directory.bytes, z->directory.size);
+  end += z->directory.size;
+  memcpy(end, "PK\5\6", 4);
+  put(end + 8, (uint32_t)z->count, 2);
+  put(end + 10, (uint32_t)z->count, 2);
+  put(end + 12, (uint32_t)z->directory.size, 4);
+  put(end + 16, (uint32_t)z->all.size, 4);
+  return test_write_bytes(folder, name, z->all.bytes, z->all.size + z->directory.size + 22);
+}
+
+/* ---- numbers ---- */
+
+/* A sample's values [length, features] before they were standardised. */
+static void assert_values(const filtra_dataset *ds, filtra_split split, uint64_t index,
+                          uint32_t length, const double *values) {
+  float x[64];
+  assert_int_equal(test_sample(ds, split, index).length, length);
+  assert_ok(filtra_dataset_sample_features(ds, split, index, x));
+  for (uint32_t i = 0; i < length * ds->info.features; i++) {
+    uint32_t k = i % ds->info.features;
+    assert_true(fabs(x[i] / ds->feature_factor[k] + ds->feature_mean[k] - values[i]) < 1e-3);
+  }
+}
+
+static const filtra_dataset_options as_test = {.file_split = FILTRA_SPLIT_TEST};
+
+/* The same 2 x 3 numbers in every type, in both byte orders and both orders of indices. */
+TEST(test_types) {
+  static const int numbers[] = {1, 2, 3, 40, 50, 60}, columns[] = {1, 40, 2, 50, 3, 60};
+  static const double rows[2][3] = {{1, 2, 3}, {40, 50, 60}};
+  static const char *const types[] = {"'<f4'", "'<f8'",   "'>f4'", "'>f8'", "'|i1'",
+                                      "'<i2'", "'>i4'",   "'<i8'", "'|u1'", "'>u2'",
+                                      "'<u4'", "\"<u8\"", "'<f2'", "'>f2'"};
+  static const uint16_t halves[] = {0x3c00, 0x4000, 0x4200, 0x5100, 0x5240, 0x5380};
+  static const uint16_t half_columns[] = {0x3c00, 0x5100, 0x4000, 0x5240, 0x4200, 0x5380};
+  for (size_t i = 0; i < 2 * FT_COUNT(types); i++) {
+    const char *type = types[i / 2];
+    int size = type[3] - '0';
+    uint8_t data[6 * 8];
+    for (int k = 0; k < 6; k++) {
+      int whole = (i % 2 ? columns : numbers)[k];
+      float single = (float)whole;
+      double real = whole;
+      uint64_t bits = (uint64_t)whole;
+      uint8_t bytes[8];
+      if (type[2] == 'f' && size == 2) bits = (i % 2 ? half_columns : halves)[k];
+      if (type[2] == 'f' && size == 4) memcpy(&bits, &single, 4);
+      if (type[2] == 'f' && size == 8) memcpy(&bits, &real, 8);
+      memcpy(bytes, &bits, 8);
+      for (int b = 0; b < size; b++)
+        data[k * size + b] = bytes[type[1] == '>' ? size - 1 - b : b];
+    }
+    const char *folder = test_folder();
+    static written w;
+    make_npy(&w, type, "(2, 3)", i % 2, data, (size_t)(6 * size));
+    test_write_bytes(folder, "X.npy", w.bytes, w.size);
+    write_npy(folder, "y.npy", "'<i4'", "(2,)", (int32_t[]){7, -3}, 8);
+    owned_dataset *ds = test_open_dataset(folder, NULL, &as_test);
+    assert_string_equal(ds->info.format, "numpy");
+    for (int k = 0; k < 2; k++)
+      assert_values(ds, FILTRA_SPLIT_TEST, (uint64_t)k, 3, rows[k]);
+    assert_string_equal(filtra_dataset_class_name(ds, 0), "-3");
+    assert_int_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).label, 1);
+  }
+}
+
+/* [samples, steps, features]; NaN within is interpolated, steps of NaN at the end are none. */
+TEST(test_series) {
+  const float n = NAN, x[2][3][2] = {{{1, 10}, {n, 20}, {3, 30}}, {{5, 6}, {7, 8}, {n, n}}};
+  const char *folder = test_folder();
+  write_npy(folder, "features.npy", "'<f4'", "(2, 3, 2)", x, sizeof x);
+  write_npy(folder, "targets.npy", "'<f8'", "(2, 1)", (double[]){0.5, -2.0}, 16);
+  owned_dataset *ds = test_open_dataset(folder, NULL, &as_test);
+  assert_int_equal(ds->info.target, FILTRA_TARGET_VALUE);
+  assert_int_equal(ds->info.features, 2);
+  assert_values(ds, FILTRA_SPLIT_TEST, 0, 3, (double[]){1, 10, 2, 20, 3, 30});
+  assert_values(ds, FILTRA_SPLIT_TEST, 1, 2, (double[]){5, 6, 7, 8});
+  assert_true(test_sample(ds, FILTRA_SPLIT_TEST, 1).value == -2.0f);
+}
+
+static char warning[256];
+
+static void note(void *user, filtra_log_level level, const char *text) {
+  (void)user, (void)level;
+  snprintf(warning, sizeof warning, "%s", text);
+}
+
+/* Few steps of many features may be features of steps. */
+TEST(test_many_features) {
+  const char *folder = test_folder();
+  write_npy(folder, "X.npy", "'<f4'", "(2, 1, 2)", (float[]){1, 2, 3, 4}, 16);
+  write_npy(folder, "y.npy", "'<i4'", "(2,)", (int32_t[]){1, 2}, 8);
+  filtra_log_set(note, NULL);
+  filtra_dataset *ds = test_open_dataset(folder, NULL, &as_test);
+  filtra_log_set(NULL, NULL);
+  filtra_dataset_close(&ds);
+  assert_non_null(strstr(warning, "float32 (2, 1, 2) is read as (n, steps, features)"));
+}
+
+/* Text and truth values as classes; characters of four bytes in either order. */
+TEST(test_classes) {
+  static const uint32_t two[] = {'b', 0xe9, 'a', 0};
+  static const uint8_t swapped[] = {0, 0, 0, 'b', 0, 0, 0, 0xe9, 0, 0, 0, 'a', 0, 0, 0, 0};
+  static const struct {
+    const char *type;
+    const void *data;
+    size_t size;
+    const char *names[2];
+  } cases[] = {{"'<U2'", two, 16, {"a", "b\xc3\xa9"}},  {"'>U2'", swapped, 16, {"a", "b\xc3\xa9"}},
+               {"'|S3'", "dogcat", 6, {"cat", "dog"}},  {"'|S3'", "d\0\0c\0\0", 6, {"c", "d"}},
+               {"'|b1'", "\1\0", 2, {"False", "True"}}, {"'|u1'", "\12\11", 2, {"9", "10"}}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *folder = test_folder();
+    write_npy(folder, "X.npy", "'<f4'", "(2, 2)", (float[]){1, 2, 3, 4}, 16);
+    write_npy(folder, "y.npy", cases[i].type, "(2,)", cases[i].data, cases[i].size);
+    owned_dataset *ds = test_open_dataset(folder, NULL, &as_test);
+    assert_int_equal(ds->info.classes, 2);
+    for (uint32_t k = 0; k < 2; k++)
+      assert_string_equal(filtra_dataset_class_name(ds, k), cases[i].names[k]);
+    assert_int_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).label, 1);
+  }
+}
+
+/* Images: grey, with one channel, and in colour; their targets may be numbers. */
+TEST(test_images) {
+  static const uint8_t pixels[2 * 2 * 3 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  static const char *const shapes[] = {"(2, 2, 3)", "(2, 2, 3, 1)", "(2, 2, 3, 3)"};
+  for (size_t i = 0; i < FT_COUNT(shapes); i++) {
+    const char *folder = test_folder();
+    write_npy(folder, "train_images.npy", "'|u1'", shapes[i], pixels, i == 2 ? 36 : 12);
+    write_npy(folder, "train_labels.npy", "'<f4'", "(2,)", (float[]){1.5f, 2.5f}, 8);
+    owned_dataset *ds =
+        test_open_dataset(folder, NULL, &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB});
+    assert_int_equal(ds->info.height, 2);
+    assert_int_equal(ds->info.width, 3);
+    assert_int_equal(ds->info.features, 3);
+    assert_int_equal(ds->info.target, FILTRA_TARGET_VALUE);
+    assert_true(ds->samples[FILTRA_SPLIT_TRAIN].rows[1].value == 2.5f);
+    owned_dataset *tokens = test_open_dataset(folder, NULL, NULL);
+    assert_int_equal(tokens->samples[FILTRA_SPLIT_TRAIN].tokens.ids[1], i == 2 ? 4 : 2);
+  }
+}
+
+/* ---- files ---- */
+
+/* Names of any case and order; stored and deflated; other arrays are said. */
+TEST(test_archives) {
+  static const char *const names[][4] = {
+      {"x_train", "y_train", "x_test", "y_test"},
+      {"X_train", "Y_train", "X_test", "Y_test"},
+      {"train_images", "train_labels", "test_images", "test_labels"},
+      {"X", "y", "testing_data", "testing_targets"}};
+  static written x, y;
+  make_npy(&x, "'<f4'", "(2, 2)", false, (float[]){1, 2, 3, 4}, 16);
+  make_npy(&y, "'<i8'", "(2,)", false, (int64_t[]){0, 1}, 16);
+  for (size_t i = 0; i < FT_COUNT(names); i++) {
+    owned zip_writer *z = ft_calloc(1, sizeof *z);
+    for (int k = 0; k < 4; k++)
+      add_entry(z, test_text("%s.npy", names[i][k]), k % 2 ? &y : &x, (i + (size_t)k) % 3 == 0);
+    add_entry(z, "groups.npy", &y, true);
+    const char *path = write_zip(z, test_folder(), "a.npz");
+    owned_dataset *ds = test_open_dataset(path, NULL, NULL);
+    test_counts(ds, 1, 1, 2);
+    assert_values(ds, FILTRA_SPLIT_TEST, 1, 2, (double[]){3, 4});
+  }
+}
+
+TEST(test_folders_and_files) {
+  const char *folder = test_folder();
+  write_npy(folder, "X_train.npy", "'<f4'", "(2, 2)", (float[]){1, 2, 3, 4}, 16);
+  write_npy(folder, "y_train.npy", "'<i4'", "(2,)", (int32_t[]){5, 6}, 8);
+  write_npy(folder, "X_val.npy", "'<f4'", "(1, 2)", (float[]){7, 8}, 8);
+  write_npy(folder, "y_val.npy", "'<i4'", "(1,)", (int32_t[]){6}, 4);
+  const char *test = test_path(folder, "X_test.npy");
+  write_npy(folder, "X_test.npy", "'<f4'", "(1, 2)", (float[]){9, 9}, 8);
+  test_refuse_dataset(folder, NULL, "X_test.npy has no targets beside it");
+  write_npy(folder, "y_test.npy", "'<i4'", "(1,)", (int32_t[]){6}, 4);
+  test_write_text(folder, "._X_test.npy", "left by a Mac");
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
+  test_counts(ds, 2, 1, 1);
+  owned_dataset *one = test_open_dataset(test, NULL, &as_test);
+  test_counts(one, 0, 0, 1);
+  assert_string_equal(filtra_dataset_class_name(one, 0), "6");
+  write_npy(folder, "y_test.npy", "'<i4'", "(1,)", (int32_t[]){7}, 4);
+  test_refuse_dataset(folder, NULL, "X_test.npy: sample 0: \"7\" is none of the 2 classes");
+  write_npy(folder, "y_test.npy", "'<f4'", "(1,)", (float[]){7}, 4);
+  test_refuse_dataset(folder, NULL, "targets are numbers, those of the training data are not");
+}
+
+/* Inputs alone can be predicted. */
+TEST(test_unlabelled) {
+  static const char *const names[] = {"a", "b"};
+  static const ft_data_fit fits[] = {{.classes = names, .class_count = 2}, {.values = true}};
+  const char *path =
+      write_npy(test_folder(), "new.npy", "'<f4'", "(2, 2)", (float[]){1, 2, 3, 4}, 16);
+  test_refuse_dataset(path, NULL, "new.npy has no targets beside it, an array y");
+  for (int i = 0; i < 2; i++) {
+    filtra_dataset *ds;
+    assert_ok(ft_dataset_open_fitted(
+        path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST, .unlabelled = true},
+        &fits[i], &ds));
+    assert_int_equal(ds->info.unlabelled[FILTRA_SPLIT_TEST], 2);
+    assert_int_equal(ds->info.classes, i ? 0 : 2);
+    filtra_dataset_close(&ds);
+  }
+}
+
+/* ---- what is wrong ---- */
+
+TEST(test_arrays_that_are_not_read) {
+  static const float x[12] = {0};
+  static const struct {
+    const char *type, *shape;
+    size_t size;
+    const char *part;
+  } cases[] = {
+      {"'|O'", "(2,)", 16, "X.npy: an array of Python objects (dtype object), which are pickled"},
+      {"'<c8'", "(2, 2)", 32, "an array of type '<c8'; bool, int8"},
+      {"'<M8[ns]'", "(2, 2)", 32, "an array of type '<M8[ns]'"},
+      {"[('a', '<f4')]", "(2,)", 8, "an array of type [('a'"},
+      {"'<f16'", "(2,)", 32, "an array of type '<f16'"},
+      {"'<f3'", "(2,)", 6, "an array of type '<f3'"},
+      {"'<f4'", "(2,)", 8, "float32 (2,): inputs are numbers (n, steps)"},
+      {"'<f4'", "(1, 2, 1, 2)", 16, "float32 (1, 2, 1, 2): inputs are numbers"},
+      {"'<f4'", "(1, 1, 1, 1, 1)", 4, "an array of more than 4 dimensions"},
+      {"'<f4'", "()", 4, "a single number"},
+      {"'<f4'", "(0, 3)", 0, "an array with a side of 0"},
+      {"'<f4'", "(2, 3)", 20, "20 bytes of data are too few for an array of float32 (2, 3)"},
+      {"'<f4'", "(2, 3)", 28, "28 bytes of data are too many for"},
+      {"'<f4'", "(4000000000, 4000000000, 4000000000)", 16, "too few for an array of"},
+      {"'<f4'", "(2, x)", 16, "a damaged shape"},
+      {"'|u1'", "(1, 3, 2, 2)", 12, "save X.transpose(0, 2, 3, 1)"},
+      {"'|u1'", "(1, 2, 2, 4)", 16, "images are uint8 (n, height, width, 3)"},
+      {"'<U2'", "(2, 2)", 32, "text (2, 2): inputs are numbers"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *folder = test_folder();
+    write_npy(folder, "X.npy", cases[i].type, cases[i].shape, x, cases[i].size);
+    write_npy(folder, "y.npy", "'<i4'", "(1,)", (int32_t[]){1}, 4);
+    test_refuse_dataset(folder, NULL, cases[i].part);
+  }
+}
+
+TEST(test_values_that_are_not_read) {
+  const char *folder = test_folder();
+  const float n = NAN;
+  write_npy(folder, "X.npy", "'<f4'", "(2, 2)", (float[]){1, INFINITY, 3, 4}, 16);
+  write_npy(folder, "y.npy", "'<f4'", "(2,)", (float[]){1, 2}, 8);
+  test_refuse_dataset(folder, NULL, "X.npy: sample 0: step 1: inf; numbers up to 3.4e38");
+  write_npy(folder, "X.npy", "'<f8'", "(2, 2)", (double[]){1, 2, 3, 1e39}, 32);
+  test_refuse_dataset(folder, NULL, "X.npy: sample 1: step 1: 1e+39");
+  write_npy(folder, "X.npy", "'<f4'", "(2, 2)", (float[]){1, 2, n, n}, 16);
+  test_refuse_dataset(folder, NULL, "X.npy: sample 1: all values are missing");
+  write_npy(folder, "X.npy", "'<f4'", "(2, 2)", (float[]){1, 2, 3, 4}, 16);
+  write_npy(folder, "y.npy", "'<f4'", "(2,)", (float[]){1, n}, 8);
+  test_refuse_dataset(folder, NULL, "X.npy: sample 1: target nan");
+  write_npy(folder, "y.npy", "'<i2'", "(3,)", (int16_t[]){1, 2, 3}, 6);
+  test_refuse_dataset(folder, NULL, "y.npy: int16 (3,): 3 targets for 2 samples");
+  write_npy(folder, "y.npy", "'<i2'", "(2, 2)", (int16_t[]){1, 0, 0, 1}, 8);
+  test_refuse_dataset(folder, NULL, "y.npy: int16 (2, 2): targets are one a sample");
+  write_npy(folder, "y.npy", "'<i2'", "(2,)", (int16_t[]){1, 0}, 4);
+  test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 1},
+                      "X.npy: sample 0: series of 2 values where at most 1");
+  assert_fails(test_try_dataset(folder, &(filtra_dataset_options){.tokenizer = "words"}),
+               FILTRA_ERROR_ARGUMENT, "tokenizer is \"words\", but X.npy holds numbers");
+  write_npy(folder, "labels.npy", "'<i2'", "(2,)", (int16_t[]){1, 0}, 4);
+  test_refuse_dataset(folder, NULL, "labels.npy and y.npy are both targets of the train split");
+}
+
+/* Every cut and every changed byte of an archive and of an array: read, or refused by its name. */
+TEST(test_damaged_at_every_byte) {
+  static written x, y;
+  owned zip_writer *z = ft_calloc(1, sizeof *z);
+  make_npy(&x, "'<f4'", "(2, 2)", false, (float[]){1, 2, 3, 4}, 16);
+  make_npy(&y, "'<U2'", "(2,)", false, (uint32_t[]){'a', 0, 'b', 0}, 16);
+  add_entry(z, "X.npy", &x, true);
+  add_entry(z, "y.npy", &y, false);
+  const char *folder = test_folder();
+  write_zip(z, folder, "a.npz");
+  test_write_bytes(folder, "X.npy", x.bytes, x.size);
+  test_write_bytes(folder, "y.npy", y.bytes, y.size);
+  for (int f = 0; f < 2; f++) {
+    char path[512];
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", folder, f ? "X.npy" : "a.npz");
+    owned char *data = test_read(path, &size);
+    for (size_t i = 0; i < size; i++) {
+      test_write(path, data, i);
+      test_refuse_dataset(path, NULL, f ? "X.npy" : "a.npz");
+    }
+    for (size_t i = 0; i < size; i++)
+      for (int change = 1; change < 256; change = 5 * change + 1) {
+        data[i] ^= (char)change;
+        test_write(path, data, size);
+        filtra_status status = test_try_dataset(path, NULL);
+        assert_true(status == FILTRA_OK || status == FILTRA_ERROR_INPUT);
+        data[i] ^= (char)change;
+      }
+  }
+}
+
+/* An archive that promises more than it may become is refused before memory is taken. */
+TEST(test_bomb) {
+  static written x;
+  owned zip_writer *z = ft_calloc(1, sizeof *z);
+  make_npy(&x, "'<f4'", "(2, 2)", false, (float[]){1, 2, 3, 4}, 16);
+  add_entry(z, "X.npy", &x, true);
+  put(z->directory.bytes + 24, 0xfffffff0, 4);
+  test_refuse_dataset(write_zip(z, test_folder(), "a.npz"), NULL,
+                      "a.npz: \"X.npy\" becomes more than 20 times as long");
+}
+
+TEST(test_every_allocation_may_fail) {
+  static written x, y;
+  owned zip_writer *z = ft_calloc(1, sizeof *z);
+  make_npy(&x, "'<f4'", "(2, 2)", false, (float[]){1, 2, 3, 4}, 16);
+  make_npy(&y, "'<i4'", "(2,)", false, (int32_t[]){1, 2}, 8);
+  add_entry(z, "X.npy", &x, true);
+  add_entry(z, "y.npy", &y, false);
+  test_dataset_memory(write_zip(z, test_folder(), "a.npz"), NULL);
+  const char *folder = test_folder();
+  write_npy(folder, "X.npy", "'|u1'", "(2, 2, 2)", "\0\1\2\3\4\5\6\7", 8);
+  write_npy(folder, "y.npy", "'|i1'", "(2,)", "\1\2", 2);
+  test_dataset_memory(folder, NULL);
+  test_dataset_memory(test_path(folder, "X.npy"), NULL);
+}
+
+TEST_MAIN(NULL, test_teardown)
