@@ -146,7 +146,7 @@ TEST(test_an_image_that_goes_away) {
   size_t size;
   owned char *bytes = test_read(image, &size);
   test_write(image, bytes, size - 20);
-  assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
+  assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "it ends too early");
   bytes[size - 25] ^= 1; /* of the same size, but damaged within the first 4 KiB */
   test_write(image, bytes, size);
   assert_fails(test_train(NULL, folder, 100), FILTRA_ERROR_INPUT, "was trained on other data");
