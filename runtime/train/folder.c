@@ -235,6 +235,35 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
 }
 
+filtra_status ft_run_open_training(const ft_run_config *c, filtra_dataset **out) {
+  filtra_status status = ft_run_open_data(c, NULL, FILTRA_SPLIT_TRAIN, out);
+  if (status != FILTRA_ERROR_INPUT) return status;
+  char *reason = ft_strdup(filtra_error_message());
+  if (!reason) return FILTRA_ERROR_HOST_MEMORY;
+  ft_run_config lenient = *c;
+  lenient.dataset.unlabelled = true;
+  const bool opened = !ft_run_open_data(&lenient, NULL, FILTRA_SPLIT_TRAIN, out);
+  const uint64_t *unknown = opened ? filtra_dataset_get_info(*out)->unlabelled : NULL;
+  bool usable = opened && unknown[FILTRA_SPLIT_TEST];
+  if (usable && (unknown[FILTRA_SPLIT_TRAIN] || unknown[FILTRA_SPLIT_VAL])) {
+    filtra_dataset_close(out); /* the test file was not what is wrong */
+    free(reason);
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: training and validation samples without a target; "
+                   "complete them, or take them out",
+                   c->data);
+  }
+  if (usable)
+    ft_log(FILTRA_LOG_WARNING,
+           "the test samples of %s have no targets: they can be predicted, not "
+           "evaluated",
+           c->data);
+  if (!usable) filtra_dataset_close(out);
+  status = usable ? FILTRA_OK : ft_fail(status, "%s", reason);
+  free(reason);
+  return status;
+}
+
 /* ---- filtra_run: a run folder opened for reading ---- */
 
 struct filtra_run {

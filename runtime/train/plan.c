@@ -135,7 +135,7 @@ static filtra_status read_config(const filtra_run_options *o, ft_run_config *con
   filtra_status status = o->config || path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = ft_run_config_of(o, context, path, config);
   config->folder = o->config ? NULL : o->folder;
-  if (!status && !o->data) status = ft_run_open_data(config, NULL, FILTRA_SPLIT_TRAIN, opened);
+  if (!status && !o->data) status = ft_run_open_training(config, opened);
   if (!status) status = ft_run_config_fit(config, context, o->data ? o->data : *opened);
   free(path);
   return status;

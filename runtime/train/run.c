@@ -263,7 +263,7 @@ static filtra_status read_config(run *r) {
 static filtra_status open_data(run *r) {
   r->data = r->options->data;
   if (r->data) return FILTRA_OK;
-  filtra_status status = ft_run_open_data(&r->config, NULL, FILTRA_SPLIT_TRAIN, &r->opened);
+  filtra_status status = ft_run_open_training(&r->config, &r->opened);
   r->data = r->opened;
   return status;
 }

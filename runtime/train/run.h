@@ -30,6 +30,9 @@ void ft_run_free_fit(ft_run_fit *fit);
  * that its model does not fit. */
 filtra_status ft_run_open_data(const ft_run_config *config, const char *path,
                                filtra_split file_split, filtra_dataset **out);
+/** Opens the configuration's data for training: samples of the test split may lack targets, which
+ * is then logged. */
+filtra_status ft_run_open_training(const ft_run_config *config, filtra_dataset **out);
 /** Whether the folder has a file of that name. */
 filtra_status ft_run_has(const char *folder, const char *name, bool *has);
 /** Fails with INPUT unless the folder holds a run. */

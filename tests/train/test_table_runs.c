@@ -70,6 +70,25 @@ TEST(other_files_have_the_columns_of_the_training_file) {
 }
 
 /* A run folder of before has no "table" in its data.json. */
+/* A contest's folder: test.csv has no targets. It trains; its test samples are predicted, never
+ * scored. Unknown targets among the training samples are refused as ever. */
+TEST(test_files_without_targets_train) {
+  const char *folder = test_folder();
+  filtra_evaluation e;
+  test_write_text(folder, "test.csv", "id,comment\n8,word a\n9,word b\n");
+  test_write_text(folder, "train.csv", text_table(20));
+  const char *run = trained(folder, COLUMNS);
+  owned_dataset *ds = open_by_run(run, NULL);
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 2);
+  assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 1).name, "9");
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", NULL, NULL, &e, NULL),
+               FILTRA_ERROR_INPUT, "of 2 samples of the test split 2 have no target");
+  assert_ok(filtra_run_evaluate(test_device(), run, "val", NULL, NULL, &e, NULL));
+  test_write_text(folder, "train.csv", "id,comment,mood\n1,word a,good\n2,word b,\n3,word c,bad\n");
+  assert_fails(test_train(test_text("{\"data\": \"%s\"%s}", folder, COLUMNS), test_new_run(), 9),
+               FILTRA_ERROR_INPUT, "training and validation samples without a target");
+}
+
 TEST(runs_without_columns_find_them_as_before) {
   const char *folder = test_folder();
   const char *run = trained(test_write_text(folder, "train.csv", text_table(20)), COLUMNS);
