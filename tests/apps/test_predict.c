@@ -3,6 +3,7 @@
 #include "support/harness.h"
 #include "support/run.h"
 
+#include <filtra/filtra.h>
 #include <jansson.h>
 
 /* A run of two steps on a file, NAME, of this text; `more` are options. */
@@ -210,6 +211,53 @@ TEST(files_of_answers) {
   assert_prints(predict(run, lines, "--output answers.txt"), 2, ".csv, .jsonl or .npy");
   assert_prints(predict(run, lines, "--output a.csv --json"), 2, "exclude each other");
   assert_prints(predict(run, lines, "--output /nowhere/a.csv"), 2, "/nowhere");
+}
+
+/* Trained by the command on a file; what the command predicts and scores is what a program gets,
+ * bit for bit: for text, numbers, series, rows of numbers and pairs. */
+static void check_ways(const char *name, const char *text, const char *more) {
+  const char *run = make_run(name, text, more), *folder = test_folder();
+  filtra_run *opened;
+  filtra_model *model;
+  owned_dataset *data = NULL;
+  filtra_evaluation e;
+  assert_ok(filtra_run_open(run, &opened));
+  assert_ok(filtra_run_load_model(opened, test_device(), &model));
+  assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TRAIN, &data));
+  const uint32_t batch = filtra_run_get_info(opened)->batch_size;
+  const bool value = filtra_model_task(model) == FILTRA_TASK_REGRESSION;
+  const uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
+  const size_t bytes = count * (size_t)filtra_model_outputs(model) * sizeof(float);
+  owned float *results = malloc(bytes);
+  assert_ok(filtra_model_predict_split(model, data, FILTRA_SPLIT_TRAIN, batch, results));
+  size_t size;
+  owned char *file = predicted(run, folder, "a.npy", "",
+                               value ? "--split train" : "--split train --logits", 0, &size);
+  assert_int_equal(size, 128 + bytes);
+  assert_memory_equal(file + 128, results, bytes);
+  assert_ok(filtra_model_evaluate_split(model, data, FILTRA_SPLIT_TRAIN, batch, &e));
+  assert_code(test_filtra("eval %s --split train --device cpu --cache-dir '' --json", run), 0);
+  json_auto_t *said = test_output_json();
+  char want[2][32];
+  snprintf(want[0], sizeof want[0], "%.9g", json_real_value(json_object_get(said, "loss")));
+  snprintf(want[1], sizeof want[1], "%.9g", e.loss);
+  assert_string_equal(want[0], want[1]);
+  filtra_model_destroy(&model);
+  filtra_run_close(&opened);
+}
+
+TEST(command_and_program_agree) {
+  static const char SERIES[] = "@problemName x\n@dimensions 2\n@classLabel true a b\n@data\n"
+                               "1,2,3:4,5,6:a\n3,2,1:6,5,4:b\n1,3,2:4,6,5:a\n9,7,8:1,2,3:b\n";
+  static const char ROWS[] = "width,length,kind,species\n1.5,20,x,a\n1.75,22,y,b\n2.5,30,x,a\n"
+                             "3,33,y,b\n2,24,x,a\n1,12,y,b\n";
+  static const char PAIRS[] = "1.0\ta\tb\tone\tother\n0.0\ta\tb\tthis\tthat\n"
+                              "1.0\ta\tb\tso\tso\n0.0\ta\tb\ta\tlonger text\n";
+  check_ways("a.csv", CLASSES, "");
+  check_ways("v.csv", VALUES, "");
+  check_ways("x_TRAIN.ts", SERIES, "");
+  check_ways("rows.csv", ROWS, "--set target_column=species");
+  check_ways("pairs.tsv", PAIRS, "");
 }
 
 /* Names stay one field of one line, whatever they hold. */
