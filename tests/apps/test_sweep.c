@@ -93,6 +93,24 @@ TEST(test_wrong_files) {
   }
 }
 
+/* Keys of the mixer are an axis like others; --list checks each cell's configuration. */
+TEST(test_options_of_mixers) {
+  for (int most = 5; most <= 99; most += 94) {
+    const char *file =
+        write_file(test_text("{\"datasets\": {\"a\": {\"data\": \"%s\"}}, \"seeds\": [1], "
+                             "\"mixers\": [\"agf\", {\"name\": \"gfsa\"}], "
+                             "\"options\": {\"mixer.K\": [3, %d], \"layers\": [1]}}",
+                             test_listops(), most));
+    assert_code(sweep(file, test_text("--out %s --list 2>&1", test_new_run())), most > 5 ? 2 : 0);
+    if (most > 5) {
+      assert_printed("mixer \"agf\": \"K\" is 99, accepted are 0 to 32");
+      continue;
+    }
+    assert_printed("a-agf-K=3-layers=1-seed=1");
+    assert_printed("a-gfsa-K=5-layers=1-seed=1");
+  }
+}
+
 TEST(test_usage) {
   const char *file = grid_file();
   assert_prints(sweep("", "2>&1"), 2, "which sweep?");

@@ -91,6 +91,12 @@ static filtra_status put_value(FILE *to, const char *key, const json_t *value) {
   return FILTRA_OK;
 }
 
+/* "K" of "mixer.K"; NULL: the key is none of the mixer's. */
+static const char *option_of_mixer(const char *key) {
+  static const char MIXER[] = "mixer.";
+  return strncmp(key, MIXER, sizeof MIXER - 1) ? NULL : key + sizeof MIXER - 1;
+}
+
 static const char *mixer_name(const json_t *mixer) {
   return json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
 }
@@ -224,6 +230,22 @@ static filtra_status add_cell(sweep *s, const sweep_cell *cell) {
   return FILTRA_OK;
 }
 
+/* Sets "mixer.K": the mixer becomes an object of its own, with that option. */
+static bool set_mixer_option(json_t *config, const char *option, json_t *value) {
+  const json_t *mixer = json_object_get(config, "mixer");
+  json_t *own = json_is_object(mixer) ? json_copy((json_t *)mixer)
+                                      : json_pack("{sO}", "name", (json_t *)mixer);
+  if (own && !json_object_set(own, option, value))
+    return !json_object_set_new(config, "mixer", own);
+  json_decref(own);
+  return false;
+}
+
+static bool set_option(json_t *config, const char *key, json_t *value) {
+  const char *option = option_of_mixer(key);
+  return option ? set_mixer_option(config, option, value) : !json_object_set(config, key, value);
+}
+
 /* Fills a cell's name and settings, for a mixer, a combination of options, and a seed. */
 static filtra_status fill_cell(const grid *g, const json_t *mixer, size_t option,
                                const json_t *seed, FILE *name, json_t *config) {
@@ -244,8 +266,8 @@ static filtra_status fill_cell(const grid *g, const json_t *mixer, size_t option
   json_object_foreach((json_t *)g->options, key, value) {
     json_t *chosen = json_array_get(value, option % json_array_size(value));
     option /= json_array_size(value);
-    FT_TRY(put_value(name, key, chosen));
-    if (json_object_set(config, key, chosen)) return starve();
+    FT_TRY(put_value(name, option_of_mixer(key) ? option_of_mixer(key) : key, chosen));
+    if (!set_option(config, key, chosen)) return starve();
   }
   return put_value(name, "seed", seed);
 }
