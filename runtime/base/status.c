@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include "base/thread.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,19 +58,9 @@ char *ft_format_list(const char *format, va_list arguments) {
   return vasprintf(&text, format, arguments) < 0 ? NULL : text;
 }
 
-/* Text from files may contain terminal escapes: replace control characters by '?', including those
- * that UTF-8 encodes in two bytes. Our own messages contain none. */
-static void hide_controls(char *text) {
-  for (unsigned char *c = (unsigned char *)text; c && *c; c++)
-    if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) {
-      if (*c == 0xc2) *c++ = '?';
-      *c = '?';
-    }
-}
-
 /* `text` may have been made from the current message, so free that one only now. */
 static void set_message(char *text) {
-  hide_controls(text);
+  if (text) ft_hide_controls(text, strlen(text), false); /* files may have put them there */
   free(message);
   message = text;
   failed = true;
@@ -135,7 +126,7 @@ void ft_log(filtra_log_level level, const char *format, ...) {
     va_start(arguments, format);
     char *text = ft_format_list(format, arguments);
     va_end(arguments);
-    hide_controls(text);
+    if (text) ft_hide_controls(text, strlen(text), false);
     inside_sink = true;
     sink(sink_user, level, text ? text : "out of host memory");
     inside_sink = false;

@@ -18,6 +18,9 @@ TEST(test_no_control_characters) {
           "\033[2J\r\n\x7f\t\xc2\x9b"
           "1mä\xc2");
   assert_string_equal(filtra_error_message(), "label \"?[2J??????1mä\xc2\"");
+  ft_fail(FILTRA_ERROR_INPUT, "\x9b%s",
+          "1m\xc2\x85 a\u202egnp.exe\u2066b\u2069 \xf0\x9f\x9a\x80\u200b");
+  assert_string_equal(filtra_error_message(), "?1m?? a???gnp.exe???b??? \xf0\x9f\x9a\x80\u200b");
 }
 
 TEST(test_long_message_is_whole) {

@@ -43,6 +43,11 @@ bool command_real(const char *name, const char *option, const char *text, double
                   float *value);
 /** Makes standard output show control characters as "?" from now on, if it is a terminal. */
 void command_guard_terminal(void);
+/** Prints to standard error, with "?" for control characters but tab and line feed: for names that
+ * come from files and folders. Messages of failed calls have none. */
+void command_say(const char *format, ...) FT_PRINTF(1, 2);
+/** Whether standard error is a terminal that can clear a line ("\r\033[K"). */
+bool command_rewrites_line(void);
 /** From now on the first Ctrl-C, SIGTERM or SIGHUP only sets command_interrupted, so that work can
  * end in order; the second ends the program. Signals that are ignored stay ignored. */
 void command_catch_interrupts(void);

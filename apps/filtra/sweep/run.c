@@ -69,7 +69,7 @@ static void print_progress(runner *r, const sweep_cell *ended) {
   size_t failed = sweep_count(r->s, SWEEP_FAILED);
   if (r->terminal) fputs("\r\033[K", stderr);
   if (ended && ended->state == SWEEP_FAILED)
-    fprintf(stderr, "%s failed: %s\n", ended->name, ended->error ? ended->error : "");
+    command_say("%s failed: %s\n", ended->name, ended->error ? ended->error : "");
   if (seconds >= 0.0)
     snprintf(left, sizeof left, "%ld:%02ld:%02ld", (long)seconds / 3600, (long)seconds / 60 % 60,
              (long)seconds % 60);
@@ -337,7 +337,7 @@ static void close_runner(runner *r) {
 }
 
 filtra_status sweep_run(sweep *s, const sweep_way *way) {
-  runner r = {.s = s, .way = way, .terminal = isatty(STDERR_FILENO)};
+  runner r = {.s = s, .way = way, .terminal = command_rewrites_line()};
   r.workers = ft_calloc(way->jobs, sizeof *r.workers);
   if (!r.workers) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < way->jobs && way->device_count; i++)
