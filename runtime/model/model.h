@@ -192,8 +192,9 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
 filtra_status ft_model_file_options(const ft_safetensors *file, const char *path,
                                     ft_model_options *options);
 
-/** filtra_model_save with one more metadata string; `key` NULL: none. */
-filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
-                            const char *value);
+/** filtra_model_save with one more metadata string (`key` NULL: none), through no link below
+ * `within` (ft_atomic_open_in); NULL: a path that a person gave. */
+filtra_status ft_model_save(filtra_model *model, const char *within, const char *path,
+                            const char *key, const char *value);
 
 #endif

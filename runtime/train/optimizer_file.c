@@ -38,7 +38,7 @@ static filtra_status describe_scaling(const filtra_optimizer *o, char text[SCALE
   return FILTRA_OK;
 }
 
-filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
+filtra_status ft_optimizer_write(filtra_optimizer *o, const char *within, const char *path,
                                  const ft_safetensors_meta_pair *meta, size_t count) {
   group groups[GROUPS];
   ft_weight_list list;
@@ -66,7 +66,7 @@ filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
           ft_weight_list_add(o->params, groups[i].flat, groups[i].prefix, groups[i].trained, &list);
   }
   if (!status && ft_shards_writes(o))
-    status = ft_safetensors_write(path, list.tensors, list.count, all, own + count);
+    status = ft_safetensors_write_in(within, path, list.tensors, list.count, all, own + count);
   for (int i = 0; i < GROUPS; i++)
     ft_buffer_destroy(o->params->device, &whole[i]);
   ft_weight_list_close(&list);
@@ -136,7 +136,7 @@ filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file,
 
 filtra_status filtra_optimizer_save(filtra_optimizer *optimizer, const char *path) {
   FT_NEED(optimizer, path);
-  return ft_optimizer_write(optimizer, path, NULL, 0);
+  return ft_optimizer_write(optimizer, NULL, path, NULL, 0);
 }
 
 filtra_status filtra_optimizer_restore(filtra_optimizer *optimizer, const char *path) {
