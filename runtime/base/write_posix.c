@@ -348,7 +348,7 @@ filtra_status ft_file_write_below(const char *path, const void *data, size_t siz
   free(folder);
   ft_atomic_file file = {0};
   struct stat info;
-  if (!status) status = ft_atomic_open(path, &file);
+  if (!status) status = ft_atomic_open_in(NULL, path, &file);
   if (status) return status;
   /* Removes write permission for group and others, which the umask may allow: ft_is_private would
    * not trust the file. */
