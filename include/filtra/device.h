@@ -86,9 +86,11 @@ typedef struct filtra_device_options {
 FILTRA_API filtra_status filtra_device_open(const filtra_device_options *options,
                                             filtra_device **device);
 
-/** Waits for the device, stores the pipeline cache and frees everything; sets *device to NULL.
- * Graphs, parameters, models and trainers must have been destroyed before. */
-FILTRA_API void filtra_device_close(filtra_device **device);
+/** Waits for the device, stores the pipeline cache and frees everything; sets *device to NULL. Fails
+ * with ARGUMENT, and leaves the device open, while graphs, parameters, models or others that were
+ * made on it have not been destroyed. A process that was forked only forgets the device, whose
+ * driver's threads it does not have; other calls fail there with ARGUMENT. */
+FILTRA_API filtra_status filtra_device_close(filtra_device **device);
 
 /** Properties of the open device, with overrides applied. Valid while it is open. */
 FILTRA_API const filtra_device_info *filtra_device_get_info(const filtra_device *device);

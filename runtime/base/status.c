@@ -104,6 +104,14 @@ filtra_status ft_need(const char *function, const char *names, const void *const
   return FILTRA_OK;
 }
 
+filtra_status ft_check_unused(const char *object, unsigned users) {
+  if (!users) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "%s cannot go yet: %u object%s made with it %s still there; destroy %s first",
+                 object, users, users > 1 ? "s" : "", users > 1 ? "are" : "is",
+                 users > 1 ? "them" : "it");
+}
+
 static ft_mutex sink_mutex = FT_MUTEX_INIT;
 static filtra_log_fn sink;
 static void *sink_user;

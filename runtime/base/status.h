@@ -26,6 +26,9 @@ filtra_status ft_need(const char *function, const char *names, const void *const
 /** Returns that failure from the calling function. */
 #define FT_NEED(...) FT_TRY(ft_need(__func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}))
 
+/** Fails with ARGUMENT while `users` things that need an object are there, which must go first. */
+filtra_status ft_check_unused(const char *object, unsigned users);
+
 /** vsprintf into new memory, which the caller frees; NULL when out of memory. */
 char *ft_format_list(const char *format, va_list arguments);
 

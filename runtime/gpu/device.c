@@ -290,6 +290,7 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
   dev->compiler = purpose == FT_DEVICE_COMPILES;
+  dev->process = ft_process();
   ft_mutex_make(&dev->turns.mutex);
   ft_condition_make(&dev->turns.next);
   filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
@@ -312,6 +313,7 @@ static void destroy_objects(filtra_device *dev) {
 void ft_device_destroy(filtra_device **device) {
   filtra_device *dev = *device;
   *device = NULL;
+  if (dev->process != ft_process()) return; /* the driver would wait for threads of the parent */
   if (dev->device) destroy_objects(dev);
   ft_instance_destroy(&dev->instance);
   free(dev->matrix_path);
@@ -319,6 +321,18 @@ void ft_device_destroy(filtra_device **device) {
   ft_condition_free(&dev->turns.next);
   ft_mutex_free(&dev->turns.mutex);
   free(dev);
+}
+
+void ft_device_hold(filtra_device *dev) {
+  atomic_fetch_add(&dev->users, 1);
+}
+void ft_device_release(filtra_device *dev) {
+  atomic_fetch_sub(&dev->users, 1);
+}
+filtra_status ft_device_check_unused(const filtra_device *dev) {
+  char name[sizeof dev->caps.info.name + 8];
+  snprintf(name, sizeof name, "device %s", dev->caps.info.name);
+  return ft_check_unused(name, atomic_load(&dev->users));
 }
 
 const ft_caps *ft_caps_of(const filtra_device *dev) {
@@ -347,7 +361,9 @@ uint32_t filtra_device_validation_count(const filtra_device *device) {
   return device ? atomic_load(&device->instance->messages) : 0;
 }
 
+/* A forked process takes no turns, which might never come; ft_enter refuses what it asks for. */
 void ft_device_lock(filtra_device *dev) {
+  if (dev->process != ft_process()) return;
   ft_lock(&dev->turns.mutex);
   uint64_t mine = dev->turns.came++;
   while (dev->turns.served != mine)
@@ -355,6 +371,7 @@ void ft_device_lock(filtra_device *dev) {
   ft_unlock(&dev->turns.mutex);
 }
 void ft_device_unlock(filtra_device *dev) {
+  if (dev->process != ft_process()) return;
   ft_lock(&dev->turns.mutex);
   dev->turns.served++;
   ft_condition_wake_all(&dev->turns.next);

@@ -155,6 +155,11 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
                                filtra_device **device);
 /** Frees it without its tuning; sets *device to NULL. */
 void ft_device_destroy(filtra_device **device);
+/** Count what is made on the device, and must be destroyed before it. */
+void ft_device_hold(filtra_device *dev);
+void ft_device_release(filtra_device *dev);
+/** Fails with ARGUMENT while something made on the device is there. */
+filtra_status ft_device_check_unused(const filtra_device *dev);
 /** Gives threads turns on one device handle, first come, first served. */
 void ft_device_lock(filtra_device *dev);
 void ft_device_unlock(filtra_device *dev);

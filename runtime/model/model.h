@@ -130,6 +130,7 @@ struct filtra_model {
   int64_t loss_chunks; /* of a language model's rows; 0: as few as the device's buffers allow */
   char *mixer;         /* JSON text, for filtra_model_get_config */
   char *input;         /* value of FT_INPUT_KEY; NULL: unknown */
+  unsigned users;      /* trainers and generators */
 };
 
 /** A model with declared parameters; commit them to use it. `narrow`: the parameters that products
