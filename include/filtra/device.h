@@ -86,9 +86,9 @@ typedef struct filtra_device_options {
 FILTRA_API filtra_status filtra_device_open(const filtra_device_options *options,
                                             filtra_device **device);
 
-/** Waits for the device, stores the pipeline cache and frees everything; sets *device to NULL. Fails
- * with ARGUMENT, and leaves the device open, while graphs, parameters, models or others that were
- * made on it have not been destroyed. A process that was forked only forgets the device, whose
+/** Waits for the device, stores the pipeline cache and frees everything; sets *device to NULL.
+ * Fails with ARGUMENT, and leaves the device open, while graphs, parameters, models or others that
+ * were made on it have not been destroyed. A process that was forked only forgets the device, whose
  * driver's threads it does not have; other calls fail there with ARGUMENT. */
 FILTRA_API filtra_status filtra_device_close(filtra_device **device);
 
