@@ -36,8 +36,8 @@ typedef struct filtra_predictor_options {
   const uint32_t *lengths;
   size_t length_count;
   const filtra_precision *precision; /**< NULL: the model's */
-  /** Compiles all graphs at creation, so that no request waits for one: (1 + log2 of max_length / 16)
-   * lengths by (1 + log2 of batch_size) sizes, 30 for 512 and 16. Each takes what the first request
+  /** Compiles all graphs at creation, so that no request waits for one: 1 + log2 of max_length / 16
+   * lengths by 1 + log2 of batch_size sizes, 30 for 512 and 16. Each takes what the first request
    * of its shape would wait: tenths of a second to seconds, less where the pipeline cache has its
    * kernels. */
   bool prepare_all;

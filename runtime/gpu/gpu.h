@@ -212,6 +212,12 @@ const char *ft_kernel_variant(const char *name, filtra_dtype dtype, const char *
 filtra_status ft_module_get(filtra_device *dev, const char *name, const uint32_t *words,
                             size_t count, const ft_module **out);
 const char *ft_module_name(const ft_module *module);
+/** What a module reads as push constants. */
+typedef struct ft_push_block {
+  bool known; /* all are addresses and numbers of 4 bytes; else `addresses` may be too few */
+  uint32_t addresses, bytes;
+} ft_push_block;
+ft_push_block ft_module_push(const ft_module *module);
 /** Looks up or creates the pipelines of all keys, on several threads. out[i] stays valid while the
  * device is open. */
 filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
