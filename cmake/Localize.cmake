@@ -5,7 +5,8 @@
 cmake_minimum_required(VERSION 3.22)
 
 set(object ${LIBRARY}.o)
-foreach(step "${COMPILER};-r;-nostdlib;-o;${object};-Wl,--whole-archive;${LIBRARY};-Wl,--no-whole-archive"
+set(whole "-Wl,--whole-archive;${LIBRARY};-Wl,--no-whole-archive")
+foreach(step "${COMPILER};-r;-nostdlib;-o;${object};${whole}"
         "${OBJCOPY};--localize-hidden;${object}"
         "${CMAKE_COMMAND};-E;rm;${LIBRARY}" "${AR};rcs;${LIBRARY};${object}"
         "${CMAKE_COMMAND};-E;rm;${object}")

@@ -58,9 +58,9 @@ FILTRA_API filtra_status filtra_device_list(filtra_device_info *infos, uint32_t 
 
 /** Options of filtra_device_open; all zero picks the best device. */
 typedef struct filtra_device_options {
-  /** An index (digits only), part of the name or driver (any case), a UUID, or "cpu". NULL: the
-   * environment variable FILTRA_DEVICE, else the best device, with a warning in the log if that is
-   * a CPU driver. */
+  /** An index (digits only), a UUID or part of the name or driver (any case) that only one usable
+   * device has, or "cpu", the first CPU driver. NULL: the environment variable FILTRA_DEVICE, else
+   * the best device, with a warning in the log if that is a CPU driver. */
   const char *select;
   /** Overrides capabilities: disables features, lowers limits, or plans for another kind of device.
    * Comma-separated "key=value" and "@profile" items; a later item for a key wins. A profile is one

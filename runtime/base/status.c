@@ -53,11 +53,6 @@ const char *filtra_version(void) {
   return FILTRA_VERSION;
 }
 
-char *ft_format_list(const char *format, va_list arguments) {
-  char *text = NULL;
-  return vasprintf(&text, format, arguments) < 0 ? NULL : text;
-}
-
 /* `text` may have been made from the current message, so free that one only now. */
 static void set_message(char *text) {
   if (text) ft_hide_controls(text, strlen(text), false); /* files may have put them there */
@@ -75,14 +70,36 @@ filtra_status ft_fail(filtra_status status, const char *format, ...) {
   return status;
 }
 
+/* The message without a file's name with which the prefix begins, too ("a.csv:3", "a.csv: ..."). */
+static const char *without_subject(const char *text, const char *prefix) {
+  const char *end = strstr(text, ": ");
+  size_t length = end ? (size_t)(end - text) : 0;
+  bool named = length && !strncmp(text, prefix, length) && strchr(":,", prefix[length]);
+  return named ? end + 2 : text;
+}
+
 filtra_status ft_fail_context(filtra_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   char *prefix = ft_format_list(format, arguments);
   va_end(arguments);
-  if (prefix) ft_fail(status, "%s: %s", prefix, filtra_error_message());
+  if (prefix) ft_fail(status, "%s: %s", prefix, without_subject(filtra_error_message(), prefix));
   free(prefix);
   return status;
+}
+
+ft_kept_message ft_message_keep(void) {
+  ft_kept_message kept = {message, failed};
+  message = NULL;
+  ft_free_with_thread(NULL);
+  return kept;
+}
+
+void ft_message_restore(ft_kept_message kept) {
+  free(message);
+  message = kept.text;
+  failed = kept.failed;
+  ft_free_with_thread(message);
 }
 
 filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t count) {

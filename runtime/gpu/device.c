@@ -32,15 +32,18 @@ static const char *option_or_environment(const char *option, const char *variabl
   return value && *value ? value : NULL;
 }
 
+/* Adds a device to the message's list. */
+static void list_device(const filtra_device_info *info, bool first) {
+  ft_fail(FILTRA_ERROR_NO_DEVICE, "%s%s %u: %s%s%s", filtra_error_message(), first ? "" : ";",
+          info->index, info->name,
+          info->usable ? "" : ", not usable: ", info->usable ? "" : info->reason);
+}
+
 /* Fails and lists the available devices. */
 static filtra_status fail_choice(const ft_candidate *list, uint32_t count, const char *what) {
   ft_fail(FILTRA_ERROR_NO_DEVICE, "%s; available:", what);
-  for (uint32_t i = 0; i < count; i++) {
-    const filtra_device_info *info = &list[i].caps.info;
-    ft_fail(FILTRA_ERROR_NO_DEVICE, "%s%s %u: %s%s%s", filtra_error_message(), i ? ";" : "",
-            info->index, info->name,
-            info->usable ? "" : ", not usable: ", info->usable ? "" : info->reason);
-  }
+  for (uint32_t i = 0; i < count; i++)
+    list_device(&list[i].caps.info, i == 0);
   return FILTRA_ERROR_NO_DEVICE;
 }
 
@@ -54,9 +57,26 @@ static bool selected(const filtra_device_info *info, const char *select) {
          strcasestr(info->driver, select);
 }
 
+/* Fails if a name or UUID means several usable devices. */
+static filtra_status refuse_several(const ft_candidate *list, uint32_t count, const char *select) {
+  uint32_t several = 0;
+  if (strspn(select, "0123456789") == strlen(select) || !strcasecmp(select, "cpu"))
+    return FILTRA_OK;
+  for (uint32_t i = 0; i < count; i++)
+    several += list[i].caps.info.usable && selected(&list[i].caps.info, select);
+  if (several < 2) return FILTRA_OK;
+  ft_fail(FILTRA_ERROR_NO_DEVICE, "%u devices are \"%.100s\"; select one by its number:", several,
+          select);
+  for (uint32_t i = 0, listed = 0; i < count; i++)
+    if (list[i].caps.info.usable && selected(&list[i].caps.info, select))
+      list_device(&list[i].caps.info, listed++ == 0);
+  return FILTRA_ERROR_NO_DEVICE;
+}
+
 /* The first usable device that `select` means; without `select`, the first usable one. */
 static filtra_status choose(const ft_candidate *list, uint32_t count, const char *select,
                             const ft_candidate **chosen) {
+  if (select) FT_TRY(refuse_several(list, count, select));
   for (uint32_t i = 0; i < count; i++) {
     const filtra_device_info *info = &list[i].caps.info;
     if (!info->usable || (select && !selected(info, select))) continue;

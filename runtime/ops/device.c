@@ -26,7 +26,9 @@ filtra_status filtra_device_close(filtra_device **device) {
   if (!*device) return FILTRA_OK;
   FT_TRY(ft_device_check_unused(*device));
   ft_tuning *tuning = ft_tuning_of(*device);
+  ft_kept_message kept = ft_message_keep();
   ft_device_destroy(device);
+  ft_message_restore(kept);
   ft_tuning_release(&tuning);
   return FILTRA_OK;
 }

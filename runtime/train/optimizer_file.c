@@ -2,6 +2,8 @@
  * train/state.c for checkpoints, and by programs through filtra_optimizer_save and _restore. */
 #include "train/optimizer.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +35,7 @@ static filtra_status describe_scaling(const filtra_optimizer *o, char text[SCALE
     s = o->scale;
   else
     FT_TRY(ft_download(o->params->device, &o->scaling, 0, &s, sizeof s));
-  snprintf(text, SCALE_TEXT, "%a %u %u %llu", (double)s.scale, s.steady, s.skipped,
+  ft_print(text, SCALE_TEXT, "%a %u %u %llu", (double)s.scale, s.steady, s.skipped,
            (unsigned long long)((uint64_t)s.step_high << 32 | s.step_low));
   return FILTRA_OK;
 }

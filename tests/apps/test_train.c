@@ -247,6 +247,14 @@ TEST(test_simple_terminal) {
   }
 }
 
+/* Data of one class are named, and the class. */
+TEST(test_one_class) {
+  const char *folder = test_folder(), *file = test_path(folder, "cats.csv");
+  test_write(file, "text,label\na b,cat\nc d,cat\n", 27);
+  assert_prints(run("", test_text("--data %s --device cpu --out %s/run 2>&1", file, folder)), 2,
+                test_text("%s: all samples of the data have one class, \"cat\"", file));
+}
+
 TEST(test_odd_streams) {
   static const struct {
     const char *streams;
