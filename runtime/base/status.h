@@ -38,8 +38,8 @@ filtra_status ft_need(const char *function, const char *names, const void *const
 /** Fails with ARGUMENT while `users` things that need an object are there, which must go first. */
 filtra_status ft_check_unused(const char *object, unsigned users);
 
-/** vsprintf into new memory, which the caller frees; NULL when out of memory. Numbers have a decimal
- * point in every locale. */
+/** vsprintf into new memory, which the caller frees; NULL when out of memory. Numbers have a
+ * decimal point in every locale. */
 char *ft_format_list(const char *format, va_list arguments);
 
 void ft_log(filtra_log_level level, const char *format, ...) FT_PRINTF(2, 3);

@@ -4,6 +4,7 @@
 #include "common/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,16 @@ static size_t unfinished(const char *text, size_t length) {
   return 0;
 }
 
+static int shown_on = STDOUT_FILENO;
+static FILE *apart; /* the results' stream where standard output is left to others; else NULL */
+
+FILE *command_results(void) {
+  return apart ? apart : stdout;
+}
+
 static bool write_all(const char *bytes, size_t count) {
   for (size_t sent = 0; sent < count;) {
-    ssize_t more = write(STDOUT_FILENO, bytes + sent, count - sent);
+    ssize_t more = write(shown_on, bytes + sent, count - sent);
     if (more < 0 && errno == EINTR) continue;
     if (more <= 0) return false;
     sent += (size_t)more;
@@ -48,12 +56,24 @@ static ssize_t write_shown(void *cookie, const char *bytes, size_t size) {
   return (ssize_t)size;
 }
 
+static FILE *guard(void) {
+  FILE *guarded = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_shown});
+  if (guarded) setvbuf(guarded, NULL, _IOLBF, BUFSIZ);
+  return guarded;
+}
+
 void command_guard_terminal(void) {
   if (!isatty(STDOUT_FILENO)) return; /* other programs get the bytes unchanged */
-  FILE *guarded = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_shown});
-  if (!guarded) return;
-  setvbuf(guarded, NULL, _IOLBF, BUFSIZ);
-  stdout = guarded;
+  FILE *guarded = guard();
+  if (guarded) stdout = guarded;
+}
+
+void command_set_results_apart(void) {
+  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (fd < 0) return;
+  shown_on = fd;
+  apart = isatty(fd) ? guard() : fdopen(fd, "w");
+  if (apart) dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
 void command_say(const char *format, ...) {
