@@ -39,6 +39,15 @@ foreach(dir LIBDIR INCLUDEDIR) # either may be absolute, and is then no part of 
     string(PREPEND FILTRA_PC_${dir} "\${prefix}/")
   endif()
 endforeach()
+# `pkg-config --static` names the folder in which there is no shared library first.
+set(FILTRA_PC_STATIC "")
+if(FILTRA_BUILD_STATIC)
+  set(FILTRA_PC_STATIC " -L\${libdir}/filtra/static")
+  set(link ${CMAKE_CURRENT_BINARY_DIR}/static/libfiltra.a)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/static)
+  file(CREATE_LINK ../../libfiltra.a ${link} SYMBOLIC)
+  install(FILES ${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/filtra/static)
+endif()
 configure_file(cmake/filtra.pc.in filtra.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/filtra.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -140,11 +140,12 @@ bool command_json_starved(void) {
 }
 
 static int print_json(const char *name, json_t *root, size_t digits) {
+  FILE *to = command_results();
   bool whole = root && !command_json_starved() &&
-               !json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
-  if (whole) putchar('\n');
+               !json_dumpf(root, to, JSON_INDENT(2) | JSON_REAL_PRECISION(digits));
+  if (whole) fputc('\n', to);
   json_decref(root);
-  if (whole || ferror(stdout)) return COMMAND_DONE; /* main flushes and reports it */
+  if (whole || ferror(to)) return COMMAND_DONE; /* main flushes and reports it */
   fprintf(stderr, "%s: cannot make JSON: out of memory, or a path that is not UTF-8\n", name);
   return COMMAND_FAILED;
 }
@@ -225,22 +226,39 @@ static void occupy_standard_streams(void) {
   if (fd > STDERR_FILENO) close(fd);
 }
 
+/* Whether the command prints an object, by --json or a beginning of it that getopt_long takes. */
+static bool prints_json(int argc, char **argv) {
+  bool json = false;
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    size_t length = strlen(argv[i]);
+    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return false;
+    json |= length > strlen("--j") && !strncmp(argv[i], "--json", length);
+  }
+  return json;
+}
+
+/* False: a full disk or a closed pipe, with the reason in errno. */
+static bool flush(FILE *stream) {
+  if (fflush(stream)) return false;
+  if (!ferror(stream)) return true;
+  fputc('\n', stream); /* errno is lost: write one more byte to get it again */
+  errno = EIO;
+  fflush(stream);
+  return false;
+}
+
 int main(int argc, char **argv) {
   occupy_standard_streams();
-  command_guard_terminal();
+  if (prints_json(argc, argv))
+    command_set_results_apart();
+  else
+    command_guard_terminal();
   signal(SIGXFSZ, SIG_IGN); /* so that writing beyond a file size limit fails */
   filtra_log_set(print_warning, NULL);
   json_set_alloc_funcs(allocate_json, free);
   int code = command_load_plugins(&argc, argv);
   if (!code) code = run(argc, argv);
-  /* A full disk or closed pipe shows here at the latest. */
-  bool failed = fflush(stdout) != 0;
-  if (!failed && ferror(stdout)) { /* errno is lost: write one more byte to get it again */
-    fputc('\n', stdout);
-    errno = EIO;
-    fflush(stdout);
-    failed = true;
-  }
+  bool failed = !flush(command_results()); /* shows a full disk or a closed pipe at the latest */
   if (!failed || code != COMMAND_DONE) return code;
   fprintf(stderr, "filtra: cannot write to standard output: %s\n", strerror(errno));
   return COMMAND_FAILED;

@@ -58,9 +58,9 @@ FILTRA_API filtra_status filtra_device_list(filtra_device_info *infos, uint32_t 
 
 /** Options of filtra_device_open; all zero picks the best device. */
 typedef struct filtra_device_options {
-  /** An index (digits only), part of the name or driver (any case), a UUID, or "cpu". NULL: the
-   * environment variable FILTRA_DEVICE, else the best device, with a warning in the log if that is
-   * a CPU driver. */
+  /** An index (digits only), a UUID or part of the name or driver (any case) that only one usable
+   * device has, or "cpu", the first CPU driver. NULL: the environment variable FILTRA_DEVICE, else
+   * the best device, with a warning in the log if that is a CPU driver. */
   const char *select;
   /** Overrides capabilities: disables features, lowers limits, or plans for another kind of device.
    * Comma-separated "key=value" and "@profile" items; a later item for a key wins. A profile is one
@@ -87,8 +87,10 @@ FILTRA_API filtra_status filtra_device_open(const filtra_device_options *options
                                             filtra_device **device);
 
 /** Waits for the device, stores the pipeline cache and frees everything; sets *device to NULL.
- * Graphs, parameters, models and trainers must have been destroyed before. */
-FILTRA_API void filtra_device_close(filtra_device **device);
+ * Fails with ARGUMENT, and leaves the device open, while graphs, parameters, models or others that
+ * were made on it have not been destroyed. A process that was forked only forgets the device, whose
+ * driver's threads it does not have; other calls fail there with ARGUMENT. */
+FILTRA_API filtra_status filtra_device_close(filtra_device **device);
 
 /** Properties of the open device, with overrides applied. Valid while it is open. */
 FILTRA_API const filtra_device_info *filtra_device_get_info(const filtra_device *device);

@@ -74,8 +74,9 @@ typedef struct filtra_parameter_options {
  * One thread at a time per device. */
 FILTRA_API filtra_status filtra_parameters_create(filtra_device *device, filtra_parameters **out);
 
-/** Frees the buffers; sets *params to NULL. */
-FILTRA_API void filtra_parameters_destroy(filtra_parameters **params);
+/** Frees the buffers; sets *params to NULL. Fails with ARGUMENT, and leaves the set as it is, while
+ * a graph or an optimizer that uses it has not been destroyed. */
+FILTRA_API filtra_status filtra_parameters_destroy(filtra_parameters **params);
 
 /** Lays the declared parameters out, allocates device memory for their values, and for gradients
  * when FILTRA_TRAINABLE, and fills in the initial values, which depend on (seed, name) only. Graphs
@@ -120,7 +121,9 @@ FILTRA_API filtra_status filtra_parameters_load(filtra_parameters *params, const
 /** Memory for intermediate tensors. Graphs of one device that are never executed at the same time
  * can share an arena; the largest decides its size. */
 FILTRA_API filtra_status filtra_arena_create(filtra_device *device, filtra_arena **out);
-FILTRA_API void filtra_arena_destroy(filtra_arena **arena);
+/** Sets *arena to NULL. Fails with ARGUMENT, and leaves the arena as it is, while a graph that uses
+ * it has not been destroyed. */
+FILTRA_API filtra_status filtra_arena_destroy(filtra_arena **arena);
 
 typedef struct filtra_graph_options {
   filtra_arena *arena; /**< NULL: one of the graph's own */

@@ -80,8 +80,9 @@ FILTRA_API filtra_tensor *filtra_kernel_output(filtra_graph *g, const char *name
                                                filtra_dtype dtype, int ndim, const int64_t *shape);
 
 /** Records a dispatch. A failure is also the graph's sticky error. Fails with ARGUMENT where a rule
- * above is broken or the SPIR-V is not such a kernel, with UNSUPPORTED where the device lacks what
- * the kernel needs. What the shader does is not checked. */
+ * above is broken or the SPIR-V is not such a kernel, takes another number of addresses or reads
+ * more push constants than given; with UNSUPPORTED where the device lacks what the kernel needs.
+ * What the shader does is not checked. */
 FILTRA_API filtra_status filtra_kernel_record(filtra_graph *g, const filtra_kernel *kernel);
 
 /** Within backward: the gradient of a tensor that the kernel wrote, in its shape; NULL if none

@@ -146,8 +146,9 @@ FILTRA_API filtra_status filtra_model_load(filtra_device *device, const char *pa
 /** As filtra_model_load, from the content of a file, which may be freed after the call. */
 FILTRA_API filtra_status filtra_model_load_from_memory(filtra_device *device, const void *bytes,
                                                        size_t size, filtra_model **out);
-/** Frees everything; sets *model to NULL. */
-FILTRA_API void filtra_model_destroy(filtra_model **model);
+/** Frees everything; sets *model to NULL. Fails with ARGUMENT, and leaves the model as it is, while
+ * a trainer or generator of it has not been destroyed, or what else uses its parameters. */
+FILTRA_API filtra_status filtra_model_destroy(filtra_model **model);
 
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this

@@ -29,12 +29,19 @@ typedef struct filtra_predictor filtra_predictor;
 
 typedef struct filtra_predictor_options {
   uint32_t batch_size; /**< most requests computed together, 1 to 65535; 0: 16 */
-  /** Lengths for which graphs are compiled at creation, each for 1, 2, 4, .. batch_size requests.
+  /** Lengths for which graphs are compiled at creation, each for 1, 2, 4, .. batch_size requests;
+   * 1 to the model's max_length. A request is padded to 16, 32, 64, .. or max_length, the first
+   * that is enough (its tokens, time steps or pixels, of a pair's longer text), and so is a length.
    * NULL: graphs are compiled when a request first needs one, which takes seconds. */
   const uint32_t *lengths;
   size_t length_count;
   const filtra_precision *precision; /**< NULL: the model's */
-  uint64_t reserved[7];              /**< 0 */
+  /** Compiles all graphs at creation, so that no request waits for one: 1 + log2 of max_length / 16
+   * lengths by 1 + log2 of batch_size sizes, 30 for 512 and 16. Each takes what the first request
+   * of its shape would wait: tenths of a second to seconds, less where the pipeline cache has its
+   * kernels. */
+  bool prepare_all;
+  uint64_t reserved[6]; /**< 0 */
 } filtra_predictor_options;
 
 typedef struct filtra_predictor_info {

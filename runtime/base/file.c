@@ -8,11 +8,60 @@
 
 /* ---- writing ---- */
 
-filtra_status ft_file_write(const char *path, const void *data, size_t size) {
+filtra_status ft_file_write_in(const char *within, const char *path, const void *data,
+                               size_t size) {
   ft_atomic_file file;
-  FT_TRY(ft_atomic_open(path, &file));
+  FT_TRY(ft_atomic_open_in(within, path, &file));
   fwrite(data, 1, size, file.stream);
   return ft_atomic_commit(&file);
+}
+
+filtra_status ft_file_write(const char *path, const void *data, size_t size) {
+  return ft_file_write_in(NULL, path, data, size);
+}
+
+filtra_status ft_atomic_open(const char *path, ft_atomic_file *file) {
+  return ft_atomic_open_in(NULL, path, file);
+}
+
+filtra_status ft_append_open(const char *path, FILE **stream) {
+  return ft_append_open_in(NULL, path, stream);
+}
+
+/* ---- folders of others ---- */
+
+filtra_status ft_check_in(const char *within, const char *path) {
+  char *part = ft_strdup(path);
+  if (!part) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = FILTRA_OK;
+  for (char *end = part + strlen(within); *end && !status;) {
+    end += strspn(end, "/");
+    end += strcspn(end, "/");
+    char kept = *end;
+    *end = '\0';
+    if (ft_is_link(part)) status = ft_fail_link(part, within);
+    *end = kept;
+  }
+  free(part);
+  return status;
+}
+
+static filtra_status check_entry(void *folder, const char *path, const char *name) {
+  (void)name;
+  if (ft_is_link(path)) return ft_fail_link(path, folder);
+  return ft_is_directory(path) ? ft_each_entry(path, check_entry, folder) : FILTRA_OK;
+}
+
+filtra_status ft_check_tree(const char *folder) {
+  return ft_each_entry(folder, check_entry, (void *)folder);
+}
+
+bool ft_lies_in(const char *folder, const char *path) {
+  size_t length = strlen(folder);
+  while (length > 1 && folder[length - 1] == '/')
+    length--;
+  return length && !strncmp(folder, path, length) &&
+         (path[length] == '/' || folder[length - 1] == '/');
 }
 
 /* Matches names that ft_atomic_open makes. */

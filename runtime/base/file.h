@@ -25,12 +25,32 @@ filtra_status ft_stream_seek(FILE *stream, const char *path, uint64_t at);
 typedef struct ft_atomic_file {
   FILE *stream; /* write here; check ft_atomic_commit's status, not each write */
   char *path, *temporary;
+  int folder;  /* open, where both files are */
+  size_t name; /* where the file's name begins in both paths */
 } ft_atomic_file;
 filtra_status ft_atomic_open(const char *path, ft_atomic_file *file);
 filtra_status ft_atomic_commit(ft_atomic_file *file);
 void ft_atomic_abort(ft_atomic_file *file);
 /** Writes a whole file atomically. */
 filtra_status ft_file_write(const char *path, const void *data, size_t size);
+/** Files of a folder that someone else may have made, such as a run's or a sweep's: `within` is the
+ * folder, and `path` begins with it (ft_path_join). Below `within` no symbolic link is followed: a
+ * link fails with PATH and a sentence that names it. The functions without `within` follow links:
+ * they are for paths that a person gave. */
+filtra_status ft_atomic_open_in(const char *within, const char *path, ft_atomic_file *file);
+filtra_status ft_file_write_in(const char *within, const char *path, const void *data, size_t size);
+filtra_status ft_append_open_in(const char *within, const char *path, FILE **stream);
+/** Makes one folder, unless it is there. */
+filtra_status ft_make_folder_in(const char *within, const char *path);
+/** Fails where a link is on the way to `path`, which need not exist: before another process, or a
+ * function that reads, opens it. */
+filtra_status ft_check_in(const char *within, const char *path);
+/** Fails if there is a link anywhere in a folder. */
+filtra_status ft_check_tree(const char *folder);
+/** Whether `path` begins with the folder's name, and goes on. */
+bool ft_lies_in(const char *folder, const char *path);
+/** The sentence of these. */
+filtra_status ft_fail_link(const char *path, const char *within);
 /** As ft_file_write; creates the folder if needed. Only this user can access the folder and write
  * the file. */
 filtra_status ft_file_write_below(const char *path, const void *data, size_t size);
@@ -50,6 +70,8 @@ bool ft_is_temporary(const char *entry, const char *name);
 /** Opens a file for appending and creates it if needed. Locks it: another process fails with PATH
  * until this one closes it or ends. */
 filtra_status ft_append_open(const char *path, FILE **stream);
+/** Whether another process has it open for appending; false: there is no such file. */
+bool ft_is_locked(const char *path);
 /** Appends all of `data`, or on failure nothing. */
 filtra_status ft_append_write(FILE *stream, const char *path, const void *data, size_t size);
 /** Cuts the file to at most `bytes`. */

@@ -3,6 +3,8 @@
  * data/ for their options. */
 #include "base/keys.h"
 
+#include "base/number.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -282,7 +284,7 @@ json_t *ft_keys_write(const ft_keys *keys, const void *from) {
 
 /* Writes the exponent as JSON does, without C's plus sign and leading zero. */
 static void print_number(char *text, size_t size, double value) {
-  snprintf(text, size, "%.10g", value);
+  ft_print(text, size, "%.10g", value);
   char *exponent = strchr(text, 'e');
   if (!exponent) return;
   char *digits = exponent + 1 + (exponent[1] == '-'), *from = exponent + 2;
@@ -321,7 +323,7 @@ void ft_key_default(const ft_key *k, char text[FT_KEY_TEXT]) {
     print_number(text, FT_KEY_TEXT, k->fallback);
   for (int i = 0; k->type == FT_KEY_FLOATS && k->list[i] != 0; i++) {
     size_t used = strlen(text);
-    snprintf(text + used, FT_KEY_TEXT - used, "%s%g%s", i ? ", " : "[", ft_shortest(k->list[i]),
+    ft_print(text + used, FT_KEY_TEXT - used, "%s%g%s", i ? ", " : "[", ft_shortest(k->list[i]),
              k->list[i + 1] != 0 ? "" : "]");
   }
 }

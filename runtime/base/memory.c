@@ -1,5 +1,7 @@
 #include "base/memory.h"
 
+#include "base/number.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +49,7 @@ char *ft_strdup(const char *text) {
 char *ft_format(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  int length = vsnprintf(NULL, 0, format, arguments);
+  int length = ft_print_list(NULL, 0, format, arguments);
   va_end(arguments);
   if (length < 0) {
     ft_fail(FILTRA_ERROR_ARGUMENT, "text cannot be formatted with \"%s\"", format);
@@ -56,7 +58,7 @@ char *ft_format(const char *format, ...) {
   char *text = ft_calloc((size_t)length + 1, 1);
   if (!text) return NULL;
   va_start(arguments, format);
-  vsnprintf(text, (size_t)length + 1, format, arguments);
+  ft_print_list(text, (size_t)length + 1, format, arguments);
   va_end(arguments);
   return text;
 }

@@ -3,9 +3,16 @@
 #define FT_BASE_NUMBER_H
 
 #include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
 
 /** As strtod, with a decimal point in every locale. */
 double ft_strtod(const char *text, char **end);
+/** As vsnprintf, with a decimal point in every locale. */
+int ft_print_list(char *text, size_t size, const char *format, va_list arguments);
+/** As snprintf, with a decimal point in every locale. */
+int ft_print(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /** exp(loss), limited so that it is finite as a float: JSON has no infinity. */
 static inline double ft_perplexity(double loss) {

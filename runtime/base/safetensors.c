@@ -407,8 +407,8 @@ static filtra_status each_tensor(writer *w,
 }
 
 /* Writes to the open stream if `path` is NULL. */
-static filtra_status write_file(writer *w, const char *path, const ft_safetensors_meta_pair *meta,
-                                size_t meta_count) {
+static filtra_status write_file(writer *w, const char *within, const char *path,
+                                const ft_safetensors_meta_pair *meta, size_t meta_count) {
   w->header = json_object();
   if (!w->header) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   FT_TRY(add_metadata(w, meta, meta_count));
@@ -417,7 +417,7 @@ static filtra_status write_file(writer *w, const char *path, const ft_safetensor
   if (!w->buffer) return FILTRA_ERROR_HOST_MEMORY;
   char *text = ft_json_dumps(w->header, JSON_COMPACT);
   if (!text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  filtra_status status = path ? ft_atomic_open(path, &w->file) : FILTRA_OK;
+  filtra_status status = path ? ft_atomic_open_in(within, path, &w->file) : FILTRA_OK;
   if (!status) status = write_header(w, text);
   if (!status) status = each_tensor(w, write_tensor);
   if (!status) status = write_sum(w, text);
@@ -425,10 +425,11 @@ static filtra_status write_file(writer *w, const char *path, const ft_safetensor
   return status;
 }
 
-filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensors, size_t count,
-                                   const ft_safetensors_meta_pair *meta, size_t meta_count) {
+filtra_status ft_safetensors_write_in(const char *within, const char *path,
+                                      const ft_safetensor *tensors, size_t count,
+                                      const ft_safetensors_meta_pair *meta, size_t meta_count) {
   writer w = {.tensors = tensors, .count = count};
-  filtra_status status = write_file(&w, path, meta, meta_count);
+  filtra_status status = write_file(&w, within, path, meta, meta_count);
   if (status) {
     ft_fail_context(status, "writing %s", path);
     ft_atomic_abort(&w.file);
@@ -440,6 +441,11 @@ filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensor
   return status;
 }
 
+filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensors, size_t count,
+                                   const ft_safetensors_meta_pair *meta, size_t meta_count) {
+  return ft_safetensors_write_in(NULL, path, tensors, count, meta, meta_count);
+}
+
 filtra_status ft_safetensors_write_memory(const ft_safetensor *tensors, size_t count,
                                           const ft_safetensors_meta_pair *meta, size_t meta_count,
                                           void **bytes, size_t *size) {
@@ -448,7 +454,7 @@ filtra_status ft_safetensors_write_memory(const ft_safetensor *tensors, size_t c
   *bytes = NULL;
   w.file.stream = open_memstream(&text, size);
   if (!w.file.stream) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  filtra_status status = write_file(&w, NULL, meta, meta_count);
+  filtra_status status = write_file(&w, NULL, NULL, meta, meta_count);
   bool whole = !ferror(w.file.stream);
   whole = !fclose(w.file.stream) && whole;
   if (!status && !whole) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");

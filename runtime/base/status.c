@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include "base/thread.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,24 +53,9 @@ const char *filtra_version(void) {
   return FILTRA_VERSION;
 }
 
-char *ft_format_list(const char *format, va_list arguments) {
-  char *text = NULL;
-  return vasprintf(&text, format, arguments) < 0 ? NULL : text;
-}
-
-/* Text from files may contain terminal escapes: replace control characters by '?', including those
- * that UTF-8 encodes in two bytes. Our own messages contain none. */
-static void hide_controls(char *text) {
-  for (unsigned char *c = (unsigned char *)text; c && *c; c++)
-    if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)) {
-      if (*c == 0xc2) *c++ = '?';
-      *c = '?';
-    }
-}
-
 /* `text` may have been made from the current message, so free that one only now. */
 static void set_message(char *text) {
-  hide_controls(text);
+  if (text) ft_hide_controls(text, strlen(text), false); /* files may have put them there */
   free(message);
   message = text;
   failed = true;
@@ -84,14 +70,36 @@ filtra_status ft_fail(filtra_status status, const char *format, ...) {
   return status;
 }
 
+/* The message without a file's name with which the prefix begins, too ("a.csv:3", "a.csv: ..."). */
+static const char *without_subject(const char *text, const char *prefix) {
+  const char *end = strstr(text, ": ");
+  size_t length = end ? (size_t)(end - text) : 0;
+  bool named = length && !strncmp(text, prefix, length) && strchr(":,", prefix[length]);
+  return named ? end + 2 : text;
+}
+
 filtra_status ft_fail_context(filtra_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   char *prefix = ft_format_list(format, arguments);
   va_end(arguments);
-  if (prefix) ft_fail(status, "%s: %s", prefix, filtra_error_message());
+  if (prefix) ft_fail(status, "%s: %s", prefix, without_subject(filtra_error_message(), prefix));
   free(prefix);
   return status;
+}
+
+ft_kept_message ft_message_keep(void) {
+  ft_kept_message kept = {message, failed};
+  message = NULL;
+  ft_free_with_thread(NULL);
+  return kept;
+}
+
+void ft_message_restore(ft_kept_message kept) {
+  free(message);
+  message = kept.text;
+  failed = kept.failed;
+  ft_free_with_thread(message);
 }
 
 filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t count) {
@@ -111,6 +119,14 @@ filtra_status ft_need(const char *function, const char *names, const void *const
     names += length + strspn(names + length, ", ");
   }
   return FILTRA_OK;
+}
+
+filtra_status ft_check_unused(const char *object, unsigned users) {
+  if (!users) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "%s cannot go yet: %u object%s made with it %s still there; destroy %s first",
+                 object, users, users > 1 ? "s" : "", users > 1 ? "are" : "is",
+                 users > 1 ? "them" : "it");
 }
 
 static ft_mutex sink_mutex = FT_MUTEX_INIT;
@@ -135,7 +151,7 @@ void ft_log(filtra_log_level level, const char *format, ...) {
     va_start(arguments, format);
     char *text = ft_format_list(format, arguments);
     va_end(arguments);
-    hide_controls(text);
+    if (text) ft_hide_controls(text, strlen(text), false);
     inside_sink = true;
     sink(sink_user, level, text ? text : "out of host memory");
     inside_sink = false;

@@ -13,6 +13,15 @@ filtra_status ft_fail(filtra_status status, const char *format, ...) FT_PRINTF(2
 /** Puts a prefix, such as a file name, before the current message; returns `status`. */
 filtra_status ft_fail_context(filtra_status status, const char *format, ...) FT_PRINTF(2, 3);
 
+/** Takes this thread's message away, and puts it in the place of what came since: for cleaning up,
+ * whose failures are only logged. */
+typedef struct ft_kept_message {
+  char *text;
+  bool failed;
+} ft_kept_message;
+ft_kept_message ft_message_keep(void);
+void ft_message_restore(ft_kept_message kept);
+
 /** Fails with ARGUMENT, naming the struct, if a reserved word is not zero. */
 filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t count);
 /** ft_check_reserved for an option struct of that type; NULL is fine. */
@@ -26,7 +35,11 @@ filtra_status ft_need(const char *function, const char *names, const void *const
 /** Returns that failure from the calling function. */
 #define FT_NEED(...) FT_TRY(ft_need(__func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}))
 
-/** vsprintf into new memory, which the caller frees; NULL when out of memory. */
+/** Fails with ARGUMENT while `users` things that need an object are there, which must go first. */
+filtra_status ft_check_unused(const char *object, unsigned users);
+
+/** vsprintf into new memory, which the caller frees; NULL when out of memory. Numbers have a
+ * decimal point in every locale. */
 char *ft_format_list(const char *format, va_list arguments);
 
 void ft_log(filtra_log_level level, const char *format, ...) FT_PRINTF(2, 3);

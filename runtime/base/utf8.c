@@ -1,3 +1,5 @@
+/* UTF-8, and what of a text is not for terminals. Called by readers of files and where text is
+ * shown. */
 #include "base/utf8.h"
 
 size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point) {
@@ -40,4 +42,15 @@ bool ft_utf8_valid(const char *text, size_t length) {
 bool ft_utf8_obeyed(uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
          (c >= 0x2066 && c <= 0x2069);
+}
+
+void ft_hide_controls(char *text, size_t length, bool lines) {
+  uint32_t c;
+  for (size_t at = 0, bytes; at < length; at += bytes) {
+    bytes = ft_utf8_next(text + at, length - at, &c);
+    if (!bytes) bytes = 1, c = (unsigned char)text[at];
+    bool kept = lines && (c == '\t' || c == '\n');
+    for (size_t i = 0; i < bytes && !kept && ft_utf8_obeyed(c); i++)
+      text[at + i] = '?';
+  }
 }

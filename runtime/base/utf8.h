@@ -15,4 +15,9 @@ bool ft_utf8_valid(const char *text, size_t length);
  * marks that turn text around. */
 bool ft_utf8_obeyed(uint32_t code_point);
 
+/** Replaces by "?" each byte of what a terminal would obey instead of showing: control characters,
+ * those of C1 also as single bytes outside of UTF-8, and the marks that turn text around. `lines`
+ * keeps tab and line feed. */
+void ft_hide_controls(char *text, size_t length, bool lines);
+
 #endif

@@ -142,9 +142,9 @@ filtra_status filtra_tokenizer_decode_next(const filtra_tokenizer *tokenizer, in
 /* ---- files ---- */
 
 /* Writes a file, unless it would be too large to be read again. */
-static filtra_status write_file(const char *path, const char *text) {
+static filtra_status write_file(const char *within, const char *path, const char *text) {
   size_t size = strlen(text);
-  if (size <= FILE_LIMIT) return ft_file_write(path, text, size);
+  if (size <= FILE_LIMIT) return ft_file_write_in(within, path, text, size);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: the words take %zu bytes, and such a file has %d at most; a lower "
                  "max_vocabulary makes fewer of them",
@@ -158,17 +158,22 @@ json_t *ft_tokenizer_write(const filtra_tokenizer *tokenizer) {
   return json_pack("{ss so}", "tokenizer", tokenizer->name, "symbols", symbols);
 }
 
-filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
-  FT_NEED(tokenizer, path);
+filtra_status ft_tokenizer_save(const filtra_tokenizer *tokenizer, const char *within,
+                                const char *path) {
   if (!filtra_tokenizer_is_fitted(tokenizer))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "the tokenizer \"%s\" is constant: there is nothing to "
                    "save",
                    tokenizer->name);
   char *text = ft_json_text(ft_tokenizer_write(tokenizer), JSON_INDENT(0));
-  filtra_status status = text ? write_file(path, text) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = text ? write_file(within, path, text) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   return status;
+}
+
+filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path) {
+  FT_NEED(tokenizer, path);
+  return ft_tokenizer_save(tokenizer, NULL, path);
 }
 
 filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out) {

@@ -66,6 +66,10 @@ filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, si
                                 filtra_tokenizer **tokenizer);
 /** A fitted tokenizer as JSON; NULL when out of memory. */
 json_t *ft_tokenizer_write(const filtra_tokenizer *tokenizer);
+/** filtra_tokenizer_save through no link below `within` (ft_atomic_open_in); NULL: a path that a
+ * person gave. */
+filtra_status ft_tokenizer_save(const filtra_tokenizer *tokenizer, const char *within,
+                                const char *path);
 /** Reads a fitted tokenizer, as filtra_tokenizer_save writes it; errors name no file. */
 filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out);
 /** Frees a fitted tokenizer with its symbols; NULL is fine. */

@@ -32,15 +32,18 @@ static const char *option_or_environment(const char *option, const char *variabl
   return value && *value ? value : NULL;
 }
 
+/* Adds a device to the message's list. */
+static void list_device(const filtra_device_info *info, bool first) {
+  ft_fail(FILTRA_ERROR_NO_DEVICE, "%s%s %u: %s%s%s", filtra_error_message(), first ? "" : ";",
+          info->index, info->name,
+          info->usable ? "" : ", not usable: ", info->usable ? "" : info->reason);
+}
+
 /* Fails and lists the available devices. */
 static filtra_status fail_choice(const ft_candidate *list, uint32_t count, const char *what) {
   ft_fail(FILTRA_ERROR_NO_DEVICE, "%s; available:", what);
-  for (uint32_t i = 0; i < count; i++) {
-    const filtra_device_info *info = &list[i].caps.info;
-    ft_fail(FILTRA_ERROR_NO_DEVICE, "%s%s %u: %s%s%s", filtra_error_message(), i ? ";" : "",
-            info->index, info->name,
-            info->usable ? "" : ", not usable: ", info->usable ? "" : info->reason);
-  }
+  for (uint32_t i = 0; i < count; i++)
+    list_device(&list[i].caps.info, i == 0);
   return FILTRA_ERROR_NO_DEVICE;
 }
 
@@ -54,9 +57,26 @@ static bool selected(const filtra_device_info *info, const char *select) {
          strcasestr(info->driver, select);
 }
 
+/* Fails if a name or UUID means several usable devices. */
+static filtra_status refuse_several(const ft_candidate *list, uint32_t count, const char *select) {
+  uint32_t several = 0;
+  if (strspn(select, "0123456789") == strlen(select) || !strcasecmp(select, "cpu"))
+    return FILTRA_OK;
+  for (uint32_t i = 0; i < count; i++)
+    several += list[i].caps.info.usable && selected(&list[i].caps.info, select);
+  if (several < 2) return FILTRA_OK;
+  ft_fail(FILTRA_ERROR_NO_DEVICE, "%u devices are \"%.100s\"; select one by its number:", several,
+          select);
+  for (uint32_t i = 0, listed = 0; i < count; i++)
+    if (list[i].caps.info.usable && selected(&list[i].caps.info, select))
+      list_device(&list[i].caps.info, listed++ == 0);
+  return FILTRA_ERROR_NO_DEVICE;
+}
+
 /* The first usable device that `select` means; without `select`, the first usable one. */
 static filtra_status choose(const ft_candidate *list, uint32_t count, const char *select,
                             const ft_candidate **chosen) {
+  if (select) FT_TRY(refuse_several(list, count, select));
   for (uint32_t i = 0; i < count; i++) {
     const filtra_device_info *info = &list[i].caps.info;
     if (!info->usable || (select && !selected(info, select))) continue;
@@ -290,6 +310,7 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
   dev->compiler = purpose == FT_DEVICE_COMPILES;
+  dev->process = ft_process();
   ft_mutex_make(&dev->turns.mutex);
   ft_condition_make(&dev->turns.next);
   filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
@@ -312,6 +333,7 @@ static void destroy_objects(filtra_device *dev) {
 void ft_device_destroy(filtra_device **device) {
   filtra_device *dev = *device;
   *device = NULL;
+  if (dev->process != ft_process()) return; /* the driver would wait for threads of the parent */
   if (dev->device) destroy_objects(dev);
   ft_instance_destroy(&dev->instance);
   free(dev->matrix_path);
@@ -319,6 +341,18 @@ void ft_device_destroy(filtra_device **device) {
   ft_condition_free(&dev->turns.next);
   ft_mutex_free(&dev->turns.mutex);
   free(dev);
+}
+
+void ft_device_hold(filtra_device *dev) {
+  atomic_fetch_add(&dev->users, 1);
+}
+void ft_device_release(filtra_device *dev) {
+  atomic_fetch_sub(&dev->users, 1);
+}
+filtra_status ft_device_check_unused(const filtra_device *dev) {
+  char name[sizeof dev->caps.info.name + 8];
+  snprintf(name, sizeof name, "device %s", dev->caps.info.name);
+  return ft_check_unused(name, atomic_load(&dev->users));
 }
 
 const ft_caps *ft_caps_of(const filtra_device *dev) {
@@ -347,7 +381,9 @@ uint32_t filtra_device_validation_count(const filtra_device *device) {
   return device ? atomic_load(&device->instance->messages) : 0;
 }
 
+/* A forked process takes no turns, which might never come; ft_enter refuses what it asks for. */
 void ft_device_lock(filtra_device *dev) {
+  if (dev->process != ft_process()) return;
   ft_lock(&dev->turns.mutex);
   uint64_t mine = dev->turns.came++;
   while (dev->turns.served != mine)
@@ -355,6 +391,7 @@ void ft_device_lock(filtra_device *dev) {
   ft_unlock(&dev->turns.mutex);
 }
 void ft_device_unlock(filtra_device *dev) {
+  if (dev->process != ft_process()) return;
   ft_lock(&dev->turns.mutex);
   dev->turns.served++;
   ft_condition_wake_all(&dev->turns.next);

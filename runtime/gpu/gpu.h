@@ -155,6 +155,11 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
                                filtra_device **device);
 /** Frees it without its tuning; sets *device to NULL. */
 void ft_device_destroy(filtra_device **device);
+/** Count what is made on the device, and must be destroyed before it. */
+void ft_device_hold(filtra_device *dev);
+void ft_device_release(filtra_device *dev);
+/** Fails with ARGUMENT while something made on the device is there. */
+filtra_status ft_device_check_unused(const filtra_device *dev);
 /** Gives threads turns on one device handle, first come, first served. */
 void ft_device_lock(filtra_device *dev);
 void ft_device_unlock(filtra_device *dev);
@@ -207,6 +212,12 @@ const char *ft_kernel_variant(const char *name, filtra_dtype dtype, const char *
 filtra_status ft_module_get(filtra_device *dev, const char *name, const uint32_t *words,
                             size_t count, const ft_module **out);
 const char *ft_module_name(const ft_module *module);
+/** What a module reads as push constants. */
+typedef struct ft_push_block {
+  bool known; /* all are addresses and numbers of 4 bytes; else `addresses` may be too few */
+  uint32_t addresses, bytes;
+} ft_push_block;
+ft_push_block ft_module_push(const ft_module *module);
 /** Looks up or creates the pipelines of all keys, on several threads. out[i] stays valid while the
  * device is open. */
 filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,

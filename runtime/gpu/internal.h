@@ -26,6 +26,8 @@ struct filtra_device {
   uint32_t entered;        /* depth of nested calls */
   bool compiler;           /* it only compiles: no memory in buffers, no submissions */
   uint64_t memory_used;
+  atomic_uint users; /* objects made on it */
+  long process;      /* that opened it: the driver's threads are not in processes that it forks */
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
   char *cache_folder;       /* NULL: no cache */

@@ -92,6 +92,62 @@ static filtra_status check(const filtra_device *dev, const char *name, const uin
                         name);
 }
 
+/* ---- push constants ---- */
+
+/* From the SPIR-V specification, sections 3.7, 3.20 and 3.49. */
+enum {
+  OP_TYPE_INT = 21,
+  OP_TYPE_FLOAT = 22,
+  OP_TYPE_STRUCT = 30,
+  OP_TYPE_POINTER = 32,
+  OP_VARIABLE = 59,
+  OP_MEMBER_DECORATE = 72,
+  DECORATION_OFFSET = 35,
+  CLASS_PUSH_CONSTANT = 9,
+  CLASS_BUFFER = 5349 /* PhysicalStorageBuffer: an address */
+};
+
+/* The next instruction `op` after `at`, of `least` words at least and with `value` as its word
+ * `index`; NULL: none. `at` NULL: the first. */
+static const uint32_t *next_of(const ft_module *m, const uint32_t *at, uint32_t op, uint32_t least,
+                               uint32_t index, uint32_t value) {
+  const uint32_t *end = m->words + m->bytes / sizeof *m->words;
+  at = at ? at + (at[0] >> 16) : m->words + HEADER_WORDS;
+  for (; at < end; at += at[0] >> 16)
+    if ((at[0] & 0xffff) == op && at[0] >> 16 >= least && at[index] == value) return at;
+  return NULL;
+}
+
+/* Bytes of a member's type; 0: it is no number and no address. */
+static uint32_t member_bytes(const ft_module *m, uint32_t type, bool *address) {
+  const uint32_t *at = next_of(m, NULL, OP_TYPE_POINTER, 4, 1, type);
+  *address = at && at[2] == CLASS_BUFFER;
+  if (*address) return sizeof(uint64_t);
+  at = next_of(m, NULL, OP_TYPE_INT, 3, 1, type);
+  if (!at) at = next_of(m, NULL, OP_TYPE_FLOAT, 3, 1, type);
+  return at ? at[2] / 8 : 0;
+}
+
+ft_push_block ft_module_push(const ft_module *m) {
+  ft_push_block block = {.known = true};
+  const uint32_t *variable = next_of(m, NULL, OP_VARIABLE, 4, 3, CLASS_PUSH_CONSTANT);
+  const uint32_t *pointer = variable ? next_of(m, NULL, OP_TYPE_POINTER, 4, 1, variable[1]) : NULL;
+  const uint32_t *type = pointer ? next_of(m, NULL, OP_TYPE_STRUCT, 2, 1, pointer[3]) : NULL;
+  if (!type) return (ft_push_block){0};
+  const uint32_t *at = NULL;
+  while ((at = next_of(m, at, OP_MEMBER_DECORATE, 4, 1, type[1]))) {
+    if (at[3] != DECORATION_OFFSET || at[0] >> 16 < 5 || at[2] >= (type[0] >> 16) - 2) continue;
+    bool address;
+    uint32_t bytes = member_bytes(m, type[2 + at[2]], &address), end = at[4] + bytes;
+    block.addresses += address;
+    block.known = block.known && (address || bytes == sizeof(uint32_t));
+    if (bytes && end > block.bytes) block.bytes = end;
+  }
+  return block;
+}
+
+/* ---- modules of applications ---- */
+
 filtra_status ft_module_get(filtra_device *dev, const char *name, const uint32_t *words,
                             size_t count, const ft_module **out) {
   struct ft_pipeline_store *store = dev->pipelines;

@@ -2,6 +2,7 @@
  * staging.c and train/shards.c. */
 #include "gpu/internal.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -91,6 +92,11 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
 static _Thread_local char this_thread; /* its address identifies the thread */
 
 filtra_status ft_enter(filtra_device *dev) {
+  if (dev->process != ft_process())
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "device %s was opened by process %ld; a process that it forked must open a "
+                   "device, and load models, of its own",
+                   dev->caps.info.name, dev->process);
   uintptr_t me = (uintptr_t)&this_thread, nobody = 0;
   if (atomic_load_explicit(&dev->owner, memory_order_relaxed) != me &&
       !atomic_compare_exchange_strong(&dev->owner, &nobody, me))
@@ -188,5 +194,6 @@ filtra_status ft_wait_idle(filtra_device *dev) {
 }
 
 void ft_wait_whatever(filtra_device *dev) {
+  if (dev->process != ft_process()) return; /* it would wait for threads of the parent */
   dev->vk.vkDeviceWaitIdle(dev->device);
 }

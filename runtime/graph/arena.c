@@ -10,6 +10,7 @@ filtra_status filtra_arena_create(filtra_device *device, filtra_arena **out) {
   *out = ft_calloc(1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
   (*out)->device = device;
+  ft_device_hold(device);
   return FILTRA_OK;
 }
 
@@ -21,12 +22,16 @@ void ft_arena_shrink(filtra_arena *a, size_t count) {
   }
 }
 
-void filtra_arena_destroy(filtra_arena **arena) {
-  if (!arena || !*arena) return;
+filtra_status filtra_arena_destroy(filtra_arena **arena) {
+  FT_NEED(arena);
+  if (!*arena) return FILTRA_OK;
+  FT_TRY(ft_check_unused("the arena", (*arena)->users));
   ft_arena_shrink(*arena, 0);
+  ft_device_release((*arena)->device);
   free((*arena)->blocks);
   free(*arena);
   *arena = NULL;
+  return FILTRA_OK;
 }
 
 static filtra_status add_block(filtra_arena *a, uint64_t bytes) {

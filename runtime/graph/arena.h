@@ -8,6 +8,7 @@ struct filtra_arena {
   filtra_device *device;
   ft_buffer **blocks; /* each allocated on its own: programs keep pointers to them */
   size_t count, capacity;
+  unsigned users; /* graphs */
 };
 
 /** For each of the `count` sizes a block of at least that many bytes, each another one: blocks that

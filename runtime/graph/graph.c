@@ -17,12 +17,16 @@ filtra_status filtra_graph_create(filtra_device *device, const filtra_graph_opti
   if (options->slots > FT_MAX_SLOTS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "graph: %u slots, accepted are 0 to %d", options->slots,
                    FT_MAX_SLOTS);
+  if (options->arena && options->arena->device != device)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "graph: the arena is another device's");
   filtra_graph *g = ft_calloc(1, sizeof *g);
   if (!g) return FILTRA_ERROR_HOST_MEMORY;
   g->device = device;
+  ft_device_hold(device);
   g->training = options->training;
   g->slot_count = options->slots ? options->slots : 3;
   g->arena = options->arena;
+  if (g->arena) g->arena->users++;
   *out = g;
   return FILTRA_OK;
 }
@@ -43,6 +47,9 @@ void filtra_graph_destroy(filtra_graph **graph) {
   ft_program_destroy(&g->program);
   ft_plan_destroy(&g->plan);
   filtra_arena_destroy(&g->own_arena);
+  if (g->arena) g->arena->users--;
+  if (g->tape.params) g->tape.params->users--;
+  ft_device_release(g->device);
   free_tape(&g->tape);
   ft_graph_free_memory(g);
   free(g);

@@ -18,20 +18,25 @@ filtra_status filtra_parameters_create(filtra_device *device, filtra_parameters 
   *out = ft_calloc(1, sizeof **out);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
   (*out)->device = device;
+  ft_device_hold(device);
   return FILTRA_OK;
 }
 
-void filtra_parameters_destroy(filtra_parameters **params) {
-  if (!params || !*params) return;
+filtra_status filtra_parameters_destroy(filtra_parameters **params) {
+  FT_NEED(params);
+  if (!*params) return FILTRA_OK;
   filtra_parameters *p = *params;
+  FT_TRY(ft_check_unused("the parameter set", p->users));
   ft_buffer_destroy(p->device, &p->values);
   ft_buffer_destroy(p->device, &p->gradients);
   ft_buffer_destroy(p->device, &p->copies);
   for (size_t i = 0; i < p->count; i++)
     free(p->list[i].name);
   free(p->list);
+  ft_device_release(p->device);
   free(p);
   *params = NULL;
+  return FILTRA_OK;
 }
 
 ft_parameter *ft_parameters_find(const filtra_parameters *params, const char *name) {

@@ -25,6 +25,7 @@ struct filtra_parameters {
   uint64_t decay_bytes, trained_bytes, bytes;
   ft_buffer copies; /* 16 bits for 32 of values, where a parameter has a copy; else none */
   uint64_t copies_bytes;
+  unsigned users; /* graphs and optimizers */
   bool narrow; /* set before commit: parameters with a copy have that alone, and none is trained */
 };
 

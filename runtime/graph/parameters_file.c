@@ -137,7 +137,7 @@ static filtra_status require_committed(const filtra_parameters *params) {
                            : ft_fail(FILTRA_ERROR_ARGUMENT, "commit the parameters first");
 }
 
-filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
+filtra_status ft_parameters_write(filtra_parameters *params, const char *within, const char *path,
                                   const ft_safetensors_meta_pair *meta, size_t count, void **bytes,
                                   size_t *size) {
   ft_weight_list list;
@@ -145,7 +145,7 @@ filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
   FT_TRY(ft_weight_list_open(params, 1, &list));
   filtra_status status = ft_weight_list_add(params, &params->values, "", false, &list);
   if (!status)
-    status = path ? ft_safetensors_write(path, list.tensors, list.count, meta, count)
+    status = path ? ft_safetensors_write_in(within, path, list.tensors, list.count, meta, count)
                   : ft_safetensors_write_memory(list.tensors, list.count, meta, count, bytes, size);
   ft_weight_list_close(&list);
   return status;
@@ -153,7 +153,7 @@ filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
 
 filtra_status filtra_parameters_save(filtra_parameters *params, const char *path) {
   FT_NEED(params, path);
-  return ft_parameters_write(params, path, NULL, 0, NULL, NULL);
+  return ft_parameters_write(params, NULL, path, NULL, 0, NULL, NULL);
 }
 
 filtra_status filtra_parameters_load(filtra_parameters *params, const char *path) {

@@ -29,7 +29,7 @@ filtra_status ft_weights_upload(filtra_parameters *params, const ft_safetensors 
                                 const char *prefix, const ft_buffer *flat);
 
 /** filtra_parameters_save with metadata; where `path` is NULL, to memory that the caller frees. */
-filtra_status ft_parameters_write(filtra_parameters *params, const char *path,
+filtra_status ft_parameters_write(filtra_parameters *params, const char *within, const char *path,
                                   const ft_safetensors_meta_pair *meta, size_t count, void **bytes,
                                   size_t *size);
 

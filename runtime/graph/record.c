@@ -119,11 +119,15 @@ static filtra_tensor **entry_of(filtra_graph *g, size_t index) {
 }
 
 static bool take_set(filtra_graph *g, filtra_parameters *params, const char *name) {
-  if (g->tape.params && g->tape.params != params)
+  if (params->device != g->device)
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "parameter %s: the parameters are another device's",
+                  name);
+  else if (g->tape.params && g->tape.params != params)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "parameter %s: a graph takes one parameter set", name);
-  else
-    g->tape.params = params;
-  return !g->status;
+  if (g->status) return false;
+  if (!g->tape.params) params->users++;
+  g->tape.params = params;
+  return true;
 }
 
 /* Finds a parameter, or declares it if the set is not committed. */

@@ -97,6 +97,11 @@ filtra_status ft_model_fit(filtra_model_config *model, const char *context,
                            const filtra_dataset *data) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   FT_TRY(fit_task(model, context, info));
+  if (info->target == FILTRA_TARGET_CLASS && info->classes == 1 && !model->classes)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: all samples of the data have one class, \"%s\": there is nothing to tell "
+                   "apart",
+                   context, filtra_dataset_class_name(data, 0));
   return info->input == FILTRA_INPUT_TOKENS ? fit_tokens(model, context, info)
                                             : fit_features(model, context, info);
 }

@@ -203,6 +203,7 @@ filtra_status filtra_generator_create(filtra_model *model, const filtra_generato
   filtra_generator *gen = ft_calloc(1, sizeof *gen);
   if (!gen) return FILTRA_ERROR_HOST_MEMORY;
   gen->model = model;
+  model->users++;
   gen->slide = options->slide;
   gen->past = (ft_past){.device = model->device,
                         .size = options->sequences ? options->sequences : 1,
@@ -222,6 +223,7 @@ void filtra_generator_destroy(filtra_generator **generator) {
   free(gen->passes);
   free(gen->text);
   free(gen->host);
+  gen->model->users--;
   free(gen);
   *generator = NULL;
 }

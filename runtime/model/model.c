@@ -220,11 +220,15 @@ filtra_status ft_model_new(filtra_device *device, const ft_model_options *option
   return status;
 }
 
-void filtra_model_destroy(filtra_model **model) {
-  if (!model || !*model) return;
+filtra_status filtra_model_destroy(filtra_model **model) {
+  FT_NEED(model);
+  if (!*model) return FILTRA_OK;
   filtra_model *m = *model;
+  FT_TRY(ft_check_unused("the model", m->users));
   for (size_t i = 0; i < m->graph_count; i++)
     ft_batch_graph_close(&m->graphs[i]);
+  m->graph_count = 0; /* they would be recorded again */
+  if (m->params) FT_TRY(ft_check_unused("the model", m->params->users));
   free(m->graphs);
   free(m->input);
   free(m->mixer);
@@ -232,6 +236,7 @@ void filtra_model_destroy(filtra_model **model) {
   filtra_parameters_destroy(&m->params);
   free(m);
   *model = NULL;
+  return FILTRA_OK;
 }
 
 /* The application's options, completed by its data and by defaults. */

@@ -130,6 +130,7 @@ struct filtra_model {
   int64_t loss_chunks; /* of a language model's rows; 0: as few as the device's buffers allow */
   char *mixer;         /* JSON text, for filtra_model_get_config */
   char *input;         /* value of FT_INPUT_KEY; NULL: unknown */
+  unsigned users;      /* trainers and generators */
 };
 
 /** A model with declared parameters; commit them to use it. `narrow`: the parameters that products
@@ -192,8 +193,9 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
 filtra_status ft_model_file_options(const ft_safetensors *file, const char *path,
                                     ft_model_options *options);
 
-/** filtra_model_save with one more metadata string; `key` NULL: none. */
-filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
-                            const char *value);
+/** filtra_model_save with one more metadata string (`key` NULL: none), through no link below
+ * `within` (ft_atomic_open_in); NULL: a path that a person gave. */
+filtra_status ft_model_save(filtra_model *model, const char *within, const char *path,
+                            const char *key, const char *value);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Writes to a file or, if `path` is NULL, to memory. */
-static filtra_status write_model(filtra_model *model, const char *path, const char *key,
-                                 const char *value, void **bytes, size_t *size) {
+static filtra_status write_model(filtra_model *model, const char *within, const char *path,
+                                 const char *key, const char *value, void **bytes, size_t *size) {
   ft_safetensors_meta_pair meta[3];
   size_t count = 0;
   char *config = ft_json_text(ft_model_options_write(&model->options), JSON_COMPACT);
@@ -17,24 +17,24 @@ static filtra_status write_model(filtra_model *model, const char *path, const ch
   meta[count++] = (ft_safetensors_meta_pair){FT_MODEL_CONFIG_KEY, config};
   if (model->input) meta[count++] = (ft_safetensors_meta_pair){FT_INPUT_KEY, model->input};
   if (key) meta[count++] = (ft_safetensors_meta_pair){key, value};
-  filtra_status status = ft_parameters_write(model->params, path, meta, count, bytes, size);
+  filtra_status status = ft_parameters_write(model->params, within, path, meta, count, bytes, size);
   free(config);
   return status;
 }
 
-filtra_status ft_model_save(filtra_model *model, const char *path, const char *key,
-                            const char *value) {
-  return write_model(model, path, key, value, NULL, NULL);
+filtra_status ft_model_save(filtra_model *model, const char *within, const char *path,
+                            const char *key, const char *value) {
+  return write_model(model, within, path, key, value, NULL, NULL);
 }
 
 filtra_status filtra_model_save(filtra_model *model, const char *path) {
   FT_NEED(model, path);
-  return ft_model_save(model, path, NULL, NULL);
+  return ft_model_save(model, NULL, path, NULL, NULL);
 }
 
 filtra_status filtra_model_save_to_memory(filtra_model *model, void **bytes, size_t *size) {
   FT_NEED(model, bytes, size);
-  return write_model(model, NULL, NULL, NULL, bytes, size);
+  return write_model(model, NULL, NULL, NULL, NULL, bytes, size);
 }
 
 void filtra_free(void *bytes) {

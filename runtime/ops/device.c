@@ -21,11 +21,16 @@ static filtra_status open_tuning(filtra_device *dev, const filtra_device_options
   return FILTRA_OK;
 }
 
-void filtra_device_close(filtra_device **device) {
-  if (!device || !*device) return;
+filtra_status filtra_device_close(filtra_device **device) {
+  FT_NEED(device);
+  if (!*device) return FILTRA_OK;
+  FT_TRY(ft_device_check_unused(*device));
   ft_tuning *tuning = ft_tuning_of(*device);
+  ft_kept_message kept = ft_message_keep();
   ft_device_destroy(device);
+  ft_message_restore(kept);
   ft_tuning_release(&tuning);
+  return FILTRA_OK;
 }
 
 static filtra_status open_device(const filtra_device_options *options, ft_device_purpose purpose,

@@ -94,6 +94,19 @@ static filtra_status check_kernel(filtra_graph *g, const filtra_kernel *k) {
   return FILTRA_OK;
 }
 
+/* Fails where the shader would read more than it is given, or numbers as addresses. */
+static filtra_status check_push(const filtra_kernel *k, const ft_module *module) {
+  const ft_push_block block = ft_module_push(module);
+  const uint32_t given = k->argument_count * (uint32_t)sizeof(uint64_t) + k->push_size;
+  if (block.known && block.addresses != k->argument_count)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "kernel %s: %u arguments, its SPIR-V takes %u addresses",
+                   k->name, k->argument_count, block.addresses);
+  if (block.bytes <= given) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "kernel %s: %u bytes of push constants with the addresses, its SPIR-V reads %u",
+                 k->name, given, block.bytes);
+}
+
 /* ---- recording ---- */
 
 static void dispatch(filtra_graph *g, const filtra_kernel *k, const ft_module *module) {
@@ -140,6 +153,7 @@ filtra_status filtra_kernel_record(filtra_graph *g, const filtra_kernel *kernel)
   if (!status)
     status =
         ft_module_get(ft_graph_device(g), kernel->name, kernel->words, kernel->word_count, &module);
+  if (!status) status = check_push(kernel, module);
   if (!ft_graph_accept(g, status)) return status;
   dispatch(g, kernel, module);
   for (uint32_t i = 0; i < kernel->argument_count; i++)

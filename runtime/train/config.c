@@ -230,7 +230,9 @@ filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                    "%s: has no training samples; of a folder without training data, give one "
                    "file's path to train on that",
                    config->data);
-  FT_TRY(ft_model_fit(&config->model.config, context, data));
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  const bool one_class = info->target == FILTRA_TARGET_CLASS && info->classes == 1;
+  FT_TRY(ft_model_fit(&config->model.config, one_class ? config->data : context, data));
   FT_TRY(fit_selection(config, context));
   FT_TRY(ft_model_fit_target(&config->model.config, context, data));
   const char *tokenizer = filtra_tokenizer_name(filtra_dataset_get_info(data)->tokenizer);

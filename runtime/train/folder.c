@@ -22,21 +22,10 @@ filtra_status ft_run_has(const char *folder, const char *name, bool *has) {
   return FILTRA_OK;
 }
 
-/* Fails for a symbolic link. Whoever created the folder could make a run overwrite files elsewhere.
- */
-static filtra_status refuse_link(void *user, const char *path, const char *name) {
-  (void)user, (void)name;
-  if (!ft_is_link(path)) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_PATH,
-                 "%s is a symbolic link, and a run's folder has none: what a run writes must not "
-                 "lead elsewhere; put what it points to in its place",
-                 path);
-}
-
 filtra_status ft_run_check_folder(const char *folder) {
   bool is_run;
   FT_TRY(ft_run_has(folder, FILTRA_RUN_CONFIG, &is_run));
-  if (is_run) return ft_each_entry(folder, refuse_link, NULL);
+  if (is_run) return ft_check_tree(folder);
   return ft_fail(FILTRA_ERROR_INPUT, "%s is not a run folder: it has no " FILTRA_RUN_CONFIG,
                  folder);
 }
@@ -53,7 +42,7 @@ static filtra_status write_json(const char *folder, const char *name, json_t *ob
                                 size_t flags) {
   char *path = ft_path_join(folder, name), *text = ft_json_line(object, flags);
   filtra_status status =
-      path && text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
+      path && text ? ft_file_write_in(folder, path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   free(path);
   return status;
@@ -66,7 +55,8 @@ static filtra_status write_tokenizer(const char *folder, const filtra_dataset *d
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
   if (!tokenizer || !filtra_tokenizer_is_fitted(tokenizer)) return FILTRA_OK;
   char *path = ft_path_join(folder, FILTRA_RUN_TOKENIZER);
-  filtra_status status = path ? filtra_tokenizer_save(tokenizer, path) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status =
+      path ? ft_tokenizer_save(tokenizer, folder, path) : FILTRA_ERROR_HOST_MEMORY;
   free(path);
   return status;
 }
@@ -374,7 +364,8 @@ filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filt
 static filtra_status write_tuning(const char *folder, const filtra_device *device) {
   char *path = ft_path_join(folder, FILTRA_RUN_TUNING);
   char *text = path ? ft_tuning_choices(device, ft_tuning_of(device)) : NULL;
-  filtra_status status = text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status =
+      text ? ft_file_write_in(folder, path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   free(path);
   return status;
@@ -442,7 +433,7 @@ filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device
   char *checkpoint = ft_path_join(folder, "checkpoint");
   if (!checkpoint) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_run_write_config(folder, config);
-  if (!status) status = ft_make_directories(checkpoint);
+  if (!status) status = ft_make_folder_in(folder, checkpoint);
   if (!status) status = write_tokenizer(folder, data);
   if (!status) status = write_fit(folder, data);
   if (!status) status = write_tuning(folder, device);

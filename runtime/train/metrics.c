@@ -30,7 +30,7 @@ filtra_status ft_metrics_open(const char *folder, ft_metrics **out) {
   if (!m) return FILTRA_ERROR_HOST_MEMORY;
   m->path = ft_path_join(folder, FILTRA_RUN_METRICS);
   if (!m->path) return FILTRA_ERROR_HOST_MEMORY;
-  return ft_append_open(m->path, &m->file);
+  return ft_append_open_in(folder, m->path, &m->file);
 }
 
 void ft_metrics_close(ft_metrics **metrics) {

@@ -152,6 +152,7 @@ filtra_status ft_optimizer_create(filtra_parameters *params,
   filtra_optimizer *o = ft_calloc(1, sizeof *o);
   if (!o) return FILTRA_ERROR_HOST_MEMORY;
   o->params = params;
+  params->users++;
   filtra_device *dev = params->device;
   uint64_t bytes = params->trained_bytes;
   if (options) o->options = *options;
@@ -191,6 +192,7 @@ void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
   ft_buffer_destroy(dev, &o->state);
   ft_buffer_destroy(dev, &o->scaling);
   ft_buffer_destroy(dev, &o->sums);
+  o->params->users--;
   free(o);
   *optimizer = NULL;
 }

@@ -147,7 +147,7 @@ filtra_status ft_optimizer_prepare_update(filtra_optimizer *o, bool sums);
 filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, filtra_tensor *score);
 
 /** filtra_optimizer_save with additional metadata. */
-filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
+filtra_status ft_optimizer_write(filtra_optimizer *o, const char *within, const char *path,
                                  const ft_safetensors_meta_pair *meta, size_t count);
 /** filtra_optimizer_restore from an open file. Checks everything before it changes anything. */
 filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file, const char *path);

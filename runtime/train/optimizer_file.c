@@ -2,6 +2,8 @@
  * train/state.c for checkpoints, and by programs through filtra_optimizer_save and _restore. */
 #include "train/optimizer.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -33,12 +35,12 @@ static filtra_status describe_scaling(const filtra_optimizer *o, char text[SCALE
     s = o->scale;
   else
     FT_TRY(ft_download(o->params->device, &o->scaling, 0, &s, sizeof s));
-  snprintf(text, SCALE_TEXT, "%a %u %u %llu", (double)s.scale, s.steady, s.skipped,
+  ft_print(text, SCALE_TEXT, "%a %u %u %llu", (double)s.scale, s.steady, s.skipped,
            (unsigned long long)((uint64_t)s.step_high << 32 | s.step_low));
   return FILTRA_OK;
 }
 
-filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
+filtra_status ft_optimizer_write(filtra_optimizer *o, const char *within, const char *path,
                                  const ft_safetensors_meta_pair *meta, size_t count) {
   group groups[GROUPS];
   ft_weight_list list;
@@ -66,7 +68,7 @@ filtra_status ft_optimizer_write(filtra_optimizer *o, const char *path,
           ft_weight_list_add(o->params, groups[i].flat, groups[i].prefix, groups[i].trained, &list);
   }
   if (!status && ft_shards_writes(o))
-    status = ft_safetensors_write(path, list.tensors, list.count, all, own + count);
+    status = ft_safetensors_write_in(within, path, list.tensors, list.count, all, own + count);
   for (int i = 0; i < GROUPS; i++)
     ft_buffer_destroy(o->params->device, &whole[i]);
   ft_weight_list_close(&list);
@@ -136,7 +138,7 @@ filtra_status ft_optimizer_read(filtra_optimizer *o, const ft_safetensors *file,
 
 filtra_status filtra_optimizer_save(filtra_optimizer *optimizer, const char *path) {
   FT_NEED(optimizer, path);
-  return ft_optimizer_write(optimizer, path, NULL, 0);
+  return ft_optimizer_write(optimizer, NULL, path, NULL, 0);
 }
 
 filtra_status filtra_optimizer_restore(filtra_optimizer *optimizer, const char *path) {

@@ -332,6 +332,38 @@ static filtra_prediction prediction_of(const filtra_predictor *p, const float *l
 
 /* ---- the handle ---- */
 
+/* Compiles the graphs of one length. */
+static filtra_status prepare(filtra_predictor *p, int64_t length) {
+  for (size_t size = 1; size < 2 * p->batch_size; size *= 2)
+    FT_TRY(ft_model_prepare(p->model, (int64_t)size, length));
+  return FILTRA_OK;
+}
+
+static filtra_status prepare_lengths(filtra_predictor *p, const filtra_predictor_options *o) {
+  const int64_t most = p->info.max_length;
+  for (size_t i = 0; i < o->length_count; i++)
+    if (!o->lengths[i] || o->lengths[i] > most)
+      return ft_fail(
+          FILTRA_ERROR_ARGUMENT,
+          "predictor: lengths[%zu] is %u, accepted are 1 to %lld, the model's max_length", i,
+          o->lengths[i], (long long)most);
+  for (size_t i = 0; i < o->length_count; i++)
+    FT_TRY(prepare(p, o->lengths[i]));
+  int64_t length = FT_SHORTEST_LENGTH;
+  for (; o->prepare_all && length < most; length *= 2)
+    FT_TRY(prepare(p, length));
+  return o->prepare_all ? prepare(p, most) : FILTRA_OK;
+}
+
+/* Fails unless the names are as many as the model's classes. */
+static filtra_status check_classes(const filtra_predictor *p) {
+  const size_t names = p->info.class_count;
+  const int64_t classes = filtra_model_classes(p->model);
+  if (!names || (int64_t)names == classes) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "predictor: the file names %zu classes, the model has %lld",
+                 names, (long long)classes);
+}
+
 static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_options *o) {
   const filtra_model_config *m = &p->model->options.config;
   if (o->batch_size > MOST_BATCH)
@@ -353,10 +385,8 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                                     .classes = fit->classes,
                                     .class_count = fit->class_count,
                                     .truncate = p->input.truncate};
-  for (size_t i = 0; i < o->length_count; i++)
-    for (size_t size = 1; size < 2 * p->batch_size; size *= 2)
-      FT_TRY(ft_model_prepare(p->model, (int64_t)size, o->lengths[i]));
-  return FILTRA_OK;
+  FT_TRY(check_classes(p));
+  return prepare_lengths(p, o);
 }
 
 /* Creates a predictor that owns `model`; destroys the model on failure. */

@@ -106,7 +106,8 @@ static filtra_status save_model(run *r) {
   if (!r->model->input) FT_TRY(ft_dataset_describe(r->data, &r->model->input));
   char *text = ft_json_text(ft_run_identity_write(&r->identity), JSON_COMPACT);
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_model_save(r->model, r->model_path, FT_RUN_KEY, text);
+  filtra_status status =
+      ft_model_save(r->model, r->options->folder, r->model_path, FT_RUN_KEY, text);
   if (!status) r->saved = true;
   free(text);
   return status;
@@ -160,7 +161,8 @@ static filtra_status save_checkpoint(run *r) {
   FT_TRY(ft_metrics_sync(r->metrics)); /* a resumed run does not repeat these lines */
   char *text = ft_json_text(write_position(r), JSON_COMPACT);
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_trainer_save(r->trainer, r->checkpoint_path, FT_RUN_KEY, text);
+  filtra_status status =
+      ft_trainer_save(r->trainer, r->options->folder, r->checkpoint_path, FT_RUN_KEY, text);
   free(text);
   return status;
 }

@@ -11,8 +11,8 @@
 
 static const char TUNING_KEY[] = "filtra.tuning";
 
-filtra_status ft_trainer_save(filtra_trainer *t, const char *path, const char *key,
-                              const char *value) {
+filtra_status ft_trainer_save(filtra_trainer *t, const char *within, const char *path,
+                              const char *key, const char *value) {
   ft_safetensors_meta_pair meta[2];
   size_t pairs = 0;
   char *choices = NULL;
@@ -23,7 +23,7 @@ filtra_status ft_trainer_save(filtra_trainer *t, const char *path, const char *k
     if (!choices) return FILTRA_ERROR_HOST_MEMORY;
     meta[pairs++] = (ft_safetensors_meta_pair){TUNING_KEY, choices};
   }
-  filtra_status status = ft_optimizer_write(t->optimizer, path, meta, pairs);
+  filtra_status status = ft_optimizer_write(t->optimizer, within, path, meta, pairs);
   free(choices);
   return status;
 }
@@ -70,5 +70,5 @@ filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path) 
 
 filtra_status filtra_trainer_save(filtra_trainer *trainer, const char *path) {
   FT_NEED(trainer, path);
-  return ft_trainer_save(trainer, path, NULL, NULL);
+  return ft_trainer_save(trainer, NULL, path, NULL, NULL);
 }

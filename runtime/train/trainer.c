@@ -93,6 +93,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   filtra_trainer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
+  model->users++;
   t->options = complete;
   t->accumulate = (int64_t)complete.accumulate;
   model->loss_chunks = (int64_t)complete.loss_chunks;
@@ -123,6 +124,7 @@ void filtra_trainer_destroy(filtra_trainer **trainer) {
   free(t->shares);
   ft_tuning_release(&t->tuning);
   filtra_optimizer_destroy(&t->optimizer);
+  t->model->users--;
   free(t);
   *trainer = NULL;
 }

@@ -60,8 +60,9 @@ filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t le
 /** Frees all graphs; no step may be in flight. */
 void ft_trainer_forget_graphs(filtra_trainer *trainer);
 
-/** filtra_trainer_save with one more metadata string; `key` NULL: none. */
-filtra_status ft_trainer_save(filtra_trainer *trainer, const char *path, const char *key,
-                              const char *value);
+/** filtra_trainer_save with one more metadata string (`key` NULL: none), through no link below
+ * `within` (ft_atomic_open_in); NULL: a path that a person gave. */
+filtra_status ft_trainer_save(filtra_trainer *trainer, const char *within, const char *path,
+                              const char *key, const char *value);
 
 #endif

@@ -21,9 +21,17 @@ static filtra_tensor *loss_of(filtra_graph *g, const filtra_optimizer *o, bool s
   return flat(g, "loss", &o->state, word, word + 1);
 }
 
+/* Fails, as all later calls on the graph do, for a graph of another device. */
+static filtra_status check_device(const filtra_optimizer *o, filtra_graph *g) {
+  if (ft_graph_device(g) == o->params->device) return FILTRA_OK;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "the graph is another device's than the optimizer");
+  return FILTRA_ERROR_ARGUMENT;
+}
+
 filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer, filtra_graph *g,
                                           filtra_tensor *loss) {
   FT_NEED(optimizer, g);
+  FT_TRY(check_device(optimizer, g));
   if (ft_usable_dense(g, loss, "watch", "loss") && filtra_tensor_elements(loss) != 1)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "watch: loss %s %s must have one element", loss->name,
                   ft_shape_text(loss));
@@ -32,8 +40,8 @@ filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer, filtra_gr
 }
 
 filtra_tensor *filtra_optimizer_loss_scale(filtra_optimizer *optimizer, filtra_graph *g) {
-  return optimizer && optimizer->scaling.size ? flat(g, "loss scale", &optimizer->scaling, 0, 1)
-                                              : NULL;
+  if (!optimizer || !g || !optimizer->scaling.size || check_device(optimizer, g)) return NULL;
+  return flat(g, "loss scale", &optimizer->scaling, 0, 1);
 }
 
 filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, filtra_tensor *score) {

@@ -86,6 +86,10 @@ run(${CMAKE_COMMAND} -S ${SCRATCH}/outer -B ${SCRATCH}/outer/build -G ${GENERATO
     -D CMAKE_C_COMPILER=${COMPILER} -D BUILD_TESTING=OFF -D FILTRA_BUILD_STATIC=ON
     -D CMAKE_INSTALL_LIBDIR=/opt/lib)
 file(STRINGS ${SCRATCH}/outer/build/filtra/filtra.pc libdir REGEX ^libdir)
+file(STRINGS ${SCRATCH}/outer/build/filtra/filtra.pc static REGEX ^Cflags.private)
+if(NOT static STREQUAL "Cflags.private: -DFILTRA_STATIC -L\${libdir}/filtra/static")
+  message(FATAL_ERROR "filtra.pc says ${static}")
+endif()
 if(NOT libdir STREQUAL "libdir=/opt/lib")
   message(FATAL_ERROR "filtra.pc says ${libdir}")
 endif()

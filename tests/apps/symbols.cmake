@@ -1,5 +1,9 @@
 # The library exports what the public headers declare, and nothing else.
-execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE listing
+# TABLE: -g for a static library; else the dynamic symbols.
+if(NOT TABLE)
+  set(TABLE -D)
+endif()
+execute_process(COMMAND ${NM} ${TABLE} --defined-only ${LIBRARY} OUTPUT_VARIABLE listing
                 COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[A-Za-z] [^\n]+" rows "${listing}")
 set(exported "")

@@ -1,6 +1,8 @@
 /* The command as a shell sees it: output, exit codes, and what `filtra devices` lists. */
+#include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <jansson.h>
 
@@ -95,6 +97,19 @@ TEST(test_devices_json) {
   assert_true(json_is_false(json_object_get(device, "int64"))); /* as the override has it */
   assert_true(json_is_true(json_object_get(device, "usable")));
   assert_int_equal(json_integer_value(json_object_get(device, "memory_bytes")), info->memory_bytes);
+}
+
+/* What a layer of the driver prints is no part of the object, nor lost. */
+TEST(test_talking_layer) {
+  static const char library[] = TEST_BINARY_DIR "/talking_layer.so";
+  if (!ft_file_exists(library)) skip();
+  const char *preload = test_text("LD_PRELOAD=%s", library);
+  assert_code(test_run_command(preload, "devices --json 2>/dev/null"), 0);
+  json_auto_t *root = test_output_json();
+  assert_true(json_is_array(json_object_get(root, "devices")));
+  assert_code(test_run_command(preload, "devices --jso 2>&1 >/dev/null"), 0);
+  assert_printed("a layer prints\n");
+  assert_printed("a layer writes\n");
 }
 
 TEST(test_no_driver) {

@@ -6,6 +6,8 @@
 
 #include <jansson.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int sweep(const char *file, const char *more) {
   static const char *cache;
@@ -154,7 +156,7 @@ static void assert_same_cells(const char *out) {
 
 /* What stops the sweep, or one of its processes, while the first cell trains; $p is the sweep. */
 static int meet(const char *out, const char *action) {
-  char script[512];
+  char script[1024];
   snprintf(script, sizeof script,
            "--out %s >%s.txt 2>&1 & p=$!; while ! [ -e %s/%s/checkpoint/state.safetensors ]; do "
            "sleep 0.01; done; %s; wait $p; c=$?; cat %s.txt; exit $c",
@@ -173,17 +175,40 @@ TEST(test_crash) {
   assert_same_cells(out);
 }
 
-/* Where the sweep itself is killed, what it left is no obstacle: a process that goes on alone, and
- * half a line in the record. The times of cells that ended later are in the record all the same. */
+/* A process that has the cell's log for a second, as the training of a sweep that was killed. */
+static pid_t hold(const char *log) {
+  pid_t process = fork();
+  if (process) return process;
+  FILE *stream;
+  char line[64];
+  int size = snprintf(line, sizeof line, "process %ld: filtra train\n", ft_process());
+  if (ft_append_open(log, &stream) || ft_append_write(stream, log, line, (size_t)size)) _exit(1);
+  sleep(1);
+  _exit(0);
+}
+
+/* Where the sweep itself is killed, what it left is no obstacle: a training that saves a checkpoint
+ * and ends, for which the next sweep waits, and half a line in the record. The times of cells that
+ * ended later are in the record all the same. */
 TEST(test_killed_sweep) {
-  const char *out = test_new_run();
-  char script[256];
-  snprintf(script, sizeof script, "printf '{\"cell\":\"ti' >>%s/sweep.jsonl; kill -9 $p", out);
+  const char *out = test_new_run(), *child = test_path(test_folder(), "child");
+  const char *log = test_path(out, test_text("logs/%s.log", CELLS[0]));
+  char script[512];
+  snprintf(
+      script, sizeof script,
+      "cat /proc/$p/task/$p/children >%s; printf '{\"cell\":\"ti' >>%s/sweep.jsonl; kill -9 $p",
+      child, out);
   assert_code(meet(out, script), 137);
-  int code = 1;
-  for (int i = 0; i < 100 && code; i++) /* it keeps its run to itself until it ends */
-    code = sweep(grid_file(), test_text("--out %s 2>&1; c=$?; sleep 0.1; exit $c", out));
-  assert_prints(code, 0, "4 of 4 cells");
+  owned char *number = test_read(child, NULL);
+  for (int i = 0; i < 1000 && ft_process_runs(strtol(number, NULL, 10)); i++)
+    usleep(10000);
+  assert_false(ft_process_runs(strtol(number, NULL, 10)));
+  pid_t other = hold(log);
+  while (!ft_is_locked(log))
+    usleep(1000);
+  assert_prints(sweep(grid_file(), test_text("--out %s 2>&1", out)), 0, "4 of 4 cells");
+  assert_printed(test_text("%s is still being trained by process %ld, ", CELLS[0], (long)other));
+  assert_int_equal(waitpid(other, NULL, 0), other);
   assert_same_cells(out);
   assert_code(test_filtra("report %s --json", out), 0);
   json_t *root = json_loads(test_output, 0, NULL), *run;
@@ -192,6 +217,61 @@ TEST(test_killed_sweep) {
       assert_true(json_number_value(json_object_get(run, "seconds")) > 0.0);
   assert_int_equal(i, 4);
   json_decref(root);
+}
+
+/* Nothing outside of a stranger's folder is written through a link in it, nor does a value of the
+ * grid reach a shell. */
+TEST(test_links) {
+  static const char *const NAMES[] = {"sweep.jsonl",
+                                      "sweep.json",
+                                      "settings",
+                                      "logs",
+                                      "data",
+                                      "logs/tiny-softmax-seed=1.log",
+                                      "settings/tiny-softmax-seed=1.json",
+                                      "tiny-softmax-seed=1",
+                                      "logs/data-made.log",
+                                      "settings/data-made.json",
+                                      "data/made"};
+  const char *file = write_file(test_text(
+      "{\"config\": {\"steps\": 1, \"width\": 8, \"layers\": 1, \"batch_size\": 8,"
+      " \"text_column\": \"$(touch %s/ran)\"}, \"datasets\": {\"tiny\": {\"data\": \"%s\"},"
+      " \"made\": {\"generate\": {\"kind\": \"listops\", \"train\": 8, \"val\": 8, \"test\": 8}}},"
+      " \"mixers\": [\"softmax\"], \"seeds\": [1]}",
+      test_folder(), test_listops()));
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++)
+    for (int kind = 0; kind < 3; kind++) { /* to a file, to a folder, to nothing */
+      char out[256], outside[256], there[300], link[512];
+      snprintf(out, sizeof out, "%s", test_folder());
+      snprintf(outside, sizeof outside, "%s", test_folder());
+      snprintf(there, sizeof there, "%s/theirs", outside);
+      snprintf(link, sizeof link, "%s/%s", out, NAMES[i]);
+      if (kind == 0) test_write(there, "alias ls='ls --color'\n", 22);
+      if (kind == 1) assert_ok(ft_make_directories(there));
+      char *slash = strrchr(link, '/');
+      *slash = '\0';
+      assert_ok(ft_make_directories(link));
+      *slash = '/';
+      assert_int_equal(symlink(there, link), 0);
+      uint64_t before = test_snapshot(outside);
+      assert_prints(sweep(file, test_text("--out %s 2>&1", out)), 2,
+                    test_text("%s is a symbolic link", link));
+      assert_true(test_snapshot(outside) == before);
+      assert_true(ft_is_link(link));
+    }
+}
+
+TEST(test_shell_code) {
+  const char *out = test_new_run(), *ran = test_path(test_folder(), "ran");
+  const char *file = write_file(
+      test_text("{\"config\": {\"steps\": 1, \"width\": 8, \"layers\": 1, \"batch_size\": 8},"
+                " \"datasets\": {\"tiny\": {\"data\": \"%s\"}}, \"mixers\": [\"softmax\"],"
+                " \"options\": {\"text_column\": [\"$(touch %s)\", \"`touch %s`\","
+                " \"; touch %s #\"]}, \"seeds\": [1]}",
+                test_listops(), ran, ran, ran));
+  sweep(file, test_text("--out %s 2>&1", out));
+  assert_printed("3 cells");
+  assert_false(ft_file_exists(ran));
 }
 
 TEST(test_interruption) {

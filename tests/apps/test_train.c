@@ -210,23 +210,49 @@ TEST(test_longer) {
   assert_prints(resume(folder, "--epochs 4 2>&1"), 0, "Trained 28 steps");
 }
 
-/* On a terminal one line is written again and again, no longer than the terminal is wide. */
-TEST(test_terminal) {
+/* Trains on a terminal of that kind. */
+static void train_on_terminal(const char *kind, const char *folder) {
   if (system("command -v script >/dev/null 2>&1")) skip();
-  static const char end[] = "step 16/16";
-  FILE *pipe = popen(test_text("script -qec \"stty cols 60; '%s/../filtra' train %s %s --out %s\" "
-                               "/dev/null </dev/null",
-                               TEST_BINARY_DIR, common(), short_run(), test_new_run()),
+  FILE *pipe = popen(test_text("TERM='%s' script -qec \"stty cols 60; '%s/../filtra' train %s %s "
+                               "--out '%s'\" /dev/null </dev/null",
+                               kind, TEST_BINARY_DIR, common(), short_run(), folder),
                      "r");
   assert_non_null(pipe);
   test_output[fread(test_output, 1, sizeof test_output - 1, pipe)] = '\0';
   assert_int_equal(pclose(pipe), 0);
+}
+
+/* On a terminal one line is written again and again, no longer than the terminal is wide. */
+TEST(test_terminal) {
+  static const char end[] = "step 16/16";
+  train_on_terminal("xterm", test_new_run());
   char *first = strstr(test_output, "\rstep ");
   assert_non_null(first);
   assert_printed(end);
   assert_null(memchr(first, '\n', (size_t)(strstr(test_output, end) - first)));
   for (char *at = first; (at = strstr(at, "\rstep ")); at++)
     assert_in_range(strcspn(at + 1, "\033"), 20, 59);
+}
+
+/* What cannot clear a line gets lines, and no folder's name turns the text around it. */
+TEST(test_simple_terminal) {
+  static const char *const KINDS[] = {"dumb", ""};
+  for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
+    train_on_terminal(KINDS[i], test_text("%s\u202e\xc2\x9b", test_new_run()));
+    assert_printed("step 16/16");
+    assert_printed(" steps; ");
+    assert_null(strchr(test_output, '\033'));
+    assert_null(strstr(test_output, "\u202e"));
+    assert_null(strstr(test_output, "\xc2\x9b"));
+  }
+}
+
+/* Data of one class are named, and the class. */
+TEST(test_one_class) {
+  const char *folder = test_folder(), *file = test_path(folder, "cats.csv");
+  test_write(file, "text,label\na b,cat\nc d,cat\n", 27);
+  assert_prints(run("", test_text("--data %s --device cpu --out %s/run 2>&1", file, folder)), 2,
+                test_text("%s: all samples of the data have one class, \"cat\"", file));
 }
 
 TEST(test_odd_streams) {

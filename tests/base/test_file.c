@@ -141,6 +141,54 @@ TEST(test_kill_leaves_a_whole_file) {
   }
 }
 
+/* Below a folder that may be a stranger's, a link anywhere on the way is refused, and what it leads
+ * to stays as it is; the folder itself may be reached through one. */
+TEST(test_links_within) {
+  const char *folder = test_folder();
+  owned char *within = ft_path_join(folder, "given"), *real = ft_path_join(folder, "real");
+  owned char *below = ft_path_join(within, "a/b"), *there = ft_path_join(folder, "there");
+  owned char *good = ft_path_join(within, "a//b/file"), *link = ft_path_join(within, "a/b/link");
+  owned char *way = ft_path_join(within, "a/way"), *past = ft_path_join(within, "a/way/file");
+  FILE *stream;
+  assert_int_equal(mkdir(real, 0700), 0);
+  assert_int_equal(symlink("real", within), 0);
+  assert_ok(ft_make_directories(below));
+  assert_ok(ft_make_folder_in(within, below)); /* it is there */
+  assert_ok(ft_file_write_in(within, good, "old", 3));
+  assert_ok(ft_append_open_in(within, good, &stream));
+  assert_ok(ft_append_write(stream, good, "er", 2));
+  assert_true(ft_is_locked(good));
+  fclose(stream);
+  assert_false(ft_is_locked(good));
+  assert_content(good, "older");
+  assert_ok(ft_check_in(within, good));
+  assert_ok(ft_check_tree(within));
+  assert_fails(ft_make_folder_in(within, good), FILTRA_ERROR_PATH, "Not a directory");
+  assert_fails(ft_file_write_in(within, below, "x", 1), FILTRA_ERROR_PATH, "not a regular file");
+
+  assert_ok(ft_file_write(there, "theirs", 6));
+  assert_int_equal(symlink(there, link), 0);
+  assert_fails(ft_file_write_in(within, link, "x", 1), FILTRA_ERROR_PATH, link);
+  assert_fails(ft_append_open_in(within, link, &stream), FILTRA_ERROR_PATH, "is a symbolic link");
+  assert_null(stream);
+  assert_fails(ft_make_folder_in(within, link), FILTRA_ERROR_PATH, "is a symbolic link");
+  assert_fails(ft_check_in(within, link), FILTRA_ERROR_PATH, link);
+  assert_fails(ft_check_tree(within), FILTRA_ERROR_PATH, "a/b/link is a symbolic link");
+  assert_content(there, "theirs");
+  assert_int_equal(unlink(link), 0);
+
+  assert_int_equal(symlink(folder, way), 0); /* a folder on the way */
+  assert_fails(ft_file_write_in(within, past, "x", 1), FILTRA_ERROR_PATH, "a/way is a symbolic");
+  assert_fails(ft_append_open_in(within, past, &stream), FILTRA_ERROR_PATH, "a/way is a symbolic");
+  assert_fails(ft_make_folder_in(within, past), FILTRA_ERROR_PATH, "a/way is a symbolic");
+  assert_fails(ft_check_in(within, past), FILTRA_ERROR_PATH, "a/way is a symbolic");
+  assert_entries(folder, 3);
+  assert_entries(below, 1);
+  assert_true(ft_lies_in("/a/b", "/a/b/c") && ft_lies_in("/a/b//", "/a/b/c") &&
+              ft_lies_in("/", "/a"));
+  assert_false(ft_lies_in("/a/b", "/a/bc") || ft_lies_in("/a/b", "/a/b"));
+}
+
 TEST(test_links_and_special_files) {
   const char *folder = test_folder();
   owned char *target = ft_path_join(folder, "target"), *link = ft_path_join(folder, "link");

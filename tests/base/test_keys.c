@@ -1,6 +1,8 @@
 /* Option structs by their tables of keys: from and to JSON, filled in by a program, in words. */
 #include "support/harness.h"
 
+#include <locale.h>
+
 #include "base/keys.h"
 
 enum color { RED, GREEN, BLUE };
@@ -204,6 +206,32 @@ TEST(test_words) {
     ft_key_default(&list[i], text);
     assert_string_equal(text, WORDS[i][1]);
   }
+}
+
+/* Sentences have decimal points in locales that write commas. */
+TEST(test_numbers_in_a_locale_with_commas) {
+  static const ft_key KEY = {.name = "dropout", .type = FT_KEY_FLOAT, .low = 0.0, .high = 0.999};
+  char text[FT_KEY_TEXT], own[32];
+  const char *folder = test_folder();
+  char make[512];
+  snprintf(make, sizeof make, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+  if (system(make)) print_message("localedef cannot make de_DE.UTF-8\n");
+  setenv("LOCPATH", folder, 1);
+  const char *found = setlocale(LC_NUMERIC, "de_DE.UTF-8");
+  unsetenv("LOCPATH");
+  if (!found) {
+    print_message("SKIPPED: there is no locale with decimal commas\n");
+    skip();
+  }
+  ft_key_accepted(&KEY, text);
+  ft_fail(FILTRA_ERROR_INPUT, "%g", 0.5);
+  owned char *made = ft_format("%g", 1.25);
+  snprintf(own, sizeof own, "%g", 0.5); /* the program's numbers stay as it wants them */
+  setlocale(LC_NUMERIC, "C");
+  assert_string_equal(text, "number, 0 to 0.999");
+  assert_string_equal(filtra_error_message(), "0.5");
+  assert_string_equal(made, "1.25");
+  assert_string_equal(own, "0,5");
 }
 
 TEST_MAIN(NULL, test_teardown)

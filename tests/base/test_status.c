@@ -18,6 +18,34 @@ TEST(test_no_control_characters) {
           "\033[2J\r\n\x7f\t\xc2\x9b"
           "1mä\xc2");
   assert_string_equal(filtra_error_message(), "label \"?[2J??????1mä\xc2\"");
+  ft_fail(FILTRA_ERROR_INPUT, "\x9b%s",
+          "1m\xc2\x85 a\u202egnp.exe\u2066b\u2069 \xf0\x9f\x9a\x80\u200b");
+  assert_string_equal(filtra_error_message(), "?1m?? a???gnp.exe???b??? \xf0\x9f\x9a\x80\u200b");
+}
+
+/* A file is named once, whoever knew its name. */
+TEST(test_context_is_said_once) {
+  static const struct {
+    const char *text, *context, *want;
+  } CASES[] = {{"a.gz: is damaged", "a.gz", "a.gz: is damaged"},
+               {"a.gz: is damaged", "a.gz:3", "a.gz:3: is damaged"},
+               {"a.gz: is damaged", "a.gz, record 2", "a.gz, record 2: is damaged"},
+               {"a.gz: is damaged", "a.gzip", "a.gzip: a.gz: is damaged"},
+               {"is damaged", "a.gz", "a.gz: is damaged"}};
+  for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    ft_fail(FILTRA_ERROR_INPUT, "%s", CASES[i].text);
+    ft_fail_context(FILTRA_ERROR_INPUT, "%s", CASES[i].context);
+    assert_string_equal(filtra_error_message(), CASES[i].want);
+  }
+}
+
+TEST(test_message_survives_cleaning_up) {
+  ft_fail(FILTRA_ERROR_IO, "ours");
+  ft_kept_message kept = ft_message_keep();
+  assert_string_equal(filtra_error_message(), "out of host memory"); /* of a failure without text */
+  ft_fail(FILTRA_ERROR_IO, "of cleaning up");
+  ft_message_restore(kept);
+  assert_string_equal(filtra_error_message(), "ours");
 }
 
 TEST(test_long_message_is_whole) {

@@ -241,6 +241,16 @@ PUBLIC int open(const char *path, int flags, ...) {
   return real(path, flags, mode);
 }
 
+PUBLIC int openat(int folder, const char *path, int flags, ...) {
+  FAIL(OPEN, EIO, -1);
+  va_list list;
+  va_start(list, flags);
+  int mode = flags & O_CREAT ? va_arg(list, int) : 0;
+  va_end(list);
+  REAL("openat", int (*)(int, const char *, int, ...));
+  return real(folder, path, flags, mode);
+}
+
 PUBLIC FILE *fdopen(int fd, const char *mode) {
   FAIL(OPEN, ENOMEM, NULL);
   REAL("fdopen", FILE * (*)(int, const char *));
@@ -265,6 +275,12 @@ PUBLIC int fstat(int fd, struct stat *info) {
   return real(fd, info);
 }
 
+PUBLIC int fstatat(int folder, const char *path, struct stat *info, int flags) {
+  FAIL(EXAMINE, EIO, -1);
+  REAL("fstatat", int (*)(int, const char *, struct stat *, int));
+  return real(folder, path, info, flags);
+}
+
 PUBLIC ssize_t read(int fd, void *to, size_t size) {
   FAIL(READ, EIO, -1);
   REAL("read", ssize_t(*)(int, void *, size_t));
@@ -279,7 +295,8 @@ PUBLIC ssize_t write(int fd, const void *from, size_t size) {
 
 /* A stream's own writes cannot be reached; for this call its file is one that is always full. */
 static int fill_up(FILE *stream, int *kept) {
-  int full = openat(AT_FDCWD, "/dev/full", O_WRONLY | O_CLOEXEC), fd = fileno(stream);
+  REAL("openat", int (*)(int, const char *, int, ...));
+  int full = real(AT_FDCWD, "/dev/full", O_WRONLY | O_CLOEXEC), fd = fileno(stream);
   *kept = dup(fd);
   dup2(full, fd);
   close(full);
@@ -338,6 +355,18 @@ PUBLIC int rename(const char *from, const char *to) {
   FAIL(RENAME, EIO, -1);
   REAL("rename", int (*)(const char *, const char *));
   return real(from, to);
+}
+
+PUBLIC int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+  FAIL(RENAME, EIO, -1);
+  REAL("renameat", int (*)(int, const char *, int, const char *));
+  return real(from_folder, from, to_folder, to);
+}
+
+PUBLIC int mkdirat(int folder, const char *path, mode_t mode) {
+  FAIL(FOLDER, ENOSPC, -1);
+  REAL("mkdirat", int (*)(int, const char *, mode_t));
+  return real(folder, path, mode);
 }
 
 PUBLIC int mkdir(const char *path, mode_t mode) {

@@ -16,7 +16,7 @@ set(below_train base data gpu graph ops nn model)
 
 set(system "^(pthread_[a-z_]+|open|openat|fsync|flock|rename|mkdir|rmdir|unlink|stat|lstat|fstat)$")
 string(APPEND system "|^(mmap|munmap|getpid|kill|sigaction|clock_gettime|nanosleep|opendir)$"
-       "|^(readdir|sysconf)$")
+       "|^(readdir|sysconf|fstatat|renameat|mkdirat|unlinkat)$")
 
 string(REPLACE "|" ";" OBJECTS "${OBJECTS}")
 foreach(floor IN LISTS floors)

@@ -3,6 +3,10 @@
 #include "support/harness.h"
 #include "support/run.h"
 
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <filtra/filtra.h>
 #include <pthread.h>
 
 enum { MAX_DEVICES = 16 };
@@ -405,6 +409,70 @@ TEST(test_two_threads) {
     assert_int_equal(status[1], inside ? FILTRA_ERROR_ARGUMENT : FILTRA_OK);
     if (inside) ft_leave(dev);
   }
+}
+
+/* Closing after a failure does not replace its reason, even where the cache cannot be stored. */
+TEST(closing_keeps_the_message) {
+  const char *file = test_folder();
+  char blocked[300], folder[310];
+  snprintf(blocked, sizeof blocked, "%s/file", file);
+  snprintf(folder, sizeof folder, "%s/cache", blocked);
+  filtra_device *device;
+  assert_ok(
+      filtra_device_open(&(filtra_device_options){.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
+                                                  .cache_dir = folder},
+                         &device));
+  assert_ok(ft_file_write(blocked, "", 0)); /* in the folder's place */
+  filtra_graph *g;
+  const int64_t four = 4;
+  assert_ok(filtra_graph_create(device, NULL, &g));
+  filtra_graph_output(
+      g, filtra_affine(g, filtra_graph_input(g, "x", FILTRA_F32, 1, &four), 2.0f, 1.0f));
+  assert_ok(filtra_graph_compile(g));
+  filtra_graph_destroy(&g);
+  ft_fail(FILTRA_ERROR_INPUT, "the reason");
+  assert_ok(filtra_device_close(&device));
+  assert_string_equal(filtra_error_message(), "the reason");
+}
+
+/* A driver that is there twice gives two devices of one name and UUID. */
+TEST(ambiguous_names_are_refused) {
+  const char *files = getenv("VK_DRIVER_FILES");
+  uint32_t count = 0;
+  char twice[256];
+  owned char *text = NULL;
+  size_t size;
+  if (!files || strchr(files, ':') || ft_file_read(files, 1 << 20, &text, &size)) {
+    print_message("SKIPPED: VK_DRIVER_FILES does not name one driver\n");
+    skip();
+  }
+  snprintf(twice, sizeof twice, "%s/twice.json", test_folder());
+  assert_ok(ft_file_write(twice, text, size));
+  owned char *before = ft_strdup(files), *both = ft_format("%s:%s", files, twice);
+  setenv("VK_DRIVER_FILES", both, 1);
+  filtra_device_info info[2] = {0};
+  count = 2;
+  filtra_status status = filtra_device_list(info, &count);
+  filtra_device *device = NULL;
+  filtra_status by_uuid = FILTRA_OK, by_name = FILTRA_OK;
+  owned char *message = NULL;
+  if (!status && count == 2 && info[0].usable && info[1].usable) {
+    by_name = filtra_device_open(&(filtra_device_options){.select = info[0].name}, &device);
+    filtra_device_close(&device);
+    by_uuid = filtra_device_open(&(filtra_device_options){.select = info[0].uuid}, &device);
+    message = ft_strdup(filtra_error_message());
+    filtra_device_close(&device);
+  }
+  setenv("VK_DRIVER_FILES", before, 1);
+  assert_ok(status);
+  if (count != 2 || strcmp(info[0].uuid, info[1].uuid) != 0) {
+    print_message("SKIPPED: the loader does not list a driver twice\n");
+    skip();
+  }
+  assert_int_equal(by_name, FILTRA_ERROR_NO_DEVICE);
+  assert_int_equal(by_uuid, FILTRA_ERROR_NO_DEVICE);
+  assert_non_null(strstr(message, "2 devices are \""));
+  assert_non_null(strstr(message, "select one by its number: 0: "));
 }
 
 TEST_MAIN(NULL, test_teardown)

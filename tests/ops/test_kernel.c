@@ -293,4 +293,37 @@ TEST(without_memory) {
   }
 }
 
+/* A shader that gets another number of arguments would read numbers as addresses. */
+TEST(arguments_are_those_of_the_module) {
+  static const struct {
+    uint32_t arguments, push;
+    const char *part;
+  } CASES[] = {{1, 12, "1 arguments, its SPIR-V takes 2 addresses"},
+               {3, 12, "3 arguments, its SPIR-V takes 2 addresses"},
+               {2, 8, "24 bytes of push constants with the addresses, its SPIR-V reads 28"},
+               {2, 0, "its SPIR-V reads 28"}};
+  const ft_kernel_source *spirv = module("elementwise/affine");
+  const int64_t four = 4;
+  const uint32_t push[3] = {4}, constants[] = {0};
+  for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    owned_graph *g = test_graph(test_device(), NULL);
+    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, &four);
+    filtra_tensor *y = filtra_kernel_output(g, "y", FILTRA_F32, 1, &four);
+    const filtra_kernel_argument arguments[] = {
+        {x, FILTRA_ACCESS_READ}, {y, FILTRA_ACCESS_WRITE}, {NULL, FILTRA_ACCESS_READ}};
+    assert_fails(filtra_kernel_record(g, &(filtra_kernel){.name = "mine",
+                                                          .words = spirv->words,
+                                                          .word_count = spirv->bytes / 4,
+                                                          .arguments = arguments,
+                                                          .argument_count = CASES[i].arguments,
+                                                          .push = push,
+                                                          .push_size = CASES[i].push,
+                                                          .workgroup = 64,
+                                                          .constants = constants,
+                                                          .constant_count = 1,
+                                                          .groups = {1}}),
+                 FILTRA_ERROR_ARGUMENT, CASES[i].part);
+  }
+}
+
 TEST_MAIN(NULL, test_teardown)

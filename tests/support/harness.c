@@ -136,7 +136,10 @@ static void close_device(filtra_device **device) {
   if (!*device) return;
   validation_count += filtra_device_validation_count(*device);
   uint32_t before = errors_logged;
-  filtra_device_close(device);
+  if (filtra_device_close(device)) { /* a test left something */
+    print_error("%s\n", filtra_error_message());
+    validation_count++;
+  }
   validation_count += errors_logged - before;
 }
 

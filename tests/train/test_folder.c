@@ -231,11 +231,13 @@ TEST(test_lost_files) {
 
 /* Nothing outside is written through a link, and nothing said to be a run's is read through one. */
 TEST(test_links) {
-  static const char *const NAMES[] = {"metrics.jsonl", "config.json", "checkpoint",
-                                      "model.safetensors", "eval-test.json"};
+  static const char *const NAMES[] = {"metrics.jsonl",     "config.json",    "checkpoint",
+                                      "model.safetensors", "eval-test.json", "about.json",
+                                      "tuning.json",       "any/depth/link", FILTRA_RUN_CHECKPOINT};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     const char *folder = stopped_run(), *outside = test_folder();
     const char *there = test_path(outside, "theirs"), *link = test_path(folder, NAMES[i]);
+    assert_ok(ft_make_directories(test_path(folder, "any/depth")));
     if (ft_file_exists(link))
       assert_int_equal(rename(link, there), 0);
     else
@@ -248,6 +250,52 @@ TEST(test_links) {
     assert_fails(filtra_run_open(folder, &opened), FILTRA_ERROR_PATH, "symbolic link");
     assert_null(opened);
     assert_true(test_snapshot(folder) == before);
+  }
+}
+
+/* A folder that looks as one left by a run that was killed as it began. */
+TEST(test_links_in_a_new_folder) {
+  const char *folder = test_folder(), *there = test_path(test_folder(), "theirs");
+  const char *link = test_path(folder, "metrics.jsonl");
+  for (int exists = 0; exists < 2; exists++) {
+    if (exists) test_write(there, "", 0);
+    if (!exists) assert_int_equal(symlink(there, link), 0);
+    assert_fails(run(config_text(""), folder, -1, false), FILTRA_ERROR_PATH,
+                 test_text("%s is a symbolic link", link));
+    assert_int_equal(ft_file_size(there), 0);
+    assert_true(ft_file_exists(there) == exists);
+    assert_true(ft_is_link(link));
+  }
+}
+
+static char planted[512], theirs[512];
+
+static bool plant_link(void *user, const filtra_run_progress *progress) {
+  (void)user, (void)progress;
+  if (ft_is_link(planted)) return true;
+  remove(planted);
+  return !symlink(theirs, planted);
+}
+
+/* Nor is one followed that comes while the run goes on. */
+TEST(test_links_during_a_run) {
+  static const char *const NAMES[] = {"model.safetensors", FILTRA_RUN_CHECKPOINT, "checkpoint"};
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
+    const char *folder = test_new_run(), *outside = test_folder();
+    const char *link = test_path(folder, NAMES[i]), *there = test_path(outside, "theirs");
+    if (i == 2)
+      assert_ok(ft_make_directories(there));
+    else
+      test_write(there, "mine", 4);
+    uint64_t before = test_snapshot(outside);
+    snprintf(planted, sizeof planted, "%s", link);
+    snprintf(theirs, sizeof theirs, "%s", there);
+    assert_fails(filtra_run_train(test_device(), &(filtra_run_options){.config = config_text(""),
+                                                                       .folder = folder,
+                                                                       .progress = plant_link}),
+                 FILTRA_ERROR_PATH, test_text("%s is a symbolic link", link));
+    assert_true(test_snapshot(outside) == before);
+    assert_true(ft_is_link(link));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "support/toy.h"
 
 #include <filtra/filtra.h>
+#include <jansson.h>
 #include <pthread.h>
 
 static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\n"
@@ -200,7 +201,7 @@ static void *ask_often(void *user) {
 
 TEST(threads_share_the_weights) {
   owned_predictor *p = NULL;
-  const uint32_t lengths[] = {16, 32};
+  const uint32_t lengths[] = {3, 16};
   const char *path = trained("a.csv", CLASSES, "");
   assert_ok(filtra_predictor_create(
       test_device(), path, &(filtra_predictor_options){.lengths = lengths, .length_count = 2}, &p));
@@ -219,6 +220,27 @@ TEST(threads_share_the_weights) {
     assert_int_equal(clients[i].wrong, 0);
   }
   assert_int_equal(filtra_device_memory_used(test_device()), memory); /* all was made before */
+}
+
+/* Told so, a predictor compiles all that it can need, and no request waits for a graph. */
+TEST(all_lengths_are_prepared) {
+  owned_predictor *p = NULL;
+  const char *path = trained("a.csv", CLASSES, ", \"max_length\": 70, \"tokenizer\": \"bytes\"");
+  assert_ok(filtra_predictor_create(
+      test_device(), path, &(filtra_predictor_options){.prepare_all = true, .batch_size = 3}, &p));
+  uint64_t memory = filtra_device_memory_used(test_device());
+  size_t pipelines = ft_pipeline_count(test_device());
+  for (size_t length = 1; length <= 70; length++) {
+    char words[3][70];
+    filtra_request requests[3];
+    filtra_prediction answers[3];
+    memset(words, 'x', sizeof words);
+    for (size_t i = 0; i < 3; i++)
+      requests[i] = (filtra_request){.text = words[i], .text_length = length};
+    assert_ok(filtra_predictor_predict(p, 1 + length % 3, requests, answers));
+  }
+  assert_int_equal(filtra_device_memory_used(test_device()), memory);
+  assert_int_equal(ft_pipeline_count(test_device()), pipelines);
 }
 
 TEST(submissions_are_collected_in_any_order) {
@@ -440,7 +462,40 @@ TEST(bad_options_are_refused) {
   options = (filtra_predictor_options){.length_count = 2};
   assert_fails(filtra_predictor_create(test_device(), path, &options, &p), FILTRA_ERROR_ARGUMENT,
                "length_count is 2 where lengths is NULL");
+  const uint32_t none[] = {16, 0}, many[] = {UINT32_MAX};
+  options = (filtra_predictor_options){.lengths = none, .length_count = 2};
+  assert_fails(filtra_predictor_create(test_device(), path, &options, &p), FILTRA_ERROR_ARGUMENT,
+               "lengths[1] is 0, accepted are 1 to ");
+  options = (filtra_predictor_options){.lengths = many, .length_count = 1};
+  assert_fails(filtra_predictor_create(test_device(), path, &options, &p), FILTRA_ERROR_ARGUMENT,
+               "lengths[0] is 4294967295, accepted are 1 to ");
   assert_null(p);
+}
+
+TEST(names_of_other_classes_are_refused) {
+  static const size_t COUNTS[] = {1, 3, 100000};
+  filtra_model *model;
+  filtra_predictor *p;
+  assert_ok(filtra_model_load(test_device(), trained("a.csv", CLASSES, ""), &model));
+  char *own = model->input;
+  for (size_t i = 0; i < FT_COUNT(COUNTS); i++) {
+    json_auto_t *object = json_loads(own, 0, NULL);
+    json_t *names = json_array();
+    for (size_t k = 0; k < COUNTS[i]; k++)
+      json_array_append_new(names, json_sprintf("class %zu", k));
+    json_object_set_new(object, "classes", names);
+    model->input = json_dumps(object, 0);
+    void *bytes;
+    size_t size;
+    assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
+    free(model->input);
+    assert_fails(filtra_predictor_create_from_memory(test_device(), bytes, size, NULL, &p),
+                 FILTRA_ERROR_INPUT,
+                 test_text("the file names %zu classes, the model has 2", COUNTS[i]));
+    filtra_free(bytes);
+  }
+  model->input = own;
+  filtra_model_destroy(&model);
 }
 
 /* What a file says of its data has to be of its model. */

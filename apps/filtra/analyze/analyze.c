@@ -54,6 +54,13 @@ static void label_runs(analysis *runs, size_t count) {
       }
 }
 
+/* The run's folder in which the page is written; NULL: it is elsewhere. */
+static const char *folder_of_page(const analysis *runs, size_t count, const char *path) {
+  for (size_t i = 0; i < count; i++)
+    if (ft_lies_in(runs[i].run, path)) return runs[i].run;
+  return NULL;
+}
+
 static filtra_status write_page(const analysis *runs, size_t count, const char *path) {
   char *text = NULL;
   size_t size = 0;
@@ -61,8 +68,9 @@ static filtra_status write_page(const analysis *runs, size_t count, const char *
   if (!to) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   analyze_write_page(to, runs, count);
   bool failed = fclose(to) != 0;
-  filtra_status status = failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory")
-                                : ft_file_write(path, text, size);
+  filtra_status status =
+      failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory")
+             : ft_file_write_in(folder_of_page(runs, count, path), path, text, size);
   free(text);
   return status;
 }

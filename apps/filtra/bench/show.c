@@ -38,7 +38,7 @@ void bench_show_progress(const bench_task *task, size_t index, size_t count, dou
                          double seconds) {
   char line[256], left[32] = "-";
   struct winsize window;
-  if (!isatty(STDERR_FILENO)) return;
+  if (!command_rewrites_line()) return;
   long remaining = done > 0.0 ? (long)(seconds / done * (1.0 - done) + 0.5) : 0;
   if (done > 0.02) snprintf(left, sizeof left, "%ld:%02ld", remaining / 60, remaining % 60);
   snprintf(line, sizeof line, "%zu/%zu  ETA %s  %s %s %s", index + 1, count, left,

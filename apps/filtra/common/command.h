@@ -11,6 +11,7 @@
 #include <filtra/device.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <stdio.h>
 
 enum {
   COMMAND_DONE = 0,
@@ -43,6 +44,16 @@ bool command_real(const char *name, const char *option, const char *text, double
                   float *value);
 /** Makes standard output show control characters as "?" from now on, if it is a terminal. */
 void command_guard_terminal(void);
+/** Keeps standard output for the object of --json: what others print there, such as the layers of a
+ * Vulkan driver, goes to standard error from now on. */
+void command_set_results_apart(void);
+/** Where results are printed: standard output, or what was it before that. */
+FILE *command_results(void);
+/** Prints to standard error, with "?" for control characters but tab and line feed: for names that
+ * come from files and folders. Messages of failed calls have none. */
+void command_say(const char *format, ...) FT_PRINTF(1, 2);
+/** Whether standard error is a terminal that can clear a line ("\r\033[K"). */
+bool command_rewrites_line(void);
 /** From now on the first Ctrl-C, SIGTERM or SIGHUP only sets command_interrupted, so that work can
  * end in order; the second ends the program. Signals that are ignored stay ignored. */
 void command_catch_interrupts(void);

@@ -4,11 +4,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 void generation_begin(generation *g, const char *things) {
   command_catch_interrupts();
-  *g = (generation){.things = things, .terminal = isatty(STDERR_FILENO), .began = ft_seconds()};
+  *g = (generation){.things = things, .terminal = command_rewrites_line(), .began = ft_seconds()};
 }
 
 static void show(generation *g, uint64_t done, uint64_t total) {

@@ -63,7 +63,7 @@ static void keep_result(const eval_arguments *a, const outcome *o) {
   if (a->data) return;
   char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, a->run, a->split);
   char *text = ft_json_text(result_json(a, o), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-  if (!path || !text || ft_file_write(path, text, strlen(text)))
+  if (!path || !text || ft_file_write_in(a->run, path, text, strlen(text)))
     fprintf(stderr, "filtra eval: the result is not kept: %s\n", filtra_error_message());
   free(text);
   free(path);

@@ -11,6 +11,8 @@
 typedef struct report_arguments {
   const char *out, *format;
   bool json;
+  char **paths; /* [path_count] of runs and folders of runs */
+  size_t path_count;
 } report_arguments;
 
 static void print_help(void) {
@@ -59,9 +61,17 @@ static int find_format(const char *name, const report_arguments *a, report_forma
   return -1;
 }
 
-static filtra_status write_file(const char *path, const report_view *view, report_format format) {
+/* The folder of runs in which the report is written; NULL: it is elsewhere. */
+static const char *folder_of_runs(const report_arguments *a) {
+  for (size_t i = 0; i < a->path_count; i++)
+    if (ft_lies_in(a->paths[i], a->out)) return a->paths[i];
+  return NULL;
+}
+
+static filtra_status write_file(const report_arguments *a, const report_view *view,
+                                report_format format) {
   ft_atomic_file file;
-  FT_TRY(ft_atomic_open(path, &file));
+  FT_TRY(ft_atomic_open_in(folder_of_runs(a), a->out, &file));
   filtra_status status = report_write(file.stream, view, format);
   if (!status) return ft_atomic_commit(&file);
   ft_atomic_abort(&file);
@@ -72,18 +82,16 @@ static int show(const char *name, const report_arguments *a, const report_view *
                 report_format format) {
   size_t count = view->set->count;
   if (a->json) return command_print_exact_json(name, report_json(view));
-  filtra_status status =
-      a->out ? write_file(a->out, view, format) : report_write(stdout, view, format);
+  filtra_status status = a->out ? write_file(a, view, format) : report_write(stdout, view, format);
   if (status) return command_fail(name, status);
   if (a->out) printf("%s: a table of %zu run%s\n", a->out, count, count > 1 ? "s" : "");
   return COMMAND_DONE;
 }
 
-static int report(const char *name, char **paths, size_t count, const report_arguments *a,
-                  report_format format) {
+static int report(const char *name, const report_arguments *a, report_format format) {
   report_set set;
   report_summary summary = {0};
-  filtra_status status = report_collect(paths, count, &set);
+  filtra_status status = report_collect(a->paths, a->path_count, &set);
   if (!status) status = report_summarize(&set, &summary);
   int code =
       status ? command_fail(name, status) : show(name, a, &(report_view){&set, &summary}, format);
@@ -109,5 +117,7 @@ int run_report(int argc, char **argv) {
     return command_misused(argv[0], "--json goes to standard output; leave out --out");
   code = find_format(argv[0], &a, &format);
   if (code >= 0) return code;
-  return report(argv[0], argv + optind, (size_t)(argc - optind), &a, format);
+  a.paths = argv + optind;
+  a.path_count = (size_t)(argc - optind);
+  return report(argv[0], &a, format);
 }

@@ -67,12 +67,15 @@ static filtra_status compare(const sweep_cell *cell, const char *path, const jso
 
 /* A cell was begun if its run has a configuration; it is finished if it was evaluated, the last
  * step. */
-static filtra_status find_state(const sweep *s, sweep_cell *cell) {
+filtra_status sweep_find_state(const sweep *s, sweep_cell *cell) {
   json_t *before = NULL;
   char *config = ft_path_join(cell->folder, FILTRA_RUN_CONFIG);
   char *result = ft_format("%s/" FILTRA_RUN_EVALUATION, cell->folder, cell->data->evaluate);
   char *settings = settings_path(s, cell->name);
   filtra_status status = config && result && settings ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = ft_check_in(s->out, config);
+  if (!status) status = ft_check_in(s->out, result);
+  if (!status) status = ft_check_in(s->out, settings);
   if (!status && ft_file_exists(config)) {
     status = ft_json_load(settings, &before);
     if (!status) status = compare(cell, settings, before);
@@ -87,15 +90,15 @@ static filtra_status find_state(const sweep *s, sweep_cell *cell) {
 
 filtra_status sweep_find_states(sweep *s) {
   for (size_t i = 0; i < s->count; i++)
-    FT_TRY(find_state(s, &s->cells[i]));
+    FT_TRY(sweep_find_state(s, &s->cells[i]));
   return FILTRA_OK;
 }
 
 filtra_status sweep_write_settings(const sweep *s, const sweep_cell *cell, char **path) {
   char *text = ft_json_line(json_incref(cell->config), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   *path = settings_path(s, cell->name);
-  filtra_status status =
-      text && *path ? ft_file_write(*path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = text && *path ? ft_file_write_in(s->out, *path, text, strlen(text))
+                                       : FILTRA_ERROR_HOST_MEMORY;
   free(text);
   if (!status) return FILTRA_OK;
   free(*path);

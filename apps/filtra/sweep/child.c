@@ -1,5 +1,5 @@
 /* Runs cells in child processes, so that one cell's crash, lost device or lack of memory does not
- * end the others. */
+ * end the others. No shell is involved. Called by run.c. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "sweep.h"
@@ -7,48 +7,59 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Starts a process with empty standard input and its outputs appended to the log. It gets its own
- * process group, so that a terminal's Ctrl-C reaches it through the sweep only, and once. */
-static int spawn(const char *const *arguments, const char *log, pid_t *process) {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  sigset_t none;
-  sigemptyset(&none);
-  int error = posix_spawn_file_actions_init(&files);
-  if (error) return error;
-  error = posix_spawnattr_init(&attributes);
-  if (!error) {
-    if (!error) error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    if (!error)
-      error = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (!error)
-      error = posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log,
-                                               O_WRONLY | O_CREAT | O_APPEND, 0666);
-    if (!error) error = posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    if (!error)
-      error = posix_spawn(process, "/proc/self/exe", &files, &attributes, (char *const *)arguments,
-                          environ);
-    posix_spawnattr_destroy(&attributes);
-  }
-  posix_spawn_file_actions_destroy(&files);
-  return error;
+/* Becomes the command, with empty standard input and its outputs appended to the log. It gets its
+ * own process group, so that a terminal's Ctrl-C reaches it through the sweep only, and once. When
+ * the sweep is killed, it saves a checkpoint and ends, as after Ctrl-C. */
+static void be_child(const char *const *arguments, int log, pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(COMMAND_FAILED); /* it was killed before that */
+  int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  execv("/proc/self/exe", (char *const *)arguments);
+  dprintf(STDERR_FILENO, "filtra: cannot start /proc/self/exe: %s\n", strerror(errno));
+  _exit(COMMAND_FAILED);
 }
 
-filtra_status sweep_start(const char *const *arguments, const char *log, sweep_child *child) {
-  pid_t process;
+static const char BEGINNING[] = "process "; /* of a log's line that says who writes it */
+
+filtra_status sweep_start(const char *within, const char *const *arguments, const char *log,
+                          sweep_child *child) {
+  FILE *to;
   *child = (sweep_child){.log = log, .begin = ft_file_size(log)};
-  int error = spawn(arguments, log, &process);
-  if (error)
+  FT_TRY(ft_append_open_in(within, log, &to)); /* the child keeps the lock until it ends */
+  fflush(NULL);
+  pid_t parent = getpid(), process = fork();
+  if (process == 0) be_child(arguments, fileno(to), parent);
+  int reason = errno;
+  if (process > 0)
+    dprintf(fileno(to), "%s%ld: filtra %s\n", BEGINNING, (long)process, arguments[1]);
+  fclose(to);
+  if (process < 0)
     return ft_fail(FILTRA_ERROR_IO, "cannot start a process that writes %s: %s", log,
-                   strerror(error));
+                   strerror(reason));
   child->process = process;
   return FILTRA_OK;
+}
+
+long sweep_writer(const char *log) {
+  char *text;
+  size_t size;
+  long process = 0;
+  if (ft_file_read(log, 64 << 20, &text, &size)) return 0;
+  for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)
+    if (!strncmp(line, BEGINNING, sizeof BEGINNING - 1))
+      process = strtol(line + sizeof BEGINNING - 1, NULL, 10);
+  free(text);
+  return process;
 }
 
 bool sweep_ended(sweep_child *child, int *code) {

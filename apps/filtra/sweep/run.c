@@ -16,6 +16,7 @@ typedef struct worker {
   sweep_cell *cell; /* NULL: free */
   sweep_child child;
   bool evaluates; /* the process evaluates; before, it trained */
+  bool waits;     /* for the end of a process that an earlier call began */
   double began;
   char *settings, *log;
   const char *device; /* NULL: the command's default */
@@ -69,7 +70,7 @@ static void print_progress(runner *r, const sweep_cell *ended) {
   size_t failed = sweep_count(r->s, SWEEP_FAILED);
   if (r->terminal) fputs("\r\033[K", stderr);
   if (ended && ended->state == SWEEP_FAILED)
-    fprintf(stderr, "%s failed: %s\n", ended->name, ended->error ? ended->error : "");
+    command_say("%s failed: %s\n", ended->name, ended->error ? ended->error : "");
   if (seconds >= 0.0)
     snprintf(left, sizeof left, "%ld:%02ld:%02ld", (long)seconds / 3600, (long)seconds / 60 % 60,
              (long)seconds % 60);
@@ -119,7 +120,7 @@ static filtra_status start_training(const runner *r, worker *at) {
   }
   add_device(&c, r->way, at->device);
   at->evaluates = false;
-  return sweep_start(c.words, at->log, &at->child);
+  return sweep_start(r->s->out, c.words, at->log, &at->child);
 }
 
 static filtra_status start_evaluation(const runner *r, worker *at) {
@@ -127,7 +128,7 @@ static filtra_status start_evaluation(const runner *r, worker *at) {
   ADD(&c, "--run", at->cell->folder, "--split", at->cell->data->evaluate);
   add_device(&c, r->way, at->device);
   at->evaluates = true;
-  return sweep_start(c.words, at->log, &at->child);
+  return sweep_start(r->s->out, c.words, at->log, &at->child);
 }
 
 /* ---- cells ---- */
@@ -155,13 +156,37 @@ static filtra_status end_cell(runner *r, worker *at, sweep_state state, char *er
   return FILTRA_OK;
 }
 
+/* Says who still has the cell, where the sweep before was killed. */
+static void say_waiting(const runner *r, const worker *at) {
+  long process = sweep_writer(at->log);
+  char who[32] = "another process";
+  if (process) snprintf(who, sizeof who, "process %ld", process);
+  if (r->terminal) fputs("\r\033[K", stderr);
+  command_say("%s is still being trained by %s, which a sweep before began: waiting for its end\n",
+              at->cell->name, who);
+}
+
 static filtra_status begin_cell(runner *r, worker *at, sweep_cell *cell) {
   free(at->log);
   at->log = ft_format("%s/logs/%s.log", r->s->out, cell->name);
   if (!at->log) return FILTRA_ERROR_HOST_MEMORY;
   at->cell = cell;
   at->began = ft_seconds();
-  return start_training(r, at);
+  at->waits = ft_is_locked(at->log);
+  if (!at->waits) return start_training(r, at);
+  say_waiting(r, at);
+  return FILTRA_OK;
+}
+
+/* Begins a waiting worker's cell once the other process has ended, unless that finished it. */
+static filtra_status stop_waiting(runner *r, worker *at) {
+  if (r->stopped) return end_cell(r, at, SWEEP_INTERRUPTED, NULL);
+  if (ft_is_locked(at->log)) return FILTRA_OK;
+  at->waits = false;
+  FT_TRY(sweep_find_state(r->s, at->cell));
+  if (at->cell->state != SWEEP_FINISHED) return start_training(r, at);
+  at->cell = NULL;
+  return FILTRA_OK;
 }
 
 /* Handles the end of a worker's process. */
@@ -182,7 +207,7 @@ static sweep_cell *next_cell(runner *r) {
 static void stop(runner *r) {
   r->stopped = true;
   for (size_t i = 0; i < r->way->jobs; i++)
-    if (r->workers[i].cell) sweep_stop(&r->workers[i].child);
+    if (r->workers[i].cell && !r->workers[i].waits) sweep_stop(&r->workers[i].child);
 }
 
 /* Checks each worker once; *busy: a process is running. */
@@ -191,7 +216,10 @@ static filtra_status look_after(runner *r, bool *busy) {
   for (size_t i = 0; i < r->way->jobs; i++) {
     worker *at = &r->workers[i];
     int code;
-    if (at->cell && sweep_ended(&at->child, &code)) FT_TRY(go_on(r, at, code));
+    if (at->cell && at->waits)
+      FT_TRY(stop_waiting(r, at));
+    else if (at->cell && sweep_ended(&at->child, &code))
+      FT_TRY(go_on(r, at, code));
     sweep_cell *cell = at->cell ? NULL : next_cell(r);
     if (cell) FT_TRY(begin_cell(r, at, cell));
     *busy |= at->cell != NULL;
@@ -225,12 +253,14 @@ static void wait_for_all(runner *r) {
 /* ---- data ---- */
 
 /* Stores the settings that generate a data set; fails if it was generated with others. */
-static filtra_status keep_generation(const sweep_data *d, const char *path) {
+static filtra_status keep_generation(const sweep *s, const sweep_data *d, const char *path) {
   json_t *before;
+  FT_TRY(ft_check_in(s->out, path));
+  FT_TRY(ft_check_in(s->out, d->path));
   if (!ft_file_exists(path)) {
     char *text = ft_json_line(json_deep_copy(d->generate), JSON_INDENT(2));
     filtra_status status =
-        text ? ft_file_write(path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
+        text ? ft_file_write_in(s->out, path, text, strlen(text)) : FILTRA_ERROR_HOST_MEMORY;
     free(text);
     return status;
   }
@@ -259,7 +289,9 @@ static filtra_status generate(runner *r, const sweep_data *d, const char *log) {
              json_integer_value(value));
     ADD(&c, texts[used++]);
   }
-  FT_TRY(sweep_start(c.words, log, &child));
+  while (ft_is_locked(log) && !command_interrupted()) /* an earlier call's process is ending */
+    usleep(WAIT_MICROSECONDS);
+  FT_TRY(sweep_start(r->s->out, c.words, log, &child));
   while (!sweep_ended(&child, &code)) {
     if (command_interrupted() && !r->stopped) {
       r->stopped = true;
@@ -283,7 +315,7 @@ static filtra_status make_data(runner *r, const sweep_data *d) {
   if (!d->generate || !wanted) return FILTRA_OK;
   char *path = ft_format("%s/settings/data-%s.json", r->s->out, d->name);
   char *log = ft_format("%s/logs/data-%s.log", r->s->out, d->name);
-  filtra_status status = path && log ? keep_generation(d, path) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = path && log ? keep_generation(r->s, d, path) : FILTRA_ERROR_HOST_MEMORY;
   if (!status && !ft_file_exists(d->path)) status = generate(r, d, log);
   free(path);
   free(log);
@@ -305,15 +337,16 @@ static filtra_status end_record(const runner *r) {
 /* Creates the folders and locks the sweep. */
 static filtra_status prepare(runner *r) {
   static const char *const FOLDERS[] = {"settings", "logs", "data"};
+  FT_TRY(ft_make_directories(r->s->out));
   for (size_t i = 0; i < FT_COUNT(FOLDERS); i++) {
     char *path = ft_path_join(r->s->out, FOLDERS[i]);
-    filtra_status status = path ? ft_make_directories(path) : FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = path ? ft_make_folder_in(r->s->out, path) : FILTRA_ERROR_HOST_MEMORY;
     free(path);
     FT_TRY(status);
   }
   r->record_path = ft_path_join(r->s->out, "sweep.jsonl");
   if (!r->record_path) return FILTRA_ERROR_HOST_MEMORY;
-  FT_TRY(ft_append_open(r->record_path, &r->record));
+  FT_TRY(ft_append_open_in(r->s->out, r->record_path, &r->record));
   return end_record(r);
 }
 
@@ -321,7 +354,7 @@ static filtra_status prepare(runner *r) {
 static filtra_status keep_file(const sweep *s) {
   char *path = ft_path_join(s->out, "sweep.json");
   filtra_status status =
-      path ? ft_file_write(path, s->text, strlen(s->text)) : FILTRA_ERROR_HOST_MEMORY;
+      path ? ft_file_write_in(s->out, path, s->text, strlen(s->text)) : FILTRA_ERROR_HOST_MEMORY;
   free(path);
   return status;
 }
@@ -337,7 +370,7 @@ static void close_runner(runner *r) {
 }
 
 filtra_status sweep_run(sweep *s, const sweep_way *way) {
-  runner r = {.s = s, .way = way, .terminal = isatty(STDERR_FILENO)};
+  runner r = {.s = s, .way = way, .terminal = command_rewrites_line()};
   r.workers = ft_calloc(way->jobs, sizeof *r.workers);
   if (!r.workers) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < way->jobs && way->device_count; i++)

@@ -58,7 +58,9 @@ typedef struct sweep_choice {
 filtra_status sweep_read(const sweep_choice *choice, sweep *s);
 void sweep_free(sweep *s);
 
-/** Finds each cell's state (cells.c). Fails if a cell was begun with other settings. */
+/** Finds a cell's state, or each cell's (cells.c). Fails if it was begun with other settings, or is
+ * reached through symbolic links. */
+filtra_status sweep_find_state(const sweep *s, sweep_cell *cell);
 filtra_status sweep_find_states(sweep *s);
 /** Writes a new cell's settings to OUT/settings/NAME.json; sets *path; caller frees. */
 filtra_status sweep_write_settings(const sweep *s, const sweep_cell *cell, char **path);
@@ -87,8 +89,12 @@ typedef struct sweep_child {
   uint64_t begin; /* offset of its output in the log */
 } sweep_child;
 
-/** Starts `filtra ARGUMENTS...`; `arguments` is NULL-terminated. */
-filtra_status sweep_start(const char *const *arguments, const char *log, sweep_child *child);
+/** Starts `filtra ARGUMENTS...`; `arguments` is NULL-terminated. The log, in the folder `within`,
+ * is locked until the process ends (ft_is_locked), which is asked to end if this one dies. */
+filtra_status sweep_start(const char *within, const char *const *arguments, const char *log,
+                          sweep_child *child);
+/** The process that writes the log; 0: unknown. */
+long sweep_writer(const char *log);
 /** Whether it has ended; *code is its exit code, or minus the signal that ended it. */
 bool sweep_ended(sweep_child *child, int *code);
 /** Asks it to end in order. */

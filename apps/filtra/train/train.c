@@ -103,8 +103,8 @@ static void begin(display *d, const filtra_run_progress *p) {
   d->begun = true;
   d->resumed = p->step > 0;
   if (p->step == p->steps) return;
-  fprintf(stderr, "Training on %s, %llu steps%s; %s\n", d->device,
-          (unsigned long long)(p->steps - p->step), d->resumed ? " left" : "", d->folder);
+  command_say("Training on %s, %llu steps%s; %s\n", d->device,
+              (unsigned long long)(p->steps - p->step), d->resumed ? " left" : "", d->folder);
   if (d->extended)
     fprintf(stderr, "The learning rate goes on as in a run of %llu steps\n",
             (unsigned long long)p->steps);
@@ -325,7 +325,7 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                .folder = folder,
                .silent = a->transport.rank > 0,
                .extended = a->steps || a->epochs,
-               .terminal = isatty(STDERR_FILENO)};
+               .terminal = command_rewrites_line()};
   const filtra_run_options options = {.config = config,
                                       .config_name = a->config,
                                       .folder = folder,
@@ -345,7 +345,7 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
   if (d.silent && status == FILTRA_ERROR_CANCELLED) return COMMAND_FAILED; /* rank 0 prints it */
   int code = fail(a, status);
   if (status == FILTRA_ERROR_CANCELLED)
-    fprintf(stderr, "Continue with: filtra train --resume %s\n", folder);
+    command_say("Continue with: filtra train --resume %s\n", folder);
   return code;
 }
 

@@ -91,7 +91,7 @@ static double left_seconds(double since, size_t done, size_t all) {
 }
 
 static void show_progress(const session *s, size_t done, double since) {
-  if (!isatty(STDERR_FILENO) || s->arguments->json) return;
+  if (!command_rewrites_line() || s->arguments->json) return;
   fprintf(stderr, "\r\033[K");
   if (done == s->work_count) return;
   fprintf(stderr, "[%zu/%zu] %s", done + 1, s->work_count, s->asked->questions[s->work[done]].key);

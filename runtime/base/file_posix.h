@@ -1,0 +1,12 @@
+/* What file_posix.c and write_posix.c share. */
+#ifndef FT_BASE_FILE_POSIX_H
+#define FT_BASE_FILE_POSIX_H
+
+#include "base/status.h"
+
+/** Fails with errno's reason: "cannot WHAT PATH: REASON". PATH where the path is wrong, else IO. */
+filtra_status ft_fail_errno(const char *what, const char *path);
+/** ft_make_directories with that mode for folders that it makes. */
+filtra_status ft_make_directories_as(const char *path, unsigned mode);
+
+#endif
