@@ -26,7 +26,7 @@
  *                  interpolated linearly; a feature that is missing in a whole series is 0 there.
  *                  Time stamps, (t,v) with numbers or dates, must be at equal steps, those of all
  *                  series, to a twentieth of a step. With `unlabelled`, series may have no target
- *                  (@classLabel false) or "?" for it. Lines that begin with # or % are comments
+ *                  (classLabel false) or "?" for it. Lines that begin with # or % are comments
  *   "cifar10"      CIFAR-10's binary version: a folder with data_batch_1.bin to _5.bin and
  *                  test_batch.bin (any of them), or one such file. The last tenth of the training
  *                  images is the validation split

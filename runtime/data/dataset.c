@@ -270,6 +270,12 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
   if (ds->standardise && fit->features && fit->features != ft_feature_count(ds))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
                    ft_feature_count(ds), fit->features);
+  if (fit->height && ds->info.height &&
+      (fit->height != ds->info.height || fit->width != ds->info.width))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: images of %u x %u pixels, those of the training data have %u x %u; resize "
+                   "them to that",
+                   path, ds->info.width, ds->info.height, fit->width, fit->height);
   if (!fit->class_count || ds->info.target != FILTRA_TARGET_CLASS) return FILTRA_OK;
   int32_t *map = map_classes(ds, fit);
   if (!map) return FILTRA_ERROR_HOST_MEMORY;

@@ -120,6 +120,7 @@ typedef struct ft_data_fit {
   const double *mean, *factor;
   uint32_t features;                /* of `mean` and `factor`; 0: none */
   const struct ft_table_fit *table; /* columns of the training table; NULL: the data's own */
+  uint32_t height, width;           /* of images; 0: the data's own */
 } ft_data_fit;
 
 /** As filtra_dataset_open, with the properties of `fit`. Fails with INPUT for a class that the fit

@@ -149,7 +149,12 @@ static double value_of(const cell *c, char decimal, char text[LONGEST + 2]) {
   return ft_strtod(text, &end);
 }
 
-filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decimal, float *value) {
+uint32_t ft_forms_unit(const ft_number_forms *forms) {
+  return forms->percents ? '%' : forms->currency;
+}
+
+filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decimal, uint32_t unit,
+                           float *value) {
   cell c;
   char number[LONGEST + 2], sign = decimal == FILTRA_DECIMAL_COMMA ? ',' : '.';
   bool grouped;
@@ -158,6 +163,13 @@ filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decim
                    (int)(length < 40 ? length : 40), text,
                    sign == ',' ? " with a decimal comma" : "");
   value_of(&c, sign, number);
+  if (c.percent != (unit == '%') || (c.currency && c.currency != unit))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "\"%.*s\" is in another unit than the training data's: those are %s",
+                   (int)(length < 40 ? length : 40), text,
+                   unit == '%' ? "per cents"
+                   : unit      ? "amounts of another currency"
+                               : "plain numbers");
   return ft_read_number(number, strlen(number), value);
 }
 

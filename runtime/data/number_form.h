@@ -44,8 +44,12 @@ filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t coun
 filtra_status ft_forms_check(const ft_number_forms *forms, const char *path, const char *column,
                              filtra_decimal decimal);
 
+/** '%' for a column of per cents, the code point of a currency, or 0. */
+uint32_t ft_forms_unit(const ft_number_forms *forms);
+
 /** Reads a cell, for example "$1,000.50" or "12 %", which is 12. Fails with INPUT for what is no
- * number. */
-filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decimal, float *value);
+ * number, and for another unit than ft_forms_unit found, but for amounts that name no currency. */
+filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decimal, uint32_t unit,
+                           float *value);
 
 #endif

@@ -27,6 +27,12 @@ void ft_series_begin(ft_series *s, const filtra_dataset_options *options, filtra
 
 void ft_series_end(ft_series *s) {
   free(s->values);
+  if (s->longer)
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "%zu of %zu series are longer than %u steps, the most that the training data or the model "
+        "have: what comes later is left out",
+        s->longer, s->samples->count, s->cut);
 }
 
 bool ft_series_is_missing(const char *text, size_t length) {
@@ -62,9 +68,10 @@ static void interpolate(float *x, size_t length) {
   }
 }
 
-static filtra_status check_length(const ft_series *s, size_t length, size_t *kept) {
+static filtra_status check_length(ft_series *s, size_t length, size_t *kept) {
   size_t limit = s->options->max_length;
   *kept = s->cut && length > s->cut ? s->cut : length;
+  s->longer += *kept < length;
   if (!limit || *kept <= limit) return FILTRA_OK;
   *kept = limit;
   if (s->options->truncate) return FILTRA_OK;

@@ -10,6 +10,7 @@ typedef struct ft_series {
   filtra_dataset *ds;
   ft_samples *samples;
   uint32_t cut;  /* longer series are cut here; 0: never */
+  size_t longer; /* series that were cut */
   float *values; /* one sample, [dimensions][length] */
   size_t capacity;
 } ft_series;
@@ -36,7 +37,8 @@ filtra_status ft_series_open(const char *path, const filtra_dataset_options *opt
 /** Whether a name is that of a training file; sets its end. */
 bool ft_series_is_train(const ft_series_kind *kind, const char *name, const ft_series_ends **ends);
 
-/** Begins a file. Test series are cut at the longest training series, or at max_length. */
+/** Begins a file. Test series are cut at the longest training series, or at max_length, which
+ * ft_series_end logs. */
 void ft_series_begin(ft_series *s, const filtra_dataset_options *options, filtra_dataset *ds,
                      filtra_split split);
 /** Whether text says that a value is missing: '?' or NaN. */

@@ -88,6 +88,7 @@ static filtra_status find_columns(ft_table *t) {
   t->first = t->files.path[split];
   if (!fit->table) return ft_table_learn(t);
   t->fit = fit->table;
+  FT_TRY(ft_table_fit_copy(fit->table, &t->ds->table));
   t->values = fit->values;
   return FILTRA_OK;
 }

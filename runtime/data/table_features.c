@@ -30,7 +30,7 @@ static filtra_status read_number(const ft_table *t, const ft_table_column *c, co
                                  size_t length, float *value) {
   *value = NAN;
   if (ft_is_missing(text, length)) return FILTRA_OK;
-  filtra_status status = ft_read_form(text, length, t->fit->decimal, value);
+  filtra_status status = ft_read_form(text, length, t->fit->decimal, c->unit, value);
   return status ? ft_fail_context(status, "column \"%s\"", c->name) : FILTRA_OK;
 }
 

@@ -43,7 +43,7 @@ size_t ft_table_width(const ft_table_fit *fit) {
 /* ---- writing ---- */
 
 static json_t *column_json(const ft_table_column *c) {
-  json_t *object = json_pack("{ss}", "name", c->name);
+  json_t *object = json_pack("{ss sI}", "name", c->name, "unit", (json_int_t)c->unit);
   json_t *list = object && c->values ? json_array() : NULL;
   for (size_t i = 0; list && i < c->value_count; i++)
     ft_json_append(&list, json_string(c->values[i]));
@@ -55,9 +55,9 @@ static json_t *column_json(const ft_table_column *c) {
 }
 
 bool ft_table_fit_write(json_t *object, const ft_table_fit *fit) {
-  json_t *table =
-      json_pack("{sb sI ss}", "header", (int)fit->header, "fields", (json_int_t)fit->count,
-                "decimal", fit->decimal == FILTRA_DECIMAL_COMMA ? "comma" : "point");
+  json_t *table = json_pack(
+      "{sb sI ss sI}", "header", (int)fit->header, "fields", (json_int_t)fit->count, "decimal",
+      fit->decimal == FILTRA_DECIMAL_COMMA ? "comma" : "point", "unit", (json_int_t)fit->unit);
   json_t *columns = json_array();
   bool done = table != NULL;
   for (size_t i = 0; done && i < FT_COUNT(USES); i++) {
@@ -103,6 +103,7 @@ static filtra_status read_columns(const json_t *list, const char *context, ft_ta
       return ft_fail(FILTRA_ERROR_INPUT, "%s: \"table\": a column needs a \"name\"", context);
     c->name = ft_strdup(name);
     if (!c->name) return FILTRA_ERROR_HOST_MEMORY;
+    c->unit = (uint32_t)json_integer_value(json_object_get(item, "unit"));
     FT_TRY(read_values(json_object_get(item, "values"), context, c));
   }
   return FILTRA_OK;
@@ -125,6 +126,7 @@ static filtra_status read_table(const json_t *table, const char *context, ft_tab
   const char *decimal = json_string_value(json_object_get(table, "decimal"));
   fit->header = json_is_true(json_object_get(table, "header"));
   fit->count = (size_t)json_integer_value(json_object_get(table, "fields"));
+  fit->unit = (uint32_t)json_integer_value(json_object_get(table, "unit"));
   fit->decimal = decimal && !strcmp(decimal, "comma") ? FILTRA_DECIMAL_COMMA : FILTRA_DECIMAL_POINT;
   for (size_t i = 0; i < FT_COUNT(USES); i++) {
     const char *name = json_string_value(json_object_get(table, USES[i].key));
@@ -146,5 +148,15 @@ filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_ta
   filtra_status status = read_table(table, context, fit);
   if (status) ft_table_fit_free(fit);
   *out = status ? NULL : fit;
+  return status;
+}
+
+filtra_status ft_table_fit_copy(const ft_table_fit *fit, ft_table_fit **out) {
+  json_t *object = json_object();
+  *out = NULL;
+  filtra_status status = object && ft_table_fit_write(object, fit)
+                             ? ft_table_fit_read(object, "table", out)
+                             : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  json_decref(object);
   return status;
 }

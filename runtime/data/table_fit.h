@@ -12,6 +12,7 @@ typedef struct ft_table_column {
   char **values; /* [value_count], sorted: the texts of a column of categories, which becomes as
                     many numbers, 1 for the cell's text and 0 for the others; NULL: of numbers */
   size_t value_count;
+  uint32_t unit; /* of numbers: as ft_forms_unit */
 } ft_table_column;
 
 /** How the columns of a training file were taken. A name is that in the header, or in a file
@@ -23,6 +24,7 @@ typedef struct ft_table_fit {
   ft_table_column *columns; /* [column_count], where there is no text */
   size_t column_count;
   filtra_decimal decimal; /* point or comma */
+  uint32_t unit;          /* of a target of numbers: as ft_forms_unit */
 } ft_table_fit;
 
 void ft_table_fit_free(ft_table_fit *fit);
@@ -31,6 +33,8 @@ bool ft_table_fit_write(json_t *object, const ft_table_fit *fit);
 /** Reads "table" of the object; *out is NULL where there is none. Errors call the object `context`.
  * Caller frees with ft_table_fit_free. */
 filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_table_fit **out);
+/** Copies it; caller frees with ft_table_fit_free. */
+filtra_status ft_table_fit_copy(const ft_table_fit *fit, ft_table_fit **out);
 /** How many numbers a row becomes. */
 size_t ft_table_width(const ft_table_fit *fit);
 

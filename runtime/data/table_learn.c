@@ -261,7 +261,9 @@ static filtra_status add_feature(learner *l, size_t i) {
     return fail_feature(l, i);
   ft_table_column *c = &l->fit->columns[l->fit->column_count++];
   FT_TRY(name_column(l, (long)i, &c->name));
+  c->unit = ft_forms_unit(&from->forms);
   if (ft_column_is_numbers(from)) return FILTRA_OK;
+  c->unit = 0;
   qsort(from->values, from->value_count, sizeof *from->values, compare_texts);
   for (size_t k = 0; k < from->value_count; k++)
     if (!ft_utf8_valid(from->values[k], strlen(from->values[k])))
@@ -273,11 +275,24 @@ static filtra_status add_feature(learner *l, size_t i) {
   return FILTRA_OK;
 }
 
+/* A feature that is called like a target may tell the target. */
+static void warn_of_leak(const learner *l, size_t i) {
+  if (l->o->target_column || l->o->feature_columns || l->target == FT_NOWHERE || !l->header) return;
+  if (ft_names_target(l->survey.first[i]))
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column \"%s\" is read as a feature, and \"%s\" is the target; set target_column or "
+           "feature_columns if that is not meant",
+           l->table->first, l->survey.first[i], l->survey.first[l->target]);
+}
+
 static filtra_status choose_features(learner *l) {
   l->fit->columns = ft_calloc(l->survey.count, sizeof *l->fit->columns);
   if (!l->fit->columns) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < l->survey.count; i++)
-    if (is_feature(l, i)) FT_TRY(add_feature(l, i));
+    if (is_feature(l, i)) {
+      FT_TRY(add_feature(l, i));
+      warn_of_leak(l, i);
+    }
   for (size_t i = 0; i < l->survey.count; i++)
     if (l->features[i] && ((long)i == l->target || (long)i == l->group))
       return ft_fail(FILTRA_ERROR_INPUT, "feature_columns has \"%s\", which is the %s",
@@ -324,6 +339,7 @@ static filtra_status choose_kind(learner *l) {
   t->values = l->o->targets == FILTRA_TARGETS_VALUES ||
               (l->o->targets == FILTRA_TARGETS_AUTO && (f->fractions[way] || (amounts && most)));
   t->numbered = !t->values && all;
+  l->fit->unit = t->values ? ft_forms_unit(f) : 0;
   if (all && f->fractions[way] && !t->values)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: column \"%s\" is to be classes, but the data are for regression: not all "

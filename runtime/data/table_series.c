@@ -46,7 +46,7 @@ static filtra_status read_time(const ft_table *t, const char *text, step *s) {
   float value;
   size_t length = strlen(text);
   ft_trim(&text, &length);
-  if (!ft_read_form(text, length, t->fit->decimal, &value)) {
+  if (!ft_read_form(text, length, t->fit->decimal, 0, &value)) {
     s->time = (double)value;
     return FILTRA_OK;
   }

@@ -31,10 +31,8 @@ static filtra_status read_class(ft_table *t, const char *text, size_t length, in
 static filtra_status read_value(const ft_table *t, const char *text, size_t length, float *value) {
   *value = NAN;
   if (t->options->unlabelled && ft_is_missing(text, length)) return FILTRA_OK;
-  if (ft_read_form(text, length, t->fit->decimal, value))
-    return ft_fail(FILTRA_ERROR_INPUT, "the target \"%.*s\" is no number that can be used",
-                   (int)(length < 40 ? length : 40), text);
-  return FILTRA_OK;
+  filtra_status status = ft_read_form(text, length, t->fit->decimal, t->fit->unit, value);
+  return status ? ft_fail_context(status, "the target") : FILTRA_OK;
 }
 
 filtra_status ft_table_target(ft_table *t, const ft_row_reader *rows, const ft_places *places,

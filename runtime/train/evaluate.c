@@ -187,6 +187,7 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   if (!status) status = filtra_model_evaluate_split(model, set, which, info->batch_size, result);
   if (!status && scores && result->task < FILTRA_TASK_REGRESSION)
     status = filtra_model_score_split(model, set, which, info->batch_size, scores);
+  if (!status && scores && *scores) result->accuracy = (*scores)->accuracy; /* of whole counts */
   filtra_model_destroy(&model);
   filtra_dataset_close(&set);
   filtra_run_close(&run);

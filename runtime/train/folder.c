@@ -121,6 +121,12 @@ static filtra_status read_classes(ft_run_fit *fit, const char *path) {
   return FILTRA_OK;
 }
 
+/* 0: older runs do not say it. */
+static uint32_t read_size(const json_t *object, const char *key) {
+  const json_int_t size = json_integer_value(json_object_get(object, key));
+  return size > 0 && size < UINT32_MAX ? (uint32_t)size : 0;
+}
+
 static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   size_t means, factors;
   FT_TRY(read_classes(fit, path));
@@ -132,6 +138,8 @@ static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   fit->data.mean = fit->mean;
   fit->data.factor = fit->factor;
   fit->data.features = (uint32_t)means;
+  fit->data.height = read_size(fit->json, "image_height");
+  fit->data.width = read_size(fit->json, "image_width");
   FT_TRY(ft_table_fit_read(fit->json, path, &fit->table));
   fit->data.table = fit->table;
   return FILTRA_OK;

@@ -188,8 +188,10 @@ static filtra_status take_position(run *r) {
   p->step = filtra_trainer_step_count(r->trainer);
   p->epoch = (double)p->step / (double)filtra_loader_batch_count(r->loader);
   if (p->step > r->total)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: is of step %llu; the run has %llu steps", path,
-                   (unsigned long long)p->step, (unsigned long long)r->total);
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: is of step %llu; the run has %llu steps, and can go on to %llu or more",
+                   path, (unsigned long long)p->step, (unsigned long long)r->total,
+                   (unsigned long long)p->step);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
   /* With other data an epoch may have fewer batches; this one is then over. */
   if (r->options->allow_changes && at.batch >= filtra_loader_batch_count(r->loader))

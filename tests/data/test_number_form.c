@@ -75,11 +75,34 @@ TEST(test_what_a_cell_means) {
       {"\xff", POINT, NAN},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *t = cases[i].text;
     float value = NAN;
-    filtra_status status =
-        ft_read_form(cases[i].text, strlen(cases[i].text), cases[i].decimal, &value);
+    const uint32_t unit = strchr(t, '%')              ? '%'
+                          : strchr(t, '$')            ? '$'
+                          : strstr(t, "\xe2\x82\xac") ? 0x20ac
+                          : strstr(t, "\xc2\xa3")     ? 0xa3
+                                                      : 0;
+    filtra_status status = ft_read_form(t, strlen(t), cases[i].decimal, unit, &value);
     if (isnan(cases[i].value) == (status == FILTRA_OK) || (!status && value != cases[i].value))
       fail_msg("\"%s\" is read as %g", cases[i].text, status ? NAN : (double)value);
+  }
+}
+
+TEST(test_units_differ) {
+  static const struct {
+    const char *text;
+    uint32_t unit;
+    bool same;
+  } cases[] = {{"12%", 0, false}, {"12", '%', false}, {"$3", 0, false},  {"$3", 0x20ac, false},
+               {"3", '$', true},  {"$3", '$', true},  {"12%", '%', true}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    float value;
+    filtra_status status =
+        ft_read_form(cases[i].text, strlen(cases[i].text), POINT, cases[i].unit, &value);
+    if (cases[i].same)
+      assert_ok(status);
+    else
+      assert_fails(status, FILTRA_ERROR_INPUT, "is in another unit than the training data's");
   }
 }
 

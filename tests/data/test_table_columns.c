@@ -164,6 +164,9 @@ TEST(test_classes_that_are_none) {
 TEST(test_what_is_said_of_classes) {
   filtra_log_set(keep_warning, NULL);
   const char *folder = test_folder();
+  assert_ok(test_try_dataset(
+      test_write_text(folder, "a.csv", "a,target,label\n1,2,x\n2,1,x\n3,3,y\n4,1,y\n"), NULL));
+  assert_non_null(strstr(last_warning, "\"target\" is read as a feature, and \"label\" is the"));
   last_warning[0] = '\0';
   assert_ok(test_try_dataset(
       test_write_text(folder, "a.csv", "text,label\na,x\nb,x\nc,y\nd,z\ne,z\n"), NULL));

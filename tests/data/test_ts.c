@@ -112,7 +112,14 @@ TEST(test_standardised_by_the_training_split) {
   assert_float_equal(second[0] - first[0], 1.0 / 14.5, 5e-3);
 }
 
+static char said[256];
+static void keep_warning(void *user, filtra_log_level level, const char *message) {
+  (void)user;
+  if (level == FILTRA_LOG_WARNING) snprintf(said, sizeof said, "%s", message);
+}
+
 TEST(test_test_files_bring_their_training_file) {
+  filtra_log_set(keep_warning, NULL);
   const char *folder = test_folder();
   write_ramp(folder, "R_TRAIN.ts", 0, 20, 3);
   const char *path = write_ramp(folder, "R_TEST.ts", 0, 4, 6);
@@ -120,6 +127,8 @@ TEST(test_test_files_bring_their_training_file) {
                  *test = open_ok(path, FILTRA_SPLIT_TEST);
   assert_int_equal(filtra_dataset_get_info(test)->count[FILTRA_SPLIT_TEST], 4);
   assert_int_equal(filtra_dataset_get_info(test)->longest, 3); /* cut like training series */
+  assert_non_null(strstr(said, "4 of 4 series are longer than 3 steps"));
+  filtra_log_set(NULL, NULL);
   for (uint64_t i = 0; i < 4; i++) {
     float a[6], b[6];
     assert_ok(filtra_dataset_sample_features(whole, FILTRA_SPLIT_TEST, i, a));

@@ -158,6 +158,32 @@ TEST(test_an_image_that_goes_away) {
   test_same_run(whole, folder);
 }
 
+/* Grey pixels are tokens, of which a smaller image has fewer: it is refused all the same. */
+TEST(test_images_of_another_size) {
+  uint8_t image[16 + 12 * 16] = {0, 0, 8, 3, 0, 0, 0, 12, 0, 0, 0, 4, 0, 0, 0, 4};
+  uint8_t label[8 + 12] = {0, 0, 8, 1, 0, 0, 0, 12};
+  const char *names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"};
+  const char *data = test_folder(), *other = test_folder(), *folder = test_new_run();
+  for (int i = 0; i < 12; i++)
+    label[8 + i] = (uint8_t)(i % 2);
+  for (int k = 0; k < 2; k++) { /* 4 x 4 pixels, then 2 x 8 */
+    test_write(test_path(k ? other : data, names[0]), image, sizeof image);
+    test_write(test_path(k ? other : data, names[1]), label, sizeof label);
+    image[11] = 2;
+    image[15] = 8;
+  }
+  assert_ok(
+      test_train(test_text("{\"data\": \"%s\", \"width\": 8, \"layers\": 1, \"steps\": 2}", data),
+                 folder, UINT64_MAX));
+  owned_dataset *ds = NULL;
+  filtra_run *run;
+  assert_ok(filtra_run_open(folder, &run));
+  assert_fails(filtra_run_open_data(run, other, FILTRA_SPLIT_TEST, &ds), FILTRA_ERROR_INPUT,
+               "images of 8 x 2 pixels, those of the training data have 4 x 4");
+  assert_ok(filtra_run_open_data(run, data, FILTRA_SPLIT_TEST, &ds));
+  filtra_run_close(&run);
+}
+
 TEST(test_refused) {
   if (!test_has_png()) skip();
   static const struct {

@@ -182,6 +182,37 @@ TEST(rows_of_numbers_are_read_alike_everywhere) {
                 "x.csv:1: there is no column \"c\"");
 }
 
+/* Per cents stay per cents: 0.4 in a later file is no 40 %. */
+TEST(units_of_other_files_are_those_of_training) {
+  const char *run = trained(
+      test_write_text(test_folder(), "p.csv", "a,share\n$1,12%\n$2,13%\n$3,14.5%\n$4,15%\n"),
+      ", \"target_column\": \"share\"");
+  const char *folder = test_folder();
+  refuse_by_run(run, test_write_text(folder, "x.csv", "a,share\n$1,0.12\n"),
+                "x.csv:2: the target: \"0.12\" is in another unit");
+  refuse_by_run(run, test_write_text(folder, "x.csv", "a,share\n1%,12%\n"),
+                "x.csv:2: column \"a\": \"1%\" is in another unit");
+  owned_dataset *ds = open_by_run(run, test_write_text(folder, "x.csv", "a,share\n$1,12%\n"));
+  assert_float_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).value, 12, 0);
+}
+
+/* A resumed run describes its data as one that never stopped. */
+TEST(resumed_runs_know_their_columns) {
+  char text[2048], *to = text + sprintf(text, "width,kind,species\n");
+  for (int i = 0; i < 24; i++)
+    to += sprintf(to, "%d.5,%c,%s\n", i, 'p' + i % 3, i % 2 ? "a" : "b");
+  const char *data = test_write_text(test_folder(), "rows.csv", text);
+  const char *config = test_text("{\"data\": \"%s\", \"width\": 8, \"layers\": 1, \"heads\": 1, "
+                                 "\"steps\": 8, \"batch_size\": 4, \"eval_every\": 2, "
+                                 "\"target_column\": \"species\", \"log_every\": 1}",
+                                 data);
+  const char *whole = test_new_run(), *stopped = test_new_run();
+  assert_ok(test_train(config, whole, UINT64_MAX));
+  assert_fails(test_train(config, stopped, 3), FILTRA_ERROR_CANCELLED, "of 8");
+  assert_ok(test_train(NULL, stopped, UINT64_MAX));
+  test_same_run(whole, stopped);
+}
+
 TEST(series_of_rows_train) {
   const char *folder = test_folder();
   char text[4096] = "who,when,a,b,kind\n";
