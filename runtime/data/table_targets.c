@@ -186,12 +186,23 @@ static filtra_status warn_of_single(const ft_table *t, const char *path,
   return FILTRA_OK;
 }
 
+/* NA may be Namibia, or no answer. */
+static void warn_of_missing(const ft_table *t, const char *path) {
+  for (size_t i = 0; i < t->labels.count; i++)
+    if (ft_is_missing(t->labels.names[i], strlen(t->labels.names[i])))
+      ft_log(FILTRA_LOG_WARNING,
+             "%s: column \"%s\": \"%s\" is taken as a class; where it means that the class is "
+             "unknown, take these rows out",
+             path, t->fit->target, t->labels.names[i]);
+}
+
 /* Fails, or warns, where the classes of a first file make no sense. */
 static filtra_status check_classes(const ft_table *t, const char *path, const ft_samples *samples) {
   const bool training = samples == &t->ds->samples[FILTRA_SPLIT_TRAIN];
   if (!t->learnt || !t->labels.count) return FILTRA_OK;
   if (t->options->targets == FILTRA_TARGETS_AUTO) FT_TRY(check_parts(t, path, samples));
   if (!training) return FILTRA_OK;
+  warn_of_missing(t, path);
   FT_TRY(check_number(t, path, samples));
   return warn_of_single(t, path, samples);
 }

@@ -167,6 +167,9 @@ TEST(test_what_is_said_of_classes) {
   assert_ok(test_try_dataset(
       test_write_text(folder, "a.csv", "a,target,label\n1,2,x\n2,1,x\n3,3,y\n4,1,y\n"), NULL));
   assert_non_null(strstr(last_warning, "\"target\" is read as a feature, and \"label\" is the"));
+  assert_ok(test_try_dataset(
+      test_write_text(folder, "a.csv", "text,label\na,yes\nb,NA\nc,yes\nd,NA\n"), NULL));
+  assert_non_null(strstr(last_warning, "\"NA\" is taken as a class; where it means"));
   last_warning[0] = '\0';
   assert_ok(test_try_dataset(
       test_write_text(folder, "a.csv", "text,label\na,x\nb,x\nc,y\nd,z\ne,z\n"), NULL));
