@@ -155,10 +155,8 @@ filtra_status ft_atomic_open_in(const char *within, const char *path, ft_atomic_
   filtra_status status = FILTRA_OK;
   char *target = within ? ft_strdup(path) : NULL;
   spot at;
-  if (within)
-    status = target ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  else
-    status = write_target(path, &target);
+  if (!within) status = write_target(path, &target);
+  if (!status && !target) status = FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = enter(within, target, &at);
   if (status) {
     free(target);

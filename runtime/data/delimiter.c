@@ -34,7 +34,7 @@ typedef struct tally {
 
 static filtra_status add_line(sample *s, const char *line, size_t length) {
   size_t wanted = s->length + length + 2;
-  if (wanted > s->capacity) {
+  if (!s->text || wanted > s->capacity) {
     char *text = ft_realloc(s->text, 2 * wanted, 1);
     if (!text) return FILTRA_ERROR_HOST_MEMORY;
     s->text = text;

@@ -24,7 +24,10 @@ static filtra_status decode(const uint8_t *data, size_t size, ft_image *image) {
   FT_TRY(data[0] == 0xff ? ft_image_decode_jpeg(data, size, image)
                          : ft_image_decode_png(data, size, image));
   filtra_status status = ft_image_turn(image, header.orientation);
-  if (status) free(image->pixels);
+  if (status) {
+    free(image->pixels);
+    image->pixels = NULL;
+  }
   return status;
 }
 

@@ -147,7 +147,7 @@ static uint64_t bits_at(const ft_npy *npy, uint64_t at) {
 }
 
 static double half(uint64_t bits) {
-  int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const int exponent = (int)(bits >> 10 & 31), mantissa = (int)(bits & 1023);
   double x = exponent == 31
                  ? (mantissa ? NAN : INFINITY)
                  : ldexp(mantissa + (exponent ? 1024 : 0), (exponent ? exponent : 1) - 25);
@@ -155,7 +155,7 @@ static double half(uint64_t bits) {
 }
 
 static int64_t whole(const ft_npy *npy, uint64_t at) {
-  uint32_t unused = 64 - 8 * npy->size; /* bits; the shifts extend the sign */
+  uint32_t unused = (64 - 8 * npy->size) % 64; /* bits; the shifts extend the sign */
   return (int64_t)(bits_at(npy, at) << unused) >> unused;
 }
 

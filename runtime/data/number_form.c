@@ -41,7 +41,8 @@ static char plain(uint32_t c) {
   for (size_t i = 0; i < FT_COUNT(gaps); i++)
     if (c == gaps[i]) return '\'';
   if (c == MINUS) return '-';
-  return c < 0x80 && c && strchr("0123456789.,eE+-%", (int)c) ? (char)c : '\0';
+  if (c < 0x80 && c && strchr("0123456789.,eE+-%", (int)c)) return (char)c;
+  return '\0';
 }
 
 /* Copies a cell in ASCII. */
@@ -50,7 +51,8 @@ static bool simplify(const char *text, size_t length, cell *c) {
   uint32_t code;
   for (size_t at = 0; at < length; at += bytes) {
     bytes = ft_utf8_next(text + at, length - at, &code);
-    char ascii = bytes ? plain(code) : '\0';
+    char ascii = '\0';
+    if (bytes) ascii = plain(code);
     if (!ascii || count == LONGEST || (ascii == '$' && c->currency)) return false;
     if (ascii == '$') c->currency = code;
     c->text[count++] = ascii;

@@ -6,7 +6,7 @@
 
 /** Reads it from a TIFF block, the content of JPEG's "Exif" segment or of PNG's eXIf chunk. 1 where
  * there is none, and where the block is damaged. */
-uint32_t ft_exif_orientation(const uint8_t *tiff, size_t size);
+uint32_t ft_exif_orientation(const uint8_t *bytes, size_t size);
 /** Whether upright images with that orientation have the stored height as their width. */
 bool ft_orientation_swaps(uint32_t orientation);
 /** Turns an image upright, as Pillow's exif_transpose does. On failure it stays as it is. */

@@ -17,7 +17,8 @@ static double days(long year, long month, long day) {
   year -= month <= 2;
   long era = (year >= 0 ? year : year - 399) / 400, of_era = year - era * 400;
   long of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  return (double)(era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468);
+  const long leaps = of_era / 4 - of_era / 100;
+  return (double)(era * 146097 + of_era * 365 + leaps + of_year - 719468);
 }
 
 /* Reads year, month, day, and perhaps hour, minute, second, with one character between them:

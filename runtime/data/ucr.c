@@ -35,7 +35,9 @@ typedef struct ucr_reader {
 /* ---- lines ---- */
 
 static char delimiter_of(const char *line) {
-  return strchr(line, ',') ? ',' : strchr(line, '\t') ? '\t' : ' ';
+  if (strchr(line, ',')) return ',';
+  if (strchr(line, '\t')) return '\t';
+  return ' ';
 }
 
 /* The next field; *at is NULL behind the last. */

@@ -71,10 +71,8 @@ filtra_status ft_zip_next(ft_zip *zip, ft_zip_entry *e) {
 }
 
 static bool inflate_all(const ft_zip_entry *e, uint8_t *to) {
-  z_stream z = {.next_in = (Bytef *)e->packed,
-                .avail_in = e->packed_size,
-                .next_out = to,
-                .avail_out = e->size};
+  z_stream z = {.next_in = (Bytef *)e->packed, .avail_in = e->packed_size, .avail_out = e->size};
+  z.next_out = to;
   if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return false;
   int result = inflate(&z, Z_FINISH);
   inflateEnd(&z);

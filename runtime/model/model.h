@@ -48,11 +48,11 @@ json_t *ft_model_options_write(const ft_model_options *options);
 /* ---- fit.c ---- */
 
 /** Fills in the sizes and the task that the data decide, and checks the others. */
-filtra_status ft_model_fit(filtra_model_config *config, const char *context,
+filtra_status ft_model_fit(filtra_model_config *model, const char *context,
                            const filtra_dataset *data);
 /** Takes mean and standard deviation of the training values, in which a regression predicts, unless
  * the configuration has them. */
-filtra_status ft_model_fit_target(filtra_model_config *config, const char *context,
+filtra_status ft_model_fit_target(filtra_model_config *model, const char *context,
                                   const filtra_dataset *data);
 
 /* ---- network.c ---- */

@@ -8,6 +8,6 @@
 filtra_status ft_class_weights_check(const char *text, const char *context);
 /** The weights [classes], which the caller frees, also on failure; NULL for "". */
 filtra_status ft_class_weights_make(const char *text, const char *context,
-                                    const filtra_dataset *data, float **weights);
+                                    const filtra_dataset *data, float **out);
 
 #endif
