@@ -141,6 +141,7 @@ static filtra_status read_rows(decoder *d) {
 
 static filtra_status read_image(decoder *d) {
   if (setjmp(png_jmpbuf(d->png))) return d->starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_ERROR_INPUT;
+  png_set_keep_unknown_chunks(d->png, PNG_HANDLE_CHUNK_NEVER, UNUSED, UNUSED_COUNT);
   png_read_info(d->png, d->info);
   d->image.height = png_get_image_height(d->png, d->info);
   d->image.width = png_get_image_width(d->png, d->info);
@@ -177,7 +178,6 @@ filtra_status ft_image_decode_png(const uint8_t *data, size_t size, ft_image *im
     png_set_read_fn(d.png, &d, read_bytes);
     png_set_user_limits(d.png, 0x7fffffff, 0x7fffffff); /* check_chunks limits sizes */
     png_set_chunk_malloc_max(d.png, CHUNK_LIMIT);
-    png_set_keep_unknown_chunks(d.png, PNG_HANDLE_CHUNK_NEVER, UNUSED, UNUSED_COUNT);
     status = read_image(&d);
   }
   png_destroy_read_struct(&d.png, &d.info, NULL);

@@ -26,6 +26,8 @@ static bool is_left_behind(const char *name) {
 
 static filtra_status list(const char *path, bool folders, char ***names, size_t *count) {
   size_t all, kept = 0;
+  *names = NULL;
+  *count = 0;
   FT_TRY(ft_list_directory(path, names, &all));
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < all; i++) {

@@ -230,7 +230,7 @@ static bool probe_pathfinder(const ft_dataset_probe *p) {
   bool root = false, found = false;
   if (!p->directory) return false;
   *p->failed = ask_root(p->path, &root);
-  if (root || *p->failed) return root;
+  if (root || *p->failed) return root && !*p->failed;
   *p->failed = ft_list_data(p->path, &names, &count);
   for (size_t i = 0; !*p->failed && i < count; i++)
     found = found || is_difficulty(names[i]);
