@@ -67,7 +67,7 @@
  *                  The header's first word is the sample's name. Lines that begin with ; or # are
  *                  comments; letters of both cases mean the same. Tokenizer "dna", for .faa
  *                  "characters". Without `tokenizer`, files in which codes for several nucleotides
- *                  (IUPAC, but for N) are 5 % or more of the letters are refused: proteins can be
+ *                  (IUPAC, except N) are 5 % or more of the letters are refused: proteins can be
  *                  written in them. With `unlabelled`, headers of one word have no class, and
  *                  headers of which none ends with a class of the training data neither
  *   "hyperpartisan" SemEval-2019's news articles (task 4): a folder with

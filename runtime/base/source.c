@@ -79,6 +79,15 @@ static filtra_status fail_unpacking(const ft_source *s) {
                  s->zlib.msg ? s->zlib.msg : "unknown reason");
 }
 
+filtra_status ft_check_unpacked(const char *name, uint64_t packed, uint64_t unpacked) {
+  const uint64_t times = ft_limit("FILTRA_UNPACKED_TIMES", UNPACKED_TIMES);
+  if (unpacked / times <= packed + UNPACKED_MORE / times) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: what is packed becomes more than %llu times as long; where that is right, "
+                 "FILTRA_UNPACKED_TIMES=N in the environment accepts N times",
+                 name, (unsigned long long)times);
+}
+
 /* Unpacks some bytes; *got may be 0 before the end. */
 static filtra_status unpack(ft_source *s, void *data, size_t size, size_t *got) {
   s->zlib.next_in = s->chunk + s->at;
@@ -91,12 +100,7 @@ static filtra_status unpack(ft_source *s, void *data, size_t size, size_t *got) 
   s->at = s->end - s->zlib.avail_in;
   *got = room - s->zlib.avail_out;
   s->given += *got;
-  uint64_t times = ft_limit("FILTRA_UNPACKED_TIMES", UNPACKED_TIMES);
-  if (s->given / times > s->taken + UNPACKED_MORE / times)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: what is packed becomes more than %llu times as long; where that is right, "
-                   "FILTRA_UNPACKED_TIMES=N in the environment accepts N times",
-                   s->path, (unsigned long long)times);
+  FT_TRY(ft_check_unpacked(s->path, s->taken, s->given));
   if (result == Z_STREAM_END) s->inside = false;
   if (result == Z_MEM_ERROR)
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: unpacking %s", s->path);

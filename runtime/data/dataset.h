@@ -104,6 +104,8 @@ const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split 
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
 
 /** Fails with INPUT for a class name that is not UTF-8, as model files and reports need it. */
+filtra_status ft_check_class_name(const char *name, size_t length);
+/** The same for all classes; the error names `path`. */
 filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
 
 /** Tokens of the longer of its sequences. */

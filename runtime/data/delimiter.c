@@ -81,7 +81,7 @@ const char *ft_quoted_end(const char *text, char delimiter, bool *open) {
   }
 }
 
-/* The end of a field; the end of the sample where a quoted field goes on behind it. */
+/* The end of a field; the end of the sample where a quoted field continues after it. */
 static const char *end_of_field(tally *t, const sample *s, const char *at) {
   const char ends[3] = {t->character, '\n', '\0'};
   bool open = false;

@@ -24,7 +24,7 @@ typedef struct ft_delimiter {
  * text or numbers. */
 filtra_status ft_delimiter_find(const char *path, char given, ft_delimiter *found);
 
-/** The end of the quoted field that begins at the quote `text`: behind the closing quote, if a
+/** The end of the quoted field that begins at the quote `text`: after the closing quote, if a
  * delimiter or the end of line or text is there; else NULL. A doubled quote means one quote.
  * *open: there is no closing quote at all. */
 const char *ft_quoted_end(const char *text, char delimiter, bool *open);

@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +27,7 @@ static filtra_status add(ft_labels *labels, const char *name, size_t length) {
   if (length > MAX_NAME)
     return ft_fail(FILTRA_ERROR_INPUT, "a class name of %zu bytes; at most %d are accepted", length,
                    MAX_NAME);
-  if (!ft_utf8_valid(name, length))
-    return ft_fail(FILTRA_ERROR_INPUT, "the class \"%.*s\" is no UTF-8; save the file as that",
-                   (int)length, name);
+  FT_TRY(ft_check_class_name(name, length));
   if (labels->count == MAX_LABELS)
     return ft_fail(FILTRA_ERROR_INPUT, "\"%.*s\" is class number %d; at most %d are supported",
                    (int)length, name, MAX_LABELS + 1, MAX_LABELS);

@@ -37,9 +37,12 @@ static filtra_status list_files(loose_files *f, const char *path, bool (*named)(
   return status;
 }
 
-static filtra_status check_use(const char *path, const filtra_dataset_options *options,
-                               const char *kind) {
-  if (options->unlabelled) return FILTRA_OK;
+/* Begins a data set without targets; `kind` names the files in an error. */
+static filtra_status begin(loose_files *f, const char *path, const filtra_dataset_options *options,
+                           const char *kind, bool (*named)(const char *name), filtra_dataset *ds) {
+  *f = (loose_files){0};
+  ds->untargeted = true;
+  if (options->unlabelled) return list_files(f, path, named);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: %s of which nothing says the class; they can be predicted, and trained with "
                  "where each class has a folder",
@@ -56,10 +59,8 @@ static bool all_are(const ft_dataset_probe *p, bool (*named)(const char *name)) 
 
 static filtra_status open_images(const char *path, const filtra_dataset_options *options,
                                  filtra_dataset *ds) {
-  loose_files files = {0};
-  FT_TRY(check_use(path, options, "images"));
-  ds->untargeted = true;
-  filtra_status status = list_files(&files, path, ft_image_named);
+  loose_files files;
+  filtra_status status = begin(&files, path, options, "images", ft_image_named, ds);
   for (size_t i = 0; i < files.count && !status; i++)
     status = ft_images_add_file(ds, options, FILTRA_SPLIT_TEST, files.paths[i], -1);
   ft_free_names(files.paths, files.count);
@@ -87,10 +88,8 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
 
 static filtra_status open_texts(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds) {
-  loose_files files = {0};
-  FT_TRY(check_use(path, options, "texts"));
-  ds->untargeted = true;
-  filtra_status status = list_files(&files, path, ft_text_named);
+  loose_files files;
+  filtra_status status = begin(&files, path, options, "texts", ft_text_named, ds);
   if (!status) status = ft_corpus_open(ds, path, options, "bytes", read_split, &files);
   ft_free_names(files.paths, files.count);
   return status;

@@ -13,7 +13,7 @@
 
 /* ---- the header ---- */
 
-/* The text behind a key of the dictionary; NULL if it is missing. */
+/* The text after a key of the dictionary; NULL if it is missing. */
 static const char *value_of(const char *header, const char *key) {
   const char *at = strstr(header, key);
   if (at) at = strchr(at, ':');

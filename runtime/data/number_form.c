@@ -94,7 +94,7 @@ static void take_end(cell *c) {
   c->text[end] = '\0';
 }
 
-/* Whether there is nothing, or an exponent, behind the mantissa. */
+/* Whether nothing or an exponent follows the mantissa. */
 static bool ends_well(const char *rest) {
   if (!*rest) return true;
   rest += 1 + (rest[1] == '+' || rest[1] == '-');
@@ -134,8 +134,8 @@ static bool reads(const cell *c, char decimal, bool *grouped) {
   size_t plain_digits = strspn(c->digits, "0123456789");
   *grouped = plain_digits < whole;
   if (*grouped && (c->digits[c->mantissa] || !is_grouped(c->digits, whole, decimal))) return false;
-  size_t behind = sign ? c->mantissa - whole - 1 : 0;
-  return whole + behind > 0 && (!sign || strspn(sign + 1, "0123456789") >= behind);
+  size_t after = sign ? c->mantissa - whole - 1 : 0;
+  return whole + after > 0 && (!sign || strspn(sign + 1, "0123456789") >= after);
 }
 
 /* The number, for which reads() must hold. Gives its text with a decimal point. */

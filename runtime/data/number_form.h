@@ -48,7 +48,7 @@ filtra_status ft_forms_check(const ft_number_forms *forms, const char *path, con
 uint32_t ft_forms_unit(const ft_number_forms *forms);
 
 /** Reads a cell, for example "$1,000.50" or "12 %", which is 12. Fails with INPUT for what is no
- * number, and for another unit than ft_forms_unit found, but for amounts that name no currency. */
+ * number, and for another unit than ft_forms_unit found. An amount may name no currency. */
 filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decimal, uint32_t unit,
                            float *value);
 

@@ -62,7 +62,7 @@ static filtra_status read_dimension(ts_reader *r, const char *text, const char *
   return FILTRA_OK;
 }
 
-/* The next ':' from `text` on, but for those in time stamps; NULL if there is none. */
+/* The next ':' from `text` on, except those in time stamps; NULL if there is none. */
 static const char *find_colon(const char *text) {
   for (int depth = 0; *text; text++) {
     depth += (*text == '(') - (*text == ')');

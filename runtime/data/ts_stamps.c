@@ -59,7 +59,7 @@ static filtra_status read_time(const char *text, size_t length, double *time) {
 
 /* ---- a dimension ---- */
 
-/* Reads "(time,value)"; *at moves behind it and the comma that follows; *more: one did. */
+/* Reads "(time,value)"; *at moves past it and a comma that follows; *more: there was a comma. */
 static filtra_status read_pair(const char **at, const char *end, double *time, float *value,
                                bool *more) {
   const char *text = *at + strspn(*at, " \t"), *close = memchr(text, ')', (size_t)(end - text));

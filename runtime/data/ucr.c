@@ -40,7 +40,7 @@ static char delimiter_of(const char *line) {
   return ' ';
 }
 
-/* The next field; *at is NULL behind the last. */
+/* The next field; *at is NULL after the last. */
 static const char *next_field(const char **at, char delimiter, size_t *length) {
   const char *field = *at;
   if (delimiter == ' ') field += strspn(field, " ");

@@ -3,6 +3,7 @@
 #include "data/zip.h"
 
 #include "base/memory.h"
+#include "base/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ filtra_status ft_zip_open(const uint8_t *bytes, size_t size, ft_zip *zip) {
   return ft_fail(FILTRA_ERROR_INPUT, "a zip archive without its end");
 }
 
-/* Finds an entry's data behind its own header, whose name and extra field may differ in length. */
+/* Finds an entry's data after its own header, whose name and extra field may differ in length. */
 static filtra_status find_data(const ft_zip *zip, size_t header, ft_zip_entry *e) {
   enum { HEADER = 30 };
   if (header > zip->size || zip->size - header < HEADER) return fail_damaged();
@@ -80,17 +81,12 @@ static bool inflate_all(const ft_zip_entry *e, uint8_t *to) {
 }
 
 filtra_status ft_zip_unpack(const ft_zip_entry *e, uint8_t **data) {
-  enum { DEFLATED = 8, TIMES = 20, MORE = 64 << 20 };
+  enum { DEFLATED = 8 };
   *data = NULL;
   if (e->method != 0 && e->method != DEFLATED)
     return ft_fail(FILTRA_ERROR_INPUT, "\"%s\" is packed by method %d; 0 and 8 are read", e->name,
                    e->method);
-  uint64_t times = ft_limit("FILTRA_UNPACKED_TIMES", TIMES);
-  if (e->size / times > e->packed_size + MORE / times)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "\"%s\" becomes more than %llu times as long; where that is right, "
-                   "FILTRA_UNPACKED_TIMES=N in the environment accepts N times",
-                   e->name, (unsigned long long)times);
+  FT_TRY(ft_check_unpacked(e->name, e->packed_size, e->size));
   uint8_t *to = ft_calloc((size_t)e->size + 1, 1);
   if (!to) return FILTRA_ERROR_HOST_MEMORY;
   bool whole = e->method ? inflate_all(e, to) : e->size == e->packed_size;

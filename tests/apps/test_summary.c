@@ -142,6 +142,16 @@ static void report(const char *arguments) {
   if (code) fail_msg("exit code %d, output:\n%s", code, test_output);
 }
 
+/* The report as a page; the caller frees. */
+static char *report_page(void) {
+  const char *page = test_path(folder, "page.html");
+  report(test_text("--out %s", page));
+  char *text = test_read(page, NULL);
+  test_well_formed(text);
+  test_page_made(page);
+  return text;
+}
+
 TEST(test_formats) {
   report("");
   assert_printed("| gfsa K=3 | **72.00 ± 2.83** | 82.00 ± 2.83 | **40.50 ± 0.71** | 1.50 |\n");
@@ -160,11 +170,7 @@ TEST(test_formats) {
   report("--format results");
   assert_printed("| Mixer | Validation | Test | Rank | Runs | Parameters | ms/step | s/run |\n");
   assert_printed("| gfsa K=2 | 50.00 ± 0.00 | 61.00 ± 1.41 | 2 | 2 | – | 5.0 | – |\n");
-  const char *page = test_path(folder, "page.html");
-  report(test_text("--out %s", page));
-  owned char *text = test_read(page, NULL);
-  test_well_formed(text);
-  test_page_made(page);
+  owned char *text = report_page();
   assert_non_null(strstr(text, "<strong>72.00 ± 2.83</strong>"));
 }
 
@@ -180,11 +186,7 @@ TEST(test_many_seeds) {
   assert_printed("## Comparisons");
   assert_printed("Pairs are the seeds of the one data set judged by accuracy");
   assert_printed("With 6 pairs p is never below 0.031.");
-  const char *page = test_path(folder, "page.html");
-  report(test_text("--out %s", page));
-  owned char *text = test_read(page, NULL);
-  test_well_formed(text);
-  test_page_made(page);
+  owned char *text = report_page();
   assert_non_null(strstr(text, "softmax, 6 runs"));
   assert_non_null(strstr(text, "class=\"band\""));
   folder = NULL;

@@ -95,7 +95,7 @@ TEST(test_a_delimiter_can_be_given) {
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 1), "c;d");
 }
 
-/* Only the first rows decide: a quoted field may go on behind them. */
+/* Only the first rows decide: a quoted field may continue after them. */
 TEST(test_long_files) {
   enum { LINES = 600 };
   owned char *text = calloc(LINES, 32);

@@ -30,7 +30,7 @@ static size_t write_exif(uint8_t *to, bool little, uint8_t orientation) {
   return sizeof LITTLE;
 }
 
-/* A file of `components` with the bytes of `line`, the same in each row but for `row` added. */
+/* A file of `components` with the bytes of `line`, with the row's number added in each row. */
 typedef struct jpeg_kind {
   int components;
   J_COLOR_SPACE space; /* that the file stores */
@@ -242,7 +242,7 @@ TEST(test_cmyk) {
 /* Kinds that no decoder takes are found when the data are opened. */
 TEST(test_kinds_that_are_not_read) {
   static const struct {
-    size_t at; /* behind the marker of the frame header */
+    size_t at; /* after the marker of the frame header */
     uint8_t byte;
     const char *part;
   } jpegs[] = {{1, 0xc3, "a JPEG of frame type 3; 0 (baseline)"},

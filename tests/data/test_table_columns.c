@@ -99,7 +99,7 @@ TEST(test_names_of_samples) {
 
 TEST(test_classes_of_another_encoding) {
   test_refuse_dataset(test_write_text(test_folder(), "a.csv", "text,label\nab,caf\xe9\nb,th\xe9\n"),
-                      NULL, "a.csv:2: the class \"caf\xe9\" is no UTF-8; save the file as that");
+                      NULL, "a.csv:2: the class \"caf\\xe9\" is not named in UTF-8");
 }
 
 /* Fewer samples have a class than there are rows. */

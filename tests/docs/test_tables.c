@@ -5,8 +5,6 @@
 #include "support/files.h"
 #include "support/harness.h"
 
-static const char PAGE[] = TEST_SOURCE_DIR "/../docs/tables.md", MARK[] = "<!-- tables -->\n";
-
 static const struct {
   const char *title, *name, *text, *keys;
   filtra_dataset_options options;
@@ -158,21 +156,7 @@ static void write_rows(FILE *to) {
 }
 
 TEST(test_page) {
-  owned char *page = NULL, *should = NULL;
-  size_t size;
-  assert_ok(ft_file_read(PAGE, 1 << 20, &page, &size));
-  const char *mark = strstr(page, MARK);
-  assert_non_null(mark);
-  FILE *to = open_memstream(&should, &size);
-  assert_non_null(to);
-  fwrite(page, 1, (size_t)(mark - page) + strlen(MARK), to);
-  write_rows(to);
-  assert_int_equal(fclose(to), 0);
-  if (getenv("FILTRA_WRITE_DOCS"))
-    assert_ok(ft_file_write(PAGE, should, strlen(should)));
-  else if (strcmp(page, should) != 0)
-    fail_msg("docs/tables.md is not what happens; the build target docs-tables writes it:\n%s",
-             should);
+  test_written_page("tables", write_rows);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -178,3 +178,26 @@ void test_row_is(const filtra_dataset *ds, filtra_split split, size_t row, int l
   _assert_int_equal((uint64_t)(int64_t)ds->samples[split].rows[row].label, (uint64_t)(int64_t)label,
                     file, line);
 }
+
+/* ---- pages ---- */
+
+void test_written_page(const char *name, void (*write_rows)(FILE *to)) {
+  char path[1024], mark[64];
+  owned char *page = NULL, *should = NULL;
+  size_t size;
+  snprintf(path, sizeof path, "%s/../docs/%s.md", TEST_SOURCE_DIR, name);
+  snprintf(mark, sizeof mark, "<!-- %s -->\n", name);
+  assert_ok(ft_file_read(path, 1 << 20, &page, &size));
+  const char *end = strstr(page, mark);
+  assert_non_null(end);
+  FILE *to = open_memstream(&should, &size);
+  assert_non_null(to);
+  fwrite(page, 1, (size_t)(end - page) + strlen(mark), to);
+  write_rows(to);
+  assert_int_equal(fclose(to), 0);
+  if (getenv("FILTRA_WRITE_DOCS"))
+    assert_ok(ft_file_write(path, should, strlen(should)));
+  else if (strcmp(page, should) != 0)
+    fail_msg("docs/%s.md is not what happens; the build target docs-%s writes it:\n%s", name, name,
+             should);
+}

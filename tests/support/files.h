@@ -3,6 +3,7 @@
 #define TEST_SUPPORT_FILES_H
 
 #include <filtra/data.h>
+#include <stdio.h>
 
 /** Writes FOLDER/NAME, whose folders are made, and gives its path until the next call. */
 const char *test_write_bytes(const char *folder, const char *name, const void *data, size_t size);
@@ -32,6 +33,11 @@ size_t test_dataset_cuts(const char *name, const char *text, size_t size,
                          const filtra_dataset_options *options);
 /** Opens a file with each byte in turn replaced by each of `bytes`: INPUT, or all is well. */
 void test_dataset_damage(const char *name, const char *text, const char *bytes, size_t count);
+
+/** Compares the page docs/NAME.md, after the line `<!-- NAME -->`, with what `write_rows` writes.
+ * With the environment variable FILTRA_WRITE_DOCS, as the build target docs-NAME sets it, writes
+ * the page. */
+void test_written_page(const char *name, void (*write_rows)(FILE *to));
 
 filtra_sample test_sample(const filtra_dataset *ds, filtra_split split, uint64_t index);
 /** How many samples each split must have. */

@@ -36,7 +36,7 @@ void test_no_leftovers(const char *folder);
  * same metrics but for times, with no step missing or double. */
 void test_same_run(const char *a, const char *b);
 
-/** Fails unless two runs have the same metrics but for times. */
+/** Fails unless two runs have the same metrics, except for times. */
 void test_same_metrics(const char *a, const char *b);
 /** Fails unless loss and accuracy in the last line of progress in `printed` are the means over the
  * last 20 steps of the run's metrics, where every step has a line. */

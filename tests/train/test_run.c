@@ -73,7 +73,7 @@ TEST(test_seed_decides_every_bit) {
 }
 
 /* Validation samples are drawn by a seed of their own: runs of several seeds are judged by the same
- * ones. A run of before goes on with those that its seed drew. */
+ * ones. An earlier run goes on with those that its seed drew. */
 TEST(test_split_seed) {
   static const char table[] = "text,label\na,x\nb,y\naa,x\nbb,y\naaa,x\nbbb,y\nab,x\nba,y\n";
   const char *file = test_path(test_folder(), "t.csv");

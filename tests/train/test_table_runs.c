@@ -69,7 +69,7 @@ TEST(other_files_have_the_columns_of_the_training_file) {
                 "class \"so\" is none of the training data's");
 }
 
-/* A run folder of before has no "table" in its data.json. */
+/* An earlier run's folder has no "table" in its data.json. */
 /* A contest's folder: test.csv has no targets. It trains; its test samples are predicted, never
  * scored. Unknown targets among the training samples are refused as ever. */
 TEST(test_files_without_targets_train) {
