@@ -362,7 +362,11 @@ typedef struct filtra_batch {
    * fractions of at least 0.5. */
   const int32_t *other_labels;
   const float *label_fractions;
-  uint64_t reserved[6]; /**< 0 */
+  /** [size], of rows that hold two texts one after the other: where the second begins, at most the
+   * row's length; 0: there is one text. Tokens of the second have token type 1, others 0
+   * (filtra_model_config.token_types). NULL: one text in every row. */
+  const int32_t *second;
+  uint64_t reserved[5]; /**< 0 */
 } filtra_batch;
 
 /** Iterates over a split in batches, epoch after epoch without end. Samples are grouped by length

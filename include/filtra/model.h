@@ -65,6 +65,13 @@ typedef enum filtra_pooling {
   FILTRA_POOLING_FLATTEN
 } filtra_pooling;
 
+/** A second learned token, after the class token (DeiT; Touvron et al. 2021). */
+typedef enum filtra_distillation {
+  FILTRA_DISTILLATION_NONE = 0,
+  FILTRA_DISTILLATION_TOKEN, /**< the head reads the class token alone */
+  FILTRA_DISTILLATION_MEAN   /**< it has a head of its own; logits are the mean of both heads' */
+} filtra_distillation;
+
 /** The type of the operands of matrix products and attention, and of the activations that the
  * backward pass needs. Sums, softmax, norms, the residual stream, parameters, gradients of
  * parameters and the optimizer's moments are F32 in every precision (Micikevicius et al. 2018);
@@ -120,6 +127,13 @@ typedef struct filtra_model_config {
   /** Linear layers' weights are drawn from N(0, init_std^2); 0: U(-1/sqrt(in), 1/sqrt(in)). */
   float init_std;
   float norm_epsilon;    /**< 0: 1e-5 */
+  float head_dropout;    /**< rate before the head's last layer; 0 to 0.999 */
+  int64_t token_types;   /**< rows of a table by which text a token belongs to; 0: no table */
+  int64_t position_offset; /**< row of the positions' table that the first token gets */
+  filtra_distillation distillation;
+  bool embedding_norm;   /**< LayerNorm after the embeddings are summed */
+  bool no_last_norm;     /**< no LayerNorm between the last block and the head */
+  bool no_head_bias;     /**< a language model's head has no bias */
   bool scale_embeddings; /**< multiply embeddings by sqrt(width) before adding positions */
   bool tie_embeddings;   /**< a language model's head uses the embedding's weights */
   bool mask_zero;        /**< token 0 is padding anywhere, not only after a sequence's end */
@@ -131,7 +145,7 @@ typedef struct filtra_model_config {
    * taken from it, others have to fit it, and model files record how it was read, as
    * filtra_model_set_data does. Not needed after the call. NULL: unknown. */
   const filtra_dataset *data;
-  uint64_t reserved[13]; /**< 0 */
+  uint64_t reserved[9]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT, naming the field and its
@@ -150,6 +164,15 @@ FILTRA_API filtra_status filtra_model_load_from_memory(filtra_device *device, co
  * a trainer or generator of it has not been destroyed, or what else uses its parameters. */
 FILTRA_API filtra_status filtra_model_destroy(filtra_model **model);
 
+/** Creates a model from one that was trained before: a folder as Hugging Face's `transformers`
+ * writes it (BERT, RoBERTa, DistilBERT, GPT-2, ViT, DeiT), a run folder or a model file. `changes`:
+ * NULL, or JSON text with keys of docs/config.md that replace the source's: {"mixer": "gfsa",
+ * "classes": 3}. Parameters that the source has no values for, and a head of another shape, get
+ * initial values, which a warning (filtra_log_set) names, as it does what the model has no use for.
+ * Other parameters of another shape fail with INPUT; so do damaged files, families that are not
+ * known, and tensors that are not those of the family. */
+FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *path,
+                                             const char *changes, filtra_model **out);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this
  * call gives it F32 weights. Fails with ARGUMENT after a trainer was created, and on any failure

@@ -80,6 +80,8 @@ typedef enum filtra_activation {
   FILTRA_ACTIVATION_SQRT,       /**< the square root; infinite derivative at 0 */
   FILTRA_ACTIVATION_RECIPROCAL, /**< 1 / x */
   FILTRA_ACTIVATION_ELU,        /**< x, or e^x - 1 where x < 0 */
+  /** x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as in GPT-2; in models' configurations, too */
+  FILTRA_ACTIVATION_GELU_TANH,
   /** Only for layers of a model, whose default is NONE: x itself. Ops refuse it. */
   FILTRA_ACTIVATION_IDENTITY
 } filtra_activation;

@@ -150,7 +150,7 @@ static filtra_status orthogonal_rows(const ft_parameter *p, ft_rng *rng, float *
   return FILTRA_OK;
 }
 
-static filtra_status initial_values(const ft_parameter *p, uint64_t seed, float *values) {
+filtra_status ft_parameter_draw(const ft_parameter *p, uint64_t seed, float *values) {
   ft_rng rng = ft_rng_make(seed, ft_hash_text(p->name));
   if (p->options.init == FILTRA_INIT_ORTHOGONAL) return orthogonal_rows(p, &rng, values);
   for (int64_t i = 0; i < p->elements; i++) {
@@ -255,7 +255,7 @@ static filtra_status begin_at_once(filtra_parameters *params, uint64_t seed) {
   if (!flat) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < params->count && !status; i++)
-    status = initial_values(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
+    status = ft_parameter_draw(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
   if (!status) status = ft_upload(params->device, &params->values, 0, flat, params->bytes);
   for (size_t i = 0; i < params->count && !status; i++)
     status = upload_copy(params, &params->list[i], flat + params->list[i].offset / sizeof(float));
@@ -270,7 +270,7 @@ static filtra_status begin_one_by_one(filtra_parameters *params, uint64_t seed) 
     const ft_parameter *p = &params->list[i];
     float *values = ft_calloc((size_t)p->elements, sizeof *values);
     if (!values) return FILTRA_ERROR_HOST_MEMORY;
-    status = initial_values(p, seed, values);
+    status = ft_parameter_draw(p, seed, values);
     if (!status) status = ft_parameter_upload(params, p, values);
     free(values);
   }

@@ -38,6 +38,8 @@ ft_parameter *ft_parameters_find(const filtra_parameters *params, const char *na
 /** Allocates gradients if committed without; graphs built from now on can be differentiated. Fails
  * with UNSUPPORTED where parameters have no masters. */
 filtra_status ft_parameters_make_trainable(filtra_parameters *params);
+/** Draws one parameter's initial values. */
+filtra_status ft_parameter_draw(const ft_parameter *p, uint64_t seed, float *values);
 /** Writes one parameter's values, and its copy. */
 filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter *p,
                                   const float *values);

@@ -25,6 +25,11 @@ static filtra_status check_arrays(const filtra_model_config *o, const filtra_bat
                    "batch: holds %d a sample where task \"%s\" takes %lld (sequences)",
                    b->sequences ? (int)b->sequences : 1, ft_task_name(o->task),
                    (long long)ft_model_sequences(o));
+  if (b->second && o->task == FILTRA_TASK_PAIR_CLASSIFICATION)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "batch: has two texts in one sequence (second) where task \"%s\" takes two "
+                   "sequences",
+                   ft_task_name(o->task));
   if (!b->other_labels != !b->label_fractions)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: other_labels and label_fractions go together");
   if (labelled && (!(value ? (void *)b->values : (void *)b->labels) || !b->weights))
@@ -77,6 +82,11 @@ static filtra_status check_sequence(const filtra_model_config *o, const filtra_b
     return ft_fail(FILTRA_ERROR_INPUT,
                    "batch: sample %lld has %d pixels, the model's images have %lld",
                    (long long)sample, length, (long long)o->max_length);
+  if (b->second && (b->second[sample] < 0 || b->second[sample] > length))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "batch: sample %lld has its second text at token %d, accepted are 0 to %d, its "
+                   "length",
+                   (long long)sample, b->second[sample], length);
   if (o->features) return check_features(o, b, number, length);
   for (int32_t n = 0; n < length; n++) {
     int32_t token = b->tokens[number * b->length + n];
@@ -154,8 +164,11 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   else
     b->tokens = filtra_graph_input(g, "tokens", FILTRA_I32, 2, shape);
   b->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &sequences);
+  b->typed = o->token_types > 1;
+  if (o->token_types) b->types = filtra_graph_input(g, "token types", FILTRA_I32, 2, shape);
   ft_network_input in = {.tokens = b->tokens,
                          .features = b->features,
+                         .types = b->types,
                          .mask = filtra_length_mask(g, b->lengths, b->length)};
   b->rows = o->task == FILTRA_TASK_LANGUAGE_MODEL ? b->size * b->length : b->size;
   b->chunks = b->judged ? loss_chunks(model, b->rows) : 1;
@@ -312,6 +325,18 @@ static filtra_status set_input(ft_batch_graph *b, filtra_tensor *input, const ro
   return filtra_graph_set(b->graph, input, b->host);
 }
 
+/* Sets the type of each token: 1 from where a row's second text begins. */
+static filtra_status set_types(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
+                               int64_t end) {
+  if (!b->types) return FILTRA_OK;
+  int32_t *to = b->host;
+  memset(to, 0, (size_t)(b->size * b->length) * sizeof *to);
+  for (int64_t i = first; i < end && batch->second && b->typed; i++, to += b->length)
+    for (int64_t n = batch->second[i]; batch->second[i] && n < batch->lengths[i]; n++)
+      to[n] = 1;
+  return filtra_graph_set(b->graph, b->types, b->host);
+}
+
 static bool predicted(const filtra_batch *batch, int64_t i, int64_t n) {
   return n < batch->lengths[i] && batch->labels[i * batch->length + n] >= 0;
 }
@@ -351,6 +376,7 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
   ids.columns = 1;
   features.columns = columns;
   FT_TRY(set_input(b, b->tokens, &ids, sequences, b->length));
+  FT_TRY(set_types(b, batch, first, end));
   FT_TRY(set_input(b, b->features, &features, 1, b->length * columns));
   FT_TRY(set_input(b, b->lengths, &lengths, sequences, 1));
   FT_TRY(set_input(b, b->labels, labelled ? &labels : &none, 1, tokens ? b->length : 1));

@@ -65,6 +65,7 @@ typedef struct ft_network_input {
   /* I32 [S B, N], S sequences per sample: first the first sequences of all samples; or NULL */
   filtra_tensor *tokens;
   filtra_tensor *features; /* [B,N,F], or NULL */
+  filtra_tensor *types;    /* I32 [B,N], rows of the table of token types; or NULL */
   /* [S B, N], 1 real token, 0 padding; with a past, over the rows of the past */
   filtra_tensor *mask;
   /* Language models: I32 [R,1], which of the B N tokens get logits; NULL: all. */
@@ -99,6 +100,8 @@ typedef struct ft_batch_graph {
   /* Computes a part of a batch: loss and score are its contribution to the whole batch's. */
   bool part;
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
+  filtra_tensor *types; /* with token_types */
+  bool typed;           /* there is more than one */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */
   filtra_tensor *labels, *values, *weights;      /* [rows] each; labels or values */
   filtra_tensor *other_labels, *label_fractions; /* [rows] each, if mixed */

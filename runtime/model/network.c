@@ -52,17 +52,18 @@ static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o,
 }
 
 /* Puts a learned token before each sequence of x, and a 1 before its mask. */
-static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
-                                      filtra_tensor **mask) {
+static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                   filtra_tensor **mask) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, x) || !ft_usable(g, *mask)) return NULL;
   const int64_t one[] = {x->shape[0], 1, x->shape[2]};
-  filtra_tensor *token = ft_tensor_new(g, "class token", FILTRA_F32, 3, one);
+  filtra_tensor *token = ft_tensor_new(g, name, FILTRA_F32, 3, one);
   filtra_tensor *real = ft_tensor_new(g, "class token mask", FILTRA_F32, 2, one);
   ft_emit_fill(g, token, 0.0f);
   ft_emit_fill(g, real, 1.0f);
+  const ft_scope inner = ft_scope_enter(scope, "%s", name);
   filtra_tensor *table = filtra_scope_parameter(
-      scope, "class_token.weight", 2, one + 1,
+      &inner, "weight", 2, one + 1,
       &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL,
                                   .value = scope->init_std > 0.0f ? scope->init_std : 0.02f});
   token = filtra_add_positions(g, token, table);
@@ -70,9 +71,18 @@ static filtra_tensor *add_class_token(const ft_scope *scope, filtra_tensor *x,
   return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
 }
 
-/* The most tokens that blocks get, with the class token. */
+/* The most tokens that blocks get, with those in front. */
 static int64_t most_tokens(const filtra_model_config *o) {
-  return ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN);
+  return ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN) + (o->distillation != 0);
+}
+
+/* The table of positions [rows, width], or of a table whose first rows no token gets the others. */
+static filtra_tensor *position_table(const ft_scope *scope, const filtra_model_config *o) {
+  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
+  const int64_t used[] = {most_tokens(o), o->width}, start[] = {o->position_offset, 0},
+                all[] = {used[0] + o->position_offset, o->width};
+  filtra_tensor *table = filtra_scope_parameter(scope, "positions.weight", 2, all, &init);
+  return o->position_offset ? filtra_slice(scope->graph, table, start, used) : table;
 }
 
 /* x [B,1,C] plus row position[b] of the table. */
@@ -85,13 +95,10 @@ static filtra_tensor *add_position(filtra_graph *g, filtra_tensor *x, filtra_ten
 
 static filtra_tensor *add_positions(const ft_scope *scope, const filtra_model_config *o,
                                     filtra_tensor *x) {
-  const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
-  int64_t rows = most_tokens(o);
   filtra_tensor *table, *first = scope->past ? scope->past->position : NULL;
   switch (o->positions) {
   case FILTRA_POSITIONS_LEARNED:
-    table =
-        filtra_scope_parameter(scope, "positions.weight", 2, (int64_t[]){rows, o->width}, &init);
+    table = position_table(scope, o);
     return first ? add_position(scope->graph, x, table, first)
                  : filtra_add_positions(scope->graph, x, table);
   case FILTRA_POSITIONS_SINUSOIDAL:
@@ -105,6 +112,15 @@ static filtra_tensor *add_positions(const ft_scope *scope, const filtra_model_co
     break;
   }
   return x;
+}
+
+static filtra_tensor *add_types(const ft_scope *scope, const filtra_model_config *o,
+                                filtra_tensor *x, filtra_tensor *types) {
+  if (!o->token_types) return x;
+  filtra_tensor *table = filtra_scope_parameter(
+      scope, "token_types.weight", 2, (int64_t[]){o->token_types, o->width},
+      &(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = o->embedding_init});
+  return filtra_add(scope->graph, x, filtra_embedding(scope->graph, table, types));
 }
 
 static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
@@ -123,9 +139,12 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
   x = o->features ? filtra_scope_linear(&input, "embedding", x, o->width, NULL)
                   : filtra_embedding(g, table, in->tokens);
   if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
-  if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = add_class_token(scope, x, mask);
+  if (o->distillation) x = put_in_front(scope, "distillation_token", x, mask);
+  if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = put_in_front(scope, "class_token", x, mask);
   ft_scope inner = ft_scope_enter(scope, "embedding");
+  x = add_types(scope, o, x, in->types);
   x = add_positions(scope, o, x);
+  if (o->embedding_norm) x = ft_norm_layer(&inner, "norm", x, FILTRA_F32);
   if (o->block == FILTRA_BLOCK_CONVERTER) x = ft_scale_norm_layer(&inner, "norm", x, false);
   x = filtra_dropout(g, x, o->dropout);
   ft_observe(&inner, "x", x);
@@ -157,7 +176,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);
-  return encoder.converter ? x : ft_norm_layer(scope, "norm", x, FILTRA_F32);
+  return encoder.converter || o->no_last_norm ? x : ft_norm_layer(scope, "norm", x, FILTRA_F32);
 }
 
 /* ---- output ---- */
@@ -201,20 +220,35 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
   filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
 }
 
-/* Applies the head to x [B,..]. x has fewer than `inputs` columns if tokens lie side by side and
+/* Applies the head of this name to x [B,..]. x has fewer than `inputs` columns if tokens lie side by side and
  * the batch is padded to less than max_length. */
 static filtra_tensor *apply_head(const ft_scope *scope, const filtra_model_config *o,
-                                 filtra_tensor *x, int64_t inputs) {
+                                 const char *name, filtra_tensor *x, int64_t inputs) {
   int64_t out = ft_model_outputs(o);
-  if (o->head == FILTRA_HEAD_LINEAR) return ft_linear_prefix(scope, "head", x, inputs, out, NULL);
-  ft_scope head = ft_scope_enter(scope, "head");
-  filtra_linear_options hidden = {.activation = layer_activation(o->head_activation)};
+  if (o->head == FILTRA_HEAD_LINEAR)
+    return ft_linear_prefix(scope, name, filtra_dropout(scope->graph, x, o->head_dropout), inputs,
+                            out, NULL);
+  ft_scope head = ft_scope_enter(scope, "%s", name);
+  filtra_linear_options hidden = {.activation = layer_activation(o->head_activation),
+                                  .dropout = o->head_dropout};
   if (o->block == FILTRA_BLOCK_CONVERTER) { /* He et al. 2015; Glorot & Bengio 2010 */
     declare_normal(&head, "1", inputs, o->head_width, sqrtf(2.0f / (float)inputs));
     declare_normal(&head, "2", o->head_width, out, sqrtf(2.0f / (float)(o->head_width + out)));
   }
   x = ft_linear_prefix(&head, "1", x, inputs, o->head_width, &hidden);
   return filtra_scope_linear(&head, "2", x, out, NULL);
+}
+
+/* The mean of two heads, of which the second reads the second token of x [B,N,C]. */
+static filtra_tensor *join_heads(const ft_scope *scope, const filtra_model_config *o,
+                                 filtra_tensor *x, filtra_tensor *logits) {
+  filtra_graph *g = scope->graph;
+  if (!ft_usable(g, x)) return NULL;
+  const int64_t start[] = {0, 1, 0}, box[] = {x->shape[0], 1, x->shape[2]},
+                row[] = {x->shape[0], x->shape[2]};
+  x = filtra_reshape(g, filtra_slice(g, x, start, box), 2, row);
+  filtra_tensor *other = apply_head(scope, o, "distilled_head", x, row[1]);
+  return filtra_affine(g, filtra_add(g, logits, other), 0.5f, 0.0f);
 }
 
 /* Rows [from, from + count) of t [R,..]. */
@@ -238,15 +272,27 @@ static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor
   return filtra_concat(g, 1, 4, (filtra_tensor *[]){a, b, filtra_multiply(g, a, b), difference});
 }
 
-filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *config,
-                                  filtra_tensor *x) {
-  if (!config->tie_embeddings)
-    return filtra_scope_linear(scope, "head", x, config->vocabulary, NULL);
+/* The embedding's table as a product reads it. */
+static filtra_tensor *tied_weight(const ft_scope *scope, const filtra_model_config *config) {
   filtra_tensor *table = embedding_table(scope, config);
   if (scope->precision != FILTRA_F32 && filtra_tensor_dtype(table) == FILTRA_F32)
     table = filtra_graph_parameter_copy(scope->graph, scope->params, "embedding.weight");
-  filtra_tensor *bias = filtra_scope_parameter(scope, "head.bias", 1, &config->vocabulary, NULL);
-  return filtra_linear(scope->graph, x, table, bias, NULL);
+  return table;
+}
+
+filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *config,
+                                  filtra_tensor *x) {
+  if (!config->tie_embeddings && !config->no_head_bias)
+    return filtra_scope_linear(scope, "head", x, config->vocabulary, NULL);
+  filtra_tensor *weight = config->tie_embeddings ? tied_weight(scope, config) : NULL, *bias = NULL;
+  if (!config->tie_embeddings) {
+    const filtra_parameter_options init = ft_scope_matrix(scope, config->width);
+    const ft_scope head = ft_scope_enter(scope, "head");
+    weight = ft_scope_weight(&head, "weight", (int64_t[]){config->vocabulary, config->width}, &init);
+  }
+  if (!config->no_head_bias)
+    bias = filtra_scope_parameter(scope, "head.bias", 1, &config->vocabulary, NULL);
+  return filtra_linear(scope->graph, x, weight, bias, NULL);
 }
 
 /* Logits of all tokens, [B,N,C] -> [B N, vocabulary], or of in->rows only. */
@@ -275,11 +321,13 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   filtra_tensor *x = embed(scope, o, in, table, &mask);
   x = encode(scope, options, x, mask, auxiliary);
   if (o->task == FILTRA_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
+  filtra_tensor *tokens = x;
   x = pool(g, o, x, mask);
   if (o->task == FILTRA_TASK_PAIR_CLASSIFICATION) x = join_pair(g, x, auxiliary);
   if (!ft_usable(g, x)) return NULL;
-  bool flat = o->pooling == FILTRA_POOLING_FLATTEN;
-  return apply_head(scope, o, x, flat ? ft_model_tokens(o) * o->width : ft_columns(x));
+  const bool flat = o->pooling == FILTRA_POOLING_FLATTEN;
+  x = apply_head(scope, o, "head", x, flat ? ft_model_tokens(o) * o->width : ft_columns(x));
+  return o->distillation == FILTRA_DISTILLATION_MEAN ? join_heads(scope, o, tokens, x) : x;
 }
 
 filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *o, filtra_tensor *loss,

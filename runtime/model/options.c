@@ -17,10 +17,11 @@ static const char *const NORMS[] = {"pre", "post", NULL};
 static const char *const BLOCKS[] = {"transformer", "converter", NULL};
 static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", "recurrent", NULL};
 static const char *const POOLINGS[] = {"mean", "mean_all", "first", "class_token", "flatten", NULL};
+static const char *const DISTILLATIONS[] = {"none", "token", "mean", NULL};
 /* The values of filtra_activation that models take. */
 static const char *const ACTIVATIONS[] = {
     "auto", "relu", "gelu", "sin", "tanh", "softplus", "softplus5", "leaky_relu",
-    "",     "",     "",     "",    "",     "",         "none",      NULL};
+    "",     "",     "",     "",    "",     "",         "gelu_tanh", "none",       NULL};
 _Static_assert(FT_COUNT(ACTIVATIONS) == FILTRA_ACTIVATION_IDENTITY + 2, "none is IDENTITY");
 
 #define INT(member, ...)   FT_INT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
@@ -84,8 +85,8 @@ static const ft_key KEYS[] = {
          .paper = "Xiong et al. 2020"),
     ENUM(activation, ACTIVATIONS,
          "Activation of the feed-forward layers, with `block` converter of the gate's real part. "
-         "auto: gelu, which is the exact one, or softplus in the Converter. softplus5 is linear "
-         "above 5.",
+         "auto: gelu, which is the exact one, or softplus in the Converter. gelu_tanh is GPT-2's. "
+         "softplus5 is linear above 5.",
          .usual = "gelu"),
     ENUM(positions, POSITIONS,
          "What is added to the token embeddings: a learned table, sines, nothing, or the output "
@@ -103,10 +104,25 @@ static const ft_key KEYS[] = {
           "the layer that reads patches. Not with `block` converter."),
     FLOAT(norm_epsilon, 1e-5, 1e-12, 1.0,
           "Added to the variance in a LayerNorm, and to the length in a ScaleNorm."),
+    BOOL(embedding_norm,
+         "LayerNorm on the sum of a token's embeddings, before dropout. Not with `block` "
+         "converter, which has a ScaleNorm there.",
+         .paper = "Devlin et al. 2019"),
+    BOOL(no_last_norm,
+         "No LayerNorm between the last block and pooling or head: with `norm` post the last block "
+         "ends with one. Not with `block` converter, which has none."),
+    INT(token_types, 0, 0, 16,
+        "Rows of a table that is added to the embeddings: row 0 to a first text's tokens, row 1 "
+        "to those of a second text in the same sequence. 0: no table. Not in a language model.",
+        .paper = "Devlin et al. 2019"),
+    INT(position_offset, 0, 0, 1024,
+        "Row of the table of positions that the first token gets, as RoBERTa's do, which start "
+        "after padding's. With `positions` learned."),
     BOOL(scale_embeddings, "Multiply embeddings by sqrt(`width`) before positions are added.",
          .paper = "Vaswani et al. 2017, section 3.4"),
     BOOL(tie_embeddings, "A language model's head has the embedding's weights.",
          .paper = "Press & Wolf 2017"),
+    BOOL(no_head_bias, "A language model's head has no bias."),
     BOOL(mask_zero, "Token 0 is padding wherever it stands, not only after a sequence's end."),
     ENUM(pooling, POOLINGS,
          "How tokens become one vector. mean: over real tokens. mean_all: their sum divided by "
@@ -123,6 +139,13 @@ static const ft_key KEYS[] = {
     ENUM(head_activation, ACTIVATIONS,
          "Activation of the head. auto: relu, or leaky_relu with `block` converter.",
          .usual = "relu"),
+    FLOAT(head_dropout, 0.0, 0.0, 0.999,
+          "Dropout rate before the last layer of the head. A language model has none."),
+    ENUM(distillation, DISTILLATIONS,
+         "A second learned token after the class token. token: the head reads the class token "
+         "alone. mean: the second token has a head of its own, and logits are the mean of both "
+         "heads'. With `pooling` class_token and `head` linear.",
+         .paper = "Touvron et al. 2021"),
     FLOAT(target_mean, 0.0, -1e30, 1e30,
           "Regression: the head gives (value - `target_mean`) / `target_scale`, and the loss is "
           "the mean square of its error.",
@@ -276,6 +299,11 @@ static filtra_status check_block(const char *context, const filtra_model_config 
                    o->layers < 2 ? "rises from 0 in the first layer, and \"layers\" is 1"
                                  : "is for \"block\" transformer");
   if (o->block != FILTRA_BLOCK_CONVERTER) return FILTRA_OK;
+  if (o->embedding_norm || o->no_last_norm)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"%s\" is for \"block\" transformer; the Converter has ScaleNorms of its "
+                   "own",
+                   context, o->embedding_norm ? "embedding_norm" : "no_last_norm");
   if (!mixer->build_complex)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"block\" converter needs a mixer with complex features, synvolution or "
@@ -334,6 +362,25 @@ static filtra_status check_target(const char *context, const filtra_model_config
                  context, TASKS[o->task]);
 }
 
+/* Checks what is added to the tokens' embeddings, and what stands in front of them. */
+static filtra_status check_embedding(const char *context, const filtra_model_config *o) {
+  const bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
+  if (o->token_types && (o->features || language || o->task == FILTRA_TASK_PAIR_CLASSIFICATION))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"token_types\" tells two texts of one sequence of token ids apart; task "
+                   "\"%s\"%s has none",
+                   context, TASKS[o->task], o->features ? " with \"features\"" : "");
+  if (o->position_offset && o->positions != FILTRA_POSITIONS_LEARNED)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"position_offset\" is for \"positions\" learned",
+                   context);
+  if (o->distillation &&
+      (o->pooling != FILTRA_POOLING_CLASS_TOKEN || o->head != FILTRA_HEAD_LINEAR))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"distillation\" is for \"pooling\" class_token with \"head\" linear",
+                   context);
+  return FILTRA_OK;
+}
+
 static filtra_status refuse_head(const char *context, const char *key, const char *why) {
   return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" has no effect %s; leave it out, or at its default",
                  context, key, why);
@@ -349,6 +396,9 @@ static filtra_status check_head(const char *context, const filtra_model_config *
                              : "with \"head\" linear";
   if (language && o->pooling != FILTRA_POOLING_MEAN) return refuse_head(context, "pooling", why);
   if (language && o->head != FILTRA_HEAD_MLP) return refuse_head(context, "head", why);
+  if (language && o->head_dropout > 0.0f) return refuse_head(context, "head_dropout", why);
+  if (!language && o->no_head_bias)
+    return refuse_head(context, "no_head_bias", "outside of task \"language_model\"");
   if (!language && o->head == FILTRA_HEAD_MLP) return FILTRA_OK;
   if (o->head_width != usual->head_width) return refuse_head(context, "head_width", why);
   if (o->head_activation != usual->head_activation)
@@ -379,5 +429,6 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
   FT_TRY(check_block(context, o, options->mixer.kind));
   FT_TRY(check_target(context, o));
   FT_TRY(check_task(context, o, options->mixer.kind));
+  FT_TRY(check_embedding(context, o));
   return check_head(context, o, &usual);
 }

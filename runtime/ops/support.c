@@ -114,7 +114,7 @@ bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const c
 }
 
 bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op) {
-  if ((unsigned)activation <= FILTRA_ACTIVATION_ELU) return true;
+  if ((unsigned)activation <= FILTRA_ACTIVATION_GELU_TANH) return true;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: there is no activation %d", op, (int)activation);
   return false;
 }

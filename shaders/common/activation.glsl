@@ -6,7 +6,7 @@ const uint ACTIVATION_NONE = 0, ACTIVATION_RELU = 1, ACTIVATION_GELU = 2, ACTIVA
            ACTIVATION_TANH = 4, ACTIVATION_SOFTPLUS = 5, ACTIVATION_SOFTPLUS5 = 6,
            ACTIVATION_LEAKY_RELU = 7, ACTIVATION_SIGMOID = 8, ACTIVATION_EXP = 9,
            ACTIVATION_LOG = 10, ACTIVATION_SQRT = 11, ACTIVATION_RECIPROCAL = 12,
-           ACTIVATION_ELU = 13;
+           ACTIVATION_ELU = 13, ACTIVATION_GELU_TANH = 14;
 
 // 0 for negative numbers, infinity included, by their bits.
 float relu(float x) { return floatBitsToUint(x) - 0x80000000u <= 0x7f800000u ? 0.0 : x; }
@@ -58,6 +58,15 @@ float exponential_minus_one(float x) {
   return 2.0 * t / (1.0 - t);
 }
 
+// 2 u of GELU_TANH(x) = x/2 (1 + tanh u), u = sqrt(2 / pi) (x + 0.044715 x^3).
+float gelu_tanh_argument(float x) { return 1.59576912 * (x + 0.044715 * x * x * x); }
+
+// Where |x| > 12 its factor is 0, and x^2 could be infinite.
+float gelu_tanh_derivative(float x) {
+  float u = gelu_tanh_argument(x), t = exp(-abs(u)), q = 1.0 + t, c = clamp(x, -12.0, 12.0);
+  return sigmoid(u) + c * (t / (q * q)) * 1.59576912 * (1.0 + 0.134145 * c * c);
+}
+
 // GELU(x) = x Phi(x) = x/2 (1 + erf(x / sqrt 2)) (Hendrycks & Gimpel 2016).
 float activate(uint activation, float x) {
   if (activation == ACTIVATION_RELU) return relu(x);
@@ -73,6 +82,7 @@ float activate(uint activation, float x) {
   if (activation == ACTIVATION_SQRT) return sqrt(x);
   if (activation == ACTIVATION_RECIPROCAL) return 1.0 / x;
   if (activation == ACTIVATION_ELU) return x > 0.0 ? x : exponential_minus_one(x);
+  if (activation == ACTIVATION_GELU_TANH) return x * sigmoid(gelu_tanh_argument(x));
   return x;
 }
 
@@ -102,5 +112,6 @@ float activate_derivative(uint activation, float x) {
     return -y * y;
   }
   if (activation == ACTIVATION_ELU) return x > 0.0 ? 1.0 : exp(x);
+  if (activation == ACTIVATION_GELU_TANH) return gelu_tanh_derivative(x);
   return 1.0;
 }

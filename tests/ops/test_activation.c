@@ -17,11 +17,12 @@ static const char *const names[] = {[FILTRA_ACTIVATION_NONE] = "none",
                                     [FILTRA_ACTIVATION_LOG] = "log",
                                     [FILTRA_ACTIVATION_SQRT] = "sqrt",
                                     [FILTRA_ACTIVATION_RECIPROCAL] = "reciprocal",
-                                    [FILTRA_ACTIVATION_ELU] = "elu"};
+                                    [FILTRA_ACTIVATION_ELU] = "elu",
+                                    [FILTRA_ACTIVATION_GELU_TANH] = "gelu_tanh"};
 
 /* Finite wherever x is; the others are tested where they are smooth. */
 static bool everywhere(filtra_activation kind) {
-  return kind <= FILTRA_ACTIVATION_SIGMOID || kind == FILTRA_ACTIVATION_ELU;
+  return kind <= FILTRA_ACTIVATION_SIGMOID || kind >= FILTRA_ACTIVATION_ELU;
 }
 
 /* The second output's gradient is added. */
@@ -89,6 +90,7 @@ TEST(test_accuracy) {
     double range, floor, error, slope_error;
   } cases[] = {
       {FILTRA_ACTIVATION_GELU, 20, 1, 2e-7, 5e-7},
+      {FILTRA_ACTIVATION_GELU_TANH, 20, 1, 4e-7, 1e-6},
       {FILTRA_ACTIVATION_SIN, 60, 1, 2e-7, 2e-7},
       {FILTRA_ACTIVATION_SIN, 1e4, 1, 3e-7, 3e-7},
       {FILTRA_ACTIVATION_SIN, 1e5, 1, 1e-6, 1e-6},

@@ -17,6 +17,14 @@ void reference_matmul(reference_matrix a, reference_matrix b, reference_matrix c
   }
 }
 
+/* u of GELU_TANH(x) = x/2 (1 + tanh u), and its derivative. */
+static double gelu_argument(double x) {
+  return sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+}
+static double gelu_argument_derivative(double x) {
+  return sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+}
+
 double reference_activation(filtra_activation activation, double x) {
   switch (activation) {
   case FILTRA_ACTIVATION_RELU:
@@ -45,6 +53,8 @@ double reference_activation(filtra_activation activation, double x) {
     return 1 / x;
   case FILTRA_ACTIVATION_ELU:
     return x > 0 ? x : expm1(x);
+  case FILTRA_ACTIVATION_GELU_TANH:
+    return x / (1 + exp(-2 * gelu_argument(x)));
   default:
     return x;
   }
@@ -78,6 +88,10 @@ double reference_activation_derivative(filtra_activation activation, double x) {
     return -1 / (x * x);
   case FILTRA_ACTIVATION_ELU:
     return x > 0 ? 1 : exp(x);
+  case FILTRA_ACTIVATION_GELU_TANH: {
+    double s = 1 / (1 + exp(-2 * gelu_argument(x)));
+    return s + 2 * x * s * (1 - s) * gelu_argument_derivative(x);
+  }
   default:
     return 1;
   }

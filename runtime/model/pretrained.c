@@ -1,0 +1,355 @@
+/* Models to start from: reads one, matches its tensors with the parameters of a model, and fills
+ * these or writes a model file. Called by programs through filtra_model_import, by train/run.c and
+ * train/import.c. */
+#include "model/pretrained.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "graph/parameters_file.h"
+#include "model/pretrained/tensors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MODEL_FILE "model.safetensors"
+
+struct ft_pretrained {
+  char *path;
+  json_t *keys, *classes; /* classes: NULL, or names */
+  const char *input;      /* of `own` */
+  ft_safetensors *own;    /* a model file of ours; else NULL */
+  ft_hf_folder folder;    /* else */
+  ft_hf_tensors tensors;  /* of `folder` */
+};
+
+/* ---- reading ---- */
+
+/* Names of the classes in order, from {"0": "no", "1": "yes"}; NULL where it is not complete. */
+static json_t *class_names(const json_t *labels) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < json_object_size(labels); i++) {
+    char key[24];
+    snprintf(key, sizeof key, "%zu", i);
+    const char *name = json_string_value(json_object_get(labels, key));
+    if (!name || json_array_append_new(list, json_string(name))) {
+      json_decref(list);
+      return NULL;
+    }
+  }
+  return list;
+}
+
+static bool has_own_head(const ft_hf_folder *folder) {
+  return ft_hf_folder_find(folder, "lm_head.weight") != NULL;
+}
+
+static filtra_status read_config(ft_pretrained *p, const ft_hf_family **family, bool *head) {
+  const json_t *list = json_object_get(p->folder.config, "architectures");
+  const char *architecture = json_string_value(json_array_get(list, 0));
+  const ft_hf_config config = {.json = p->folder.config,
+                               .path = p->folder.config_path,
+                               .architecture = architecture ? architecture : "",
+                               .untied = has_own_head(&p->folder)};
+  *family = ft_hf_family_of(&config);
+  if (!*family) return FILTRA_ERROR_INPUT;
+  *head = ft_hf_has_head(*family, &config);
+  if (!(p->keys = json_object())) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  FT_TRY((*family)->read(&config, p->keys));
+  if (!*head || !*(*family)->classifier) return FILTRA_OK;
+  FT_TRY(ft_hf_take_labels(&config, p->keys));
+  if (json_object_get(p->keys, "classes"))
+    p->classes = class_names(json_object_get(config.json, "id2label"));
+  return FILTRA_OK;
+}
+
+/* BERT's pooler is there without a classifier, too. */
+static filtra_status read_folder(ft_pretrained *p) {
+  const ft_hf_family *family;
+  bool head;
+  FT_TRY(ft_hf_folder_open(p->path, &p->folder));
+  FT_TRY(read_config(p, &family, &head));
+  const int64_t layers = json_integer_value(json_object_get(p->keys, "layers"));
+  FT_TRY(ft_hf_map(&p->folder, family, &family->rows, layers, &p->tensors));
+  ft_hf_rows rows = family->head;
+  if (!head) rows.count = rows.count && rows.list[0].optional && *family->classifier ? 1 : 0;
+  FT_TRY(ft_hf_map(&p->folder, family, &rows, layers, &p->tensors));
+  return ft_hf_check_left(&p->folder, family);
+}
+
+static filtra_status read_own(ft_pretrained *p) {
+  ft_model_options options;
+  char *inside = ft_path_join(p->path, MODEL_FILE);
+  if (!inside) return FILTRA_ERROR_HOST_MEMORY;
+  const char *path = ft_file_exists(inside) ? inside : p->path;
+  filtra_status status = ft_safetensors_open(path, &p->own);
+  if (!status) status = ft_model_file_options(p->own, path, &options);
+  free(inside);
+  FT_TRY(status);
+  p->input = ft_safetensors_meta(p->own, FT_INPUT_KEY);
+  p->keys = ft_model_options_write(&options);
+  return p->keys ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+filtra_status ft_pretrained_open(const char *path, ft_pretrained **out) {
+  bool foreign;
+  *out = NULL;
+  FT_TRY(ft_hf_folder_is(path, &foreign));
+  ft_pretrained *p = *out = ft_calloc(1, sizeof *p);
+  if (!p) return FILTRA_ERROR_HOST_MEMORY;
+  p->path = ft_strdup(path);
+  filtra_status status = !p->path ? FILTRA_ERROR_HOST_MEMORY
+                         : foreign ? read_folder(p)
+                                   : read_own(p);
+  if (status) ft_pretrained_close(out);
+  return status;
+}
+
+void ft_pretrained_close(ft_pretrained **source) {
+  ft_pretrained *p = *source;
+  if (!p) return;
+  ft_hf_folder_close(&p->folder);
+  ft_safetensors_close(&p->own);
+  free(p->tensors.list);
+  json_decref(p->keys);
+  json_decref(p->classes);
+  free(p->path);
+  free(p);
+  *source = NULL;
+}
+
+const json_t *ft_pretrained_keys(const ft_pretrained *p) {
+  return p->keys;
+}
+const json_t *ft_pretrained_classes(const ft_pretrained *p) {
+  return p->classes;
+}
+const char *ft_pretrained_input(const ft_pretrained *p) {
+  return p->input;
+}
+
+/* ---- keys ---- */
+
+/* The options of `from` that the other mixer has, too, and that `given` does not say. */
+static int keep_options(json_t *given, const json_t *from) {
+  const ft_mixer_class *kind = ft_mixer_find(ft_json_string(given, "name"));
+  int failed = 0;
+  for (size_t i = 0; kind && i < kind->keys.count; i++) {
+    const char *key = kind->keys.list[i].name;
+    json_t *value = json_object_get(from, key);
+    if (value && !json_object_get(given, key)) failed |= json_object_set(given, key, value);
+  }
+  return failed;
+}
+
+static int merge_mixer(json_t *keys, const json_t *given) {
+  const json_t *own = json_object_get(keys, "mixer");
+  json_t *mixer = json_is_string(given) ? json_pack("{sO}", "name", given) : json_deep_copy(given);
+  if (json_is_object(mixer) && !json_object_get(mixer, "name"))
+    if (json_object_set(mixer, "name", json_object_get(own, "name"))) return -1;
+  const int failed = json_is_object(mixer) ? keep_options(mixer, own) : 0;
+  return json_object_set_new(keys, "mixer", mixer) || failed;
+}
+
+filtra_status ft_pretrained_merge(const json_t *source, const json_t *changes, json_t **out) {
+  json_t *keys = json_deep_copy(source), *over = changes ? json_deep_copy(changes) : json_object();
+  json_t *mixer = json_object_get(over, "mixer");
+  int failed = !keys || !over || (mixer && merge_mixer(keys, mixer));
+  if (!failed && mixer) failed = json_object_del(over, "mixer");
+  if (!failed) failed = json_object_update(keys, over);
+  json_decref(over);
+  *out = failed ? NULL : keys;
+  if (!failed) return FILTRA_OK;
+  json_decref(keys);
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+/* ---- matching with a model's parameters ---- */
+
+/* Where a parameter's values come from. */
+typedef struct origin {
+  const ft_parameter *parameter;
+  const ft_hf_tensor *foreign;
+  const ft_safetensor *own; /* neither: it is new */
+  uint64_t seed;
+} origin;
+
+static bool is_new(const origin *o) {
+  return !o->foreign && !o->own;
+}
+
+static origin find(const ft_pretrained *p, const ft_parameter *parameter) {
+  origin o = {.parameter = parameter};
+  if (p->own) o.own = ft_safetensors_find(p->own, parameter->name);
+  for (size_t i = 0; i < p->tensors.count && !o.foreign; i++)
+    if (!strcmp(p->tensors.list[i].name, parameter->name)) o.foreign = &p->tensors.list[i];
+  return o;
+}
+
+static void write_shape(char text[160], int ndim, const int64_t *shape) {
+  size_t used = 0;
+  for (int i = 0; i < ndim; i++)
+    used += (size_t)snprintf(text + used, 160 - used, "%s%lld", i ? ", " : "", (long long)shape[i]);
+}
+
+/* Checks the shape; a head of another shape is new. */
+static filtra_status check_shape(const ft_pretrained *p, origin *o) {
+  if (is_new(o)) return FILTRA_OK;
+  const ft_parameter *q = o->parameter;
+  const int ndim = o->foreign ? o->foreign->ndim : o->own->ndim;
+  const int64_t *shape = o->foreign ? o->foreign->shape : o->own->shape;
+  const char *name = o->foreign ? o->foreign->from[0]->name : o->own->name;
+  const bool rows = !strcmp(q->name, "positions.weight") && ndim == 2 && q->shape[0] < shape[0];
+  if (ndim == q->ndim && !memcmp(shape + rows, q->shape + rows,
+                                 (size_t)(ndim - rows) * sizeof *shape))
+    return FILTRA_OK;
+  if (strstr(q->name, "head") == q->name || !strncmp(q->name, "distilled_head", 14)) {
+    o->foreign = NULL;
+    o->own = NULL;
+    return FILTRA_OK;
+  }
+  char theirs[160], ours[160];
+  write_shape(theirs, ndim, shape);
+  write_shape(ours, q->ndim, q->shape);
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: tensor %s is [%s] as %s, which is [%s] in a model of this configuration",
+                 p->path, name, theirs, q->name, ours);
+}
+
+/* Writes the parameter's values. */
+static filtra_status fill(const origin *o, float *to) {
+  if (is_new(o)) return ft_parameter_draw(o->parameter, o->seed, to);
+  if (o->foreign) return ft_hf_fill(o->foreign, (size_t)o->parameter->elements, to);
+  for (int64_t i = 0; i < o->parameter->elements; i++)
+    to[i] = (float)ft_element_get(o->own->dtype, o->own->data, (size_t)i);
+  return FILTRA_OK;
+}
+
+/* ---- what is said ---- */
+
+/* Adds a name with N for the number of its layer, unless it is there. */
+static void note(char list[400], const char *name) {
+  static const char LAYERS[] = "layers.";
+  char general[FT_NAME_TEXT];
+  const char *digits = !strncmp(name, LAYERS, strlen(LAYERS)) ? name + strlen(LAYERS) : NULL;
+  if (digits)
+    snprintf(general, sizeof general, "layers.N%s", digits + strspn(digits, "0123456789"));
+  else
+    snprintf(general, sizeof general, "%s", name);
+  const size_t used = strlen(list);
+  if (!strstr(list, general) && used + strlen(general) + 8 < 400)
+    snprintf(list + used, 400 - used, "%s%s", used ? ", " : "", general);
+}
+
+/* Says which parameters are new, and what the model has no use for. */
+static void report(const ft_pretrained *p, const filtra_parameters *params, const origin *origins) {
+  char fresh[400] = "", left[400] = "";
+  for (size_t i = 0; i < params->count; i++)
+    if (is_new(&origins[i])) note(fresh, params->list[i].name);
+  for (size_t i = 0; i < p->tensors.count; i++)
+    if (!ft_parameters_find((filtra_parameters *)params, p->tensors.list[i].name))
+      note(left, p->tensors.list[i].name);
+  for (size_t i = 0; i < p->folder.count; i++)
+    if (!p->folder.used[i]) note(left, p->folder.tensors[i]->name);
+  for (size_t i = 0; p->own && i < ft_safetensors_count(p->own); i++) {
+    const char *name = ft_safetensors_at(p->own, i)->name;
+    if (!ft_parameters_find((filtra_parameters *)params, name)) note(left, name);
+  }
+  if (*fresh)
+    ft_log(FILTRA_LOG_WARNING, "new, with initial values, since %s has none for them: %s", p->path,
+           fresh);
+  if (*left) ft_log(FILTRA_LOG_WARNING, "of %s the model does not use: %s", p->path, left);
+}
+
+/* The origins of all parameters; caller frees. */
+static filtra_status match(const ft_pretrained *p, const filtra_parameters *params, uint64_t seed,
+                           origin **out) {
+  filtra_status status = FILTRA_OK;
+  origin *origins = *out = ft_calloc(params->count, sizeof *origins);
+  if (!origins) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < params->count && !status; i++) {
+    origins[i] = find(p, &params->list[i]);
+    origins[i].seed = seed;
+    status = check_shape(p, &origins[i]);
+  }
+  if (!status) report(p, params, origins);
+  if (!status) return FILTRA_OK;
+  free(origins);
+  *out = NULL;
+  return status;
+}
+
+/* ---- out ---- */
+
+static filtra_status upload(filtra_parameters *params, const origin *o) {
+  if (is_new(o)) return FILTRA_OK;
+  float *values = ft_calloc((size_t)o->parameter->elements, sizeof *values);
+  if (!values) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = fill(o, values);
+  if (!status) status = ft_parameter_upload(params, o->parameter, values);
+  free(values);
+  return status;
+}
+
+filtra_status ft_pretrained_take(const ft_pretrained *p, filtra_model *model) {
+  origin *origins;
+  FT_TRY(match(p, model->params, 0, &origins));
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < model->params->count && !status; i++)
+    status = upload(model->params, &origins[i]);
+  free(origins);
+  return status ? ft_fail_context(status, "%s", p->path) : FILTRA_OK;
+}
+
+static filtra_status fill_tensor(void *user, const ft_safetensor *tensor, void *to) {
+  (void)tensor;
+  return fill(user, to);
+}
+
+filtra_status ft_pretrained_write(const ft_pretrained *p, const filtra_model *model, uint64_t seed,
+                                  const char *input, const char *path) {
+  const filtra_parameters *params = model->params;
+  origin *origins;
+  FT_TRY(match(p, params, seed, &origins));
+  ft_safetensor *list = ft_calloc(params->count, sizeof *list);
+  char *config = ft_json_text(ft_model_options_write(&model->options), JSON_COMPACT);
+  filtra_status status = list && config ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < params->count && !status; i++) {
+    const ft_parameter *q = &params->list[i];
+    list[i] = (ft_safetensor){
+        .name = q->name, .ndim = q->ndim, .fill = fill_tensor, .user = &origins[i]};
+    memcpy(list[i].shape, q->shape, sizeof q->shape);
+  }
+  const ft_safetensors_meta_pair meta[] = {{FT_MODEL_CONFIG_KEY, config}, {FT_INPUT_KEY, input}};
+  if (!status)
+    status = ft_safetensors_write(path, list, params->count, meta, input ? 2 : 1);
+  free(config);
+  free(list);
+  free(origins);
+  return status;
+}
+
+/* ---- for programs ---- */
+
+filtra_status filtra_model_import(filtra_device *device, const char *path, const char *changes,
+                                  filtra_model **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(device, path);
+  ft_pretrained *source = NULL;
+  json_t *given = NULL, *keys = NULL;
+  ft_model_options options;
+  filtra_status status =
+      changes ? ft_json_parse(changes, strlen(changes), "changes", &given) : FILTRA_OK;
+  if (!status) status = ft_pretrained_open(path, &source);
+  if (!status) status = ft_pretrained_merge(source->keys, given, &keys);
+  if (!status) status = ft_model_options_read(keys, path, &options);
+  if (!status) status = ft_model_new(device, &options, 1, out);
+  if (!status) status = ft_pretrained_take(source, *out);
+  if (!status && source->input && !((*out)->input = ft_strdup(source->input)))
+    status = FILTRA_ERROR_HOST_MEMORY;
+  if (status) filtra_model_destroy(out);
+  ft_pretrained_close(&source);
+  json_decref(given);
+  json_decref(keys);
+  return status;
+}

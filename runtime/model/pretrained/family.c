@@ -1,0 +1,23 @@
+/* Finds the family of a config.json. Called by pretrained.c; a new family is one file and a row
+ * here. */
+#include "model/pretrained/family.h"
+
+#include <string.h>
+
+static const ft_hf_family *const FAMILIES[] = {&ft_hf_bert, &ft_hf_roberta, &ft_hf_distilbert,
+                                               &ft_hf_gpt2, &ft_hf_vit,     &ft_hf_deit};
+
+const ft_hf_family *ft_hf_family_of(const ft_hf_config *config) {
+  const char *type = ft_json_string(config->json, "model_type");
+  for (size_t i = 0; i < FT_COUNT(FAMILIES); i++)
+    if (!strcmp(FAMILIES[i]->type, type)) return FAMILIES[i];
+  ft_fail(FILTRA_ERROR_INPUT,
+          "%s: \"model_type\" is \"%.60s\"; accepted are bert, roberta, distilbert, gpt2, vit and "
+          "deit",
+          config->path, type);
+  return NULL;
+}
+
+bool ft_hf_has_head(const ft_hf_family *family, const ft_hf_config *config) {
+  return strstr(config->architecture, family->classifier) != NULL;
+}

@@ -1,0 +1,31 @@
+/* A folder as Hugging Face lays it out: config.json and weights in one file or in several. */
+#ifndef FT_MODEL_PRETRAINED_FOLDER_H
+#define FT_MODEL_PRETRAINED_FOLDER_H
+
+#include "base/json.h"
+#include "base/safetensors.h"
+
+typedef struct ft_hf_folder {
+  char *config_path;
+  json_t *config;
+  ft_safetensors **files; /* [file_count] */
+  size_t file_count;
+  const ft_safetensor **tensors; /* [count], of all files, by name */
+  bool *used;                    /* [count] */
+  size_t count;
+} ft_hf_folder;
+
+/** Whether it is such a folder: it has a config.json with "model_type". */
+filtra_status ft_hf_folder_is(const char *path, bool *is);
+/** Reads config.json and all weights. Caller closes; *out is all 0 after a failure. */
+filtra_status ft_hf_folder_open(const char *path, ft_hf_folder *out);
+void ft_hf_folder_close(ft_hf_folder *folder);
+
+/** The tensor of that name; NULL if there is none. */
+const ft_safetensor *ft_hf_folder_find(const ft_hf_folder *folder, const char *name);
+/** Notes that the tensor, one of the folder's, is used. */
+void ft_hf_folder_use(ft_hf_folder *folder, const ft_safetensor *tensor);
+/** The unused tensor whose name is nearest; NULL if none is near. */
+const char *ft_hf_folder_nearest(const ft_hf_folder *folder, const char *name);
+
+#endif

@@ -1,0 +1,34 @@
+/* The tensors of a Hugging Face folder under our names. */
+#ifndef FT_MODEL_PRETRAINED_TENSORS_H
+#define FT_MODEL_PRETRAINED_TENSORS_H
+
+#include "model/pretrained/family.h"
+#include "model/pretrained/folder.h"
+#include "nn/layers.h"
+
+/** A parameter of ours and the tensors that hold its values. */
+typedef struct ft_hf_tensor {
+  char name[FT_NAME_TEXT];
+  const ft_safetensor *from[3];
+  size_t parts;
+  ft_hf_form form;
+  int ndim;
+  int64_t shape[FT_SAFETENSORS_MAX_DIMS];
+} ft_hf_tensor;
+
+typedef struct ft_hf_tensors {
+  ft_hf_tensor *list;
+  size_t count, capacity;
+} ft_hf_tensors;
+
+/** Finds the tensors of a family's rows, for `layers` layers. Fails with INPUT where one is missing,
+ * or of another form. Caller frees the list, of failures, too. */
+filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const ft_hf_rows *rows,
+                        int64_t layers, ft_hf_tensors *out);
+/** Fails with INPUT for a tensor that is neither used nor listed as unused by the family. */
+filtra_status ft_hf_check_left(const ft_hf_folder *folder, const ft_hf_family *family);
+/** Writes the first `count` of a parameter's values, F32; of other forms than rows all. Fails with
+ * INPUT where one is not finite. */
+filtra_status ft_hf_fill(const ft_hf_tensor *tensor, size_t count, float *to);
+
+#endif
