@@ -24,6 +24,7 @@ static const command commands[] = {
      run_devices},
     {"presets", "list the papers' recipes that can be trained by name", run_presets},
     {"train", "train a model, or resume an interrupted run", run_train},
+    {"import", "make a run of a pretrained model, Hugging Face's or Filtra's", run_import},
     {"sweep", "train and evaluate a grid of runs from one file", run_sweep},
     {"eval", "evaluate a run's best model", run_eval},
     {"compare", "lay devices side by side, for speed and for agreement", run_compare},

@@ -161,7 +161,10 @@ typedef enum filtra_normalization {
   FILTRA_NORMALIZE_DATA = 0,
   /** Those commonly used for ImageNet: means 0.485, 0.456 and 0.406 of red, green and blue,
    * deviations 0.229, 0.224 and 0.225, times 255. Needs FILTRA_PIXELS_RGB. */
-  FILTRA_NORMALIZE_IMAGENET
+  FILTRA_NORMALIZE_IMAGENET,
+  /** Means and deviations of 0.5 times 255, as of ViT: numbers from -1 to 1. Needs
+   * FILTRA_PIXELS_RGB. */
+  FILTRA_NORMALIZE_HALF
 } filtra_normalization;
 
 /** What the targets of a table are. */

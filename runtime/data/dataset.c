@@ -316,9 +316,9 @@ static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_op
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "image_size and crop_pct are for images; data of format %s holds none",
                    ds->info.format);
-  if (o->normalize == FILTRA_NORMALIZE_IMAGENET && (!ds->info.height || ds->info.features != 3))
+  if (o->normalize && (!ds->info.height || ds->info.features != 3))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "normalize imagenet is for images with pixels rgb; leave it out");
+                   "normalize imagenet or half is for images with pixels rgb; leave it out");
   FT_TRY(check_table_use(ds, o));
   const char *tokenizer = filtra_tokenizer_name(ds->info.tokenizer);
   if (o->max_vocabulary && !o->fitted && (!tokenizer || strcmp(tokenizer, "words") != 0))

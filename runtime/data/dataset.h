@@ -156,6 +156,8 @@ uint32_t ft_feature_count(const filtra_dataset *ds);
  * in place; for bytes, feature_scale and feature_offset are set. Constant features and missing
  * values (NaN) become 0. */
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
+/** Mean and factor of red, green and blue, which are 0 to 255, for IMAGENET and HALF. */
+void ft_fixed_moments(filtra_normalization kind, double mean[3], double factor[3]);
 
 /** A hash of all training and validation samples, with their targets, in order. */
 uint64_t ft_dataset_fingerprint(const filtra_dataset *dataset);

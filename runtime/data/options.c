@@ -4,7 +4,7 @@
 
 /* Indexed by the enums of filtra/data.h. */
 static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL};
-static const char *const NORMALIZE[] = {"data", "imagenet", NULL};
+static const char *const NORMALIZE[] = {"data", "imagenet", "half", NULL};
 
 static const char *const DELIMITERS[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
 static const char *const DECIMALS[] = {"auto", "point", "comma", NULL};
@@ -26,7 +26,8 @@ static const ft_key DATASET_KEYS[] = {
             "`normalize` says."),
     DATASET(ENUM, normalize, 0, NORMALIZE,
             "Mean and deviation that pixels are standardised by: those of the training images, "
-            "which are all read once when a run begins, or ImageNet's, for `pixels` rgb."),
+            "which are all read once when a run begins; ImageNet's; or 0.5 and 0.5 times 255 "
+            "(half), as of ViT. These two are for `pixels` rgb."),
     DATASET(INT, image_size, 0, 0, 1024,
             "Side of the squares that images of any size become: their middle, resized. 0: images "
             "stay as they are, and all have one size."),

@@ -112,11 +112,13 @@ static filtra_status measure(filtra_dataset *ds, const ft_split *s) {
   return status;
 }
 
-static void take_imagenet(filtra_dataset *ds) {
-  static const double mean[3] = {0.485, 0.456, 0.406}, deviation[3] = {0.229, 0.224, 0.225};
+void ft_fixed_moments(filtra_normalization kind, double mean[3], double factor[3]) {
+  static const double means[2][3] = {{0.485, 0.456, 0.406}, {0.5, 0.5, 0.5}};
+  static const double deviations[2][3] = {{0.229, 0.224, 0.225}, {0.5, 0.5, 0.5}};
+  const int row = kind == FILTRA_NORMALIZE_HALF;
   for (int k = 0; k < 3; k++) {
-    ds->feature_mean[k] = 255.0 * mean[k];
-    ds->feature_factor[k] = 1.0 / (255.0 * deviation[k]);
+    mean[k] = 255.0 * means[row][k];
+    factor[k] = 1.0 / (255.0 * deviations[row][k]);
   }
 }
 
@@ -132,8 +134,8 @@ filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
   if (fit->features) {
     memcpy(ds->feature_mean, fit->mean, width * sizeof *fit->mean);
     memcpy(ds->feature_factor, fit->factor, width * sizeof *fit->factor);
-  } else if (ds->normalize == FILTRA_NORMALIZE_IMAGENET) {
-    take_imagenet(ds);
+  } else if (ds->normalize != FILTRA_NORMALIZE_DATA) {
+    ft_fixed_moments(ds->normalize, ds->feature_mean, ds->feature_factor);
   } else {
     FT_TRY(measure(ds, s));
   }

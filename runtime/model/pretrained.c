@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "graph/parameters_file.h"
+#include "model/pretrained/images.h"
 #include "model/pretrained/tensors.h"
 
 #include <stdlib.h>
@@ -15,11 +16,11 @@
 
 struct ft_pretrained {
   char *path;
-  json_t *keys, *classes; /* classes: NULL, or names */
-  const char *input;      /* of `own` */
-  ft_safetensors *own;    /* a model file of ours; else NULL */
-  ft_hf_folder folder;    /* else */
-  ft_hf_tensors tensors;  /* of `folder` */
+  json_t *keys, *input;
+  json_t *data_keys;     /* or NULL */
+  ft_safetensors *own;   /* a model file of ours; else NULL */
+  ft_hf_folder folder;   /* else */
+  ft_hf_tensors tensors; /* of `folder` */
 };
 
 /* ---- reading ---- */
@@ -53,13 +54,24 @@ static filtra_status read_config(ft_pretrained *p, const ft_hf_family **family, 
   *family = ft_hf_family_of(&config);
   if (!*family) return FILTRA_ERROR_INPUT;
   *head = ft_hf_has_head(*family, &config);
-  if (!(p->keys = json_object())) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  if (!(p->keys = json_object()) || !(p->input = json_object()))
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   FT_TRY((*family)->read(&config, p->keys));
   if (!*head || !*(*family)->classifier) return FILTRA_OK;
   FT_TRY(ft_hf_take_labels(&config, p->keys));
-  if (json_object_get(p->keys, "classes"))
-    p->classes = class_names(json_object_get(config.json, "id2label"));
-  return FILTRA_OK;
+  json_t *names = json_object_get(p->keys, "classes")
+                      ? class_names(json_object_get(config.json, "id2label"))
+                      : NULL;
+  if (!names || !json_object_set_new(p->input, "classes", names)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+/* How text or images are prepared. */
+static filtra_status read_preparation(ft_pretrained *p) {
+  const int64_t side = json_integer_value(json_object_get(p->keys, "image_height"));
+  if (!side) return ft_hf_set(p->input, "{sb}", "truncate", 1);
+  FT_TRY(ft_hf_image_keys(p->path, side, &p->data_keys));
+  return ft_hf_image_fit(p->data_keys, p->input);
 }
 
 /* BERT's pooler is there without a classifier, too. */
@@ -68,6 +80,7 @@ static filtra_status read_folder(ft_pretrained *p) {
   bool head;
   FT_TRY(ft_hf_folder_open(p->path, &p->folder));
   FT_TRY(read_config(p, &family, &head));
+  FT_TRY(read_preparation(p));
   const int64_t layers = json_integer_value(json_object_get(p->keys, "layers"));
   FT_TRY(ft_hf_map(&p->folder, family, &family->rows, layers, &p->tensors));
   ft_hf_rows rows = family->head;
@@ -85,7 +98,8 @@ static filtra_status read_own(ft_pretrained *p) {
   if (!status) status = ft_model_file_options(p->own, path, &options);
   free(inside);
   FT_TRY(status);
-  p->input = ft_safetensors_meta(p->own, FT_INPUT_KEY);
+  const char *input = ft_safetensors_meta(p->own, FT_INPUT_KEY);
+  FT_TRY(ft_json_parse(input ? input : "{}", input ? strlen(input) : 2, p->path, &p->input));
   p->keys = ft_model_options_write(&options);
   return p->keys ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
@@ -97,7 +111,7 @@ filtra_status ft_pretrained_open(const char *path, ft_pretrained **out) {
   ft_pretrained *p = *out = ft_calloc(1, sizeof *p);
   if (!p) return FILTRA_ERROR_HOST_MEMORY;
   p->path = ft_strdup(path);
-  filtra_status status = !p->path ? FILTRA_ERROR_HOST_MEMORY
+  filtra_status status = !p->path  ? FILTRA_ERROR_HOST_MEMORY
                          : foreign ? read_folder(p)
                                    : read_own(p);
   if (status) ft_pretrained_close(out);
@@ -111,7 +125,8 @@ void ft_pretrained_close(ft_pretrained **source) {
   ft_safetensors_close(&p->own);
   free(p->tensors.list);
   json_decref(p->keys);
-  json_decref(p->classes);
+  json_decref(p->input);
+  json_decref(p->data_keys);
   free(p->path);
   free(p);
   *source = NULL;
@@ -120,11 +135,14 @@ void ft_pretrained_close(ft_pretrained **source) {
 const json_t *ft_pretrained_keys(const ft_pretrained *p) {
   return p->keys;
 }
-const json_t *ft_pretrained_classes(const ft_pretrained *p) {
-  return p->classes;
-}
-const char *ft_pretrained_input(const ft_pretrained *p) {
+const json_t *ft_pretrained_input(const ft_pretrained *p) {
   return p->input;
+}
+const json_t *ft_pretrained_data_keys(const ft_pretrained *p) {
+  return p->data_keys;
+}
+const char *ft_pretrained_folder(const ft_pretrained *p) {
+  return p->own ? NULL : p->path;
 }
 
 /* ---- keys ---- */
@@ -199,8 +217,8 @@ static filtra_status check_shape(const ft_pretrained *p, origin *o) {
   const int64_t *shape = o->foreign ? o->foreign->shape : o->own->shape;
   const char *name = o->foreign ? o->foreign->from[0]->name : o->own->name;
   const bool rows = !strcmp(q->name, "positions.weight") && ndim == 2 && q->shape[0] < shape[0];
-  if (ndim == q->ndim && !memcmp(shape + rows, q->shape + rows,
-                                 (size_t)(ndim - rows) * sizeof *shape))
+  if (ndim == q->ndim &&
+      !memcmp(shape + rows, q->shape + rows, (size_t)(ndim - rows) * sizeof *shape))
     return FILTRA_OK;
   if (strstr(q->name, "head") == q->name || !strncmp(q->name, "distilled_head", 14)) {
     o->foreign = NULL;
@@ -249,7 +267,8 @@ static void report(const ft_pretrained *p, const filtra_parameters *params, cons
     if (!ft_parameters_find((filtra_parameters *)params, p->tensors.list[i].name))
       note(left, p->tensors.list[i].name);
   for (size_t i = 0; i < p->folder.count; i++)
-    if (!p->folder.used[i]) note(left, p->folder.tensors[i]->name);
+    if (!p->folder.used[i] && ft_dtype_is_float(p->folder.tensors[i]->dtype))
+      note(left, p->folder.tensors[i]->name);
   for (size_t i = 0; p->own && i < ft_safetensors_count(p->own); i++) {
     const char *name = ft_safetensors_at(p->own, i)->name;
     if (!ft_parameters_find((filtra_parameters *)params, name)) note(left, name);
@@ -315,41 +334,14 @@ filtra_status ft_pretrained_write(const ft_pretrained *p, const filtra_model *mo
   filtra_status status = list && config ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < params->count && !status; i++) {
     const ft_parameter *q = &params->list[i];
-    list[i] = (ft_safetensor){
-        .name = q->name, .ndim = q->ndim, .fill = fill_tensor, .user = &origins[i]};
+    list[i] =
+        (ft_safetensor){.name = q->name, .ndim = q->ndim, .fill = fill_tensor, .user = &origins[i]};
     memcpy(list[i].shape, q->shape, sizeof q->shape);
   }
   const ft_safetensors_meta_pair meta[] = {{FT_MODEL_CONFIG_KEY, config}, {FT_INPUT_KEY, input}};
-  if (!status)
-    status = ft_safetensors_write(path, list, params->count, meta, input ? 2 : 1);
+  if (!status) status = ft_safetensors_write(path, list, params->count, meta, input ? 2 : 1);
   free(config);
   free(list);
   free(origins);
-  return status;
-}
-
-/* ---- for programs ---- */
-
-filtra_status filtra_model_import(filtra_device *device, const char *path, const char *changes,
-                                  filtra_model **out) {
-  FT_NEED(out);
-  *out = NULL;
-  FT_NEED(device, path);
-  ft_pretrained *source = NULL;
-  json_t *given = NULL, *keys = NULL;
-  ft_model_options options;
-  filtra_status status =
-      changes ? ft_json_parse(changes, strlen(changes), "changes", &given) : FILTRA_OK;
-  if (!status) status = ft_pretrained_open(path, &source);
-  if (!status) status = ft_pretrained_merge(source->keys, given, &keys);
-  if (!status) status = ft_model_options_read(keys, path, &options);
-  if (!status) status = ft_model_new(device, &options, 1, out);
-  if (!status) status = ft_pretrained_take(source, *out);
-  if (!status && source->input && !((*out)->input = ft_strdup(source->input)))
-    status = FILTRA_ERROR_HOST_MEMORY;
-  if (status) filtra_model_destroy(out);
-  ft_pretrained_close(&source);
-  json_decref(given);
-  json_decref(keys);
   return status;
 }

@@ -17,10 +17,13 @@ void ft_pretrained_close(ft_pretrained **source);
 
 /** The model's keys; `classes`, `task` and the unit of values only where it has a head for them. */
 const json_t *ft_pretrained_keys(const ft_pretrained *source);
-/** Its description of how samples are read (FT_INPUT_KEY), or NULL: a folder of Hugging Face's, of
- * which `ft_pretrained_classes` are the names of its head's classes, or NULL. */
-const char *ft_pretrained_input(const ft_pretrained *source);
-const json_t *ft_pretrained_classes(const ft_pretrained *source);
+/** How samples are read: the object of FT_INPUT_KEY, of a folder of Hugging Face's without
+ * "tokenizer". */
+const json_t *ft_pretrained_input(const ft_pretrained *source);
+/** Keys of data that a folder of Hugging Face's asks for, those of images; else NULL. */
+const json_t *ft_pretrained_data_keys(const ft_pretrained *source);
+/** The folder of Hugging Face's, which may have a tokenizer; NULL: a model of ours. */
+const char *ft_pretrained_folder(const ft_pretrained *source);
 
 /** Keys of `changes`, an object or NULL, over those of the source. A mixer of another name keeps
  * those of the source's options that it has, too. The caller releases *keys. */

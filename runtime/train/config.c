@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "data/options.h"
 #include "train/class_weights.h"
-#include "train/preset.h"
 #include "train/shares.h"
+#include "train/source.h"
 #include "train/trainer.h"
 
 #include <filtra/run.h>
@@ -53,6 +53,12 @@ static const ft_key RUN_KEYS[] = {
         "Of several ranks (docs/scaling.md): what each takes of a batch beside the others, as in "
         "3:1. auto: by speed, which is measured when the run begins and kept here. Empty: equal "
         "shares."),
+    RUN(STRING, init_from,
+        "A model to begin with: a folder as Hugging Face's transformers write it "
+        "(docs/pretrained.md), "
+        "a run or a model file. Its keys go below the others, its tokenizer is the run's. What it "
+        "has no values for, or a head of another size, begins with initial values, which is said. "
+        "Empty: initial values."),
     RUN(STRING, preset,
         "A recipe of the papers (docs/presets.md), over which the other keys go. Empty: none."),
 };
@@ -201,7 +207,7 @@ filtra_status ft_run_config_of(const filtra_run_options *o, const char *context,
                                    : ft_json_load(path, &object);
   if (!status && o->data && json_is_object(object)) status = name_memory(object, context);
   /* A run's own configuration is complete, and its preset may have changed since. */
-  if (!status && o->config) status = ft_preset_expand(object, &expanded);
+  if (!status && o->config) status = ft_run_expand(object, &expanded);
   if (!status && o->config) status = ft_run_config_read(expanded, context, out);
   if (!status && !o->config) status = ft_run_config_read_own(object, context, out);
   json_decref(expanded);
@@ -275,7 +281,7 @@ static filtra_status check_before_data(const char *context, const ft_run_config 
 static filtra_status complete(const json_t *object, const char *context, char **out) {
   json_t *expanded = NULL;
   ft_run_config *config = ft_calloc(1, sizeof *config);
-  filtra_status status = config ? ft_preset_expand(object, &expanded) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = config ? ft_run_expand(object, &expanded) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = ft_run_config_read(expanded, context, config);
   if (!status) status = check_before_data(context, config);
   if (!status) *out = ft_json_text(ft_run_config_write(config), JSON_INDENT(2) | JSON_SORT_KEYS);

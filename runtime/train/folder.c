@@ -7,6 +7,7 @@
 #include "data/table_fit.h"
 #include "ops/tuning.h"
 #include "train/run.h"
+#include "train/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +38,7 @@ filtra_status ft_run_load_part(const char *folder, const char *name, char **path
   return ft_file_exists(*path) ? ft_json_load(*path, object) : FILTRA_OK;
 }
 
-/* Writes and releases the object; NULL: it could not be allocated. */
-static filtra_status write_json(const char *folder, const char *name, json_t *object,
+filtra_status ft_run_write_json(const char *folder, const char *name, json_t *object,
                                 size_t flags) {
   char *path = ft_path_join(folder, name), *text = ft_json_line(object, flags);
   filtra_status status =
@@ -88,7 +88,8 @@ static filtra_status write_fit(const char *folder, const filtra_dataset *data) {
     json_decref(object);
     return FILTRA_OK;
   }
-  return write_json(folder, FILTRA_RUN_DATA, object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+  return ft_run_write_json(folder, FILTRA_RUN_DATA, object,
+                           JSON_INDENT(1) | JSON_REAL_PRECISION(17));
 }
 
 static filtra_status read_numbers(const json_t *object, const char *key, const char *path,
@@ -200,6 +201,20 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
   return status;
 }
 
+/* Opens a new run's data with the tokenizer of the model that it begins with. */
+static filtra_status open_for_source(const ft_run_config *c, const char *path,
+                                     filtra_dataset_options *options, filtra_dataset **out) {
+  filtra_tokenizer *tokenizer;
+  FT_TRY(ft_run_source_tokenizer(c, &tokenizer));
+  options->fitted = tokenizer;
+  filtra_status status = filtra_dataset_open(path, options, out);
+  if (status)
+    filtra_tokenizer_destroy(&tokenizer);
+  else
+    (*out)->owned_tokenizer = tokenizer;
+  return status;
+}
+
 /* What a task makes of a table's targets. */
 static filtra_targets targets_of(filtra_task task) {
   if (task == FILTRA_TASK_REGRESSION) return FILTRA_TARGETS_VALUES;
@@ -223,6 +238,10 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
   options.seed = (uint64_t)c->split_seed;
   if (!options.image_size) options.crop_pct = 0.0f;
   *out = NULL;
+  if (!path && !strcmp(c->data, FT_DATA_NONE))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s is an imported model without data: name some (--data PATH)",
+                   c->folder ? c->folder : "the run");
   if (!path && !strcmp(c->data, FT_DATA_IN_MEMORY))
     return ft_fail(
         FILTRA_ERROR_INPUT,
@@ -230,7 +249,9 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
         "give these again (filtra_run_options.data)",
         c->folder ? c->folder : "the run");
   if (!path) path = c->data;
-  return c->folder ? open_fitted(c, path, &options, out) : filtra_dataset_open(path, &options, out);
+  if (c->folder) return open_fitted(c, path, &options, out);
+  return *c->init_from ? open_for_source(c, path, &options, out)
+                       : filtra_dataset_open(path, &options, out);
 }
 
 filtra_status ft_run_open_training(const ft_run_config *c, filtra_dataset **out) {
@@ -432,8 +453,8 @@ filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool
 }
 
 filtra_status ft_run_write_config(const char *folder, const ft_run_config *config) {
-  return write_json(folder, FILTRA_RUN_CONFIG, ft_run_config_write(config),
-                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  return ft_run_write_json(folder, FILTRA_RUN_CONFIG, ft_run_config_write(config),
+                           JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device,
@@ -460,12 +481,12 @@ void ft_run_abandon_folder(const char *folder, bool made) {
 filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
   const filtra_device_info *info = filtra_device_get_info(model->device);
   json_int_t scalars = (json_int_t)filtra_parameters_scalars(model->params);
-  return write_json(folder, FILTRA_RUN_ABOUT,
-                    json_pack("{ss ss ss ss sI sI}", "filtra", filtra_version(), "device",
-                              info->name, "driver", info->driver, "uuid", info->uuid, "parameters",
-                              scalars, "tuned_keys",
-                              (json_int_t)ft_tuning_chosen(ft_tuning_of(model->device))),
-                    JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  return ft_run_write_json(folder, FILTRA_RUN_ABOUT,
+                           json_pack("{ss ss ss ss sI sI}", "filtra", filtra_version(), "device",
+                                     info->name, "driver", info->driver, "uuid", info->uuid,
+                                     "parameters", scalars, "tuned_keys",
+                                     (json_int_t)ft_tuning_chosen(ft_tuning_of(model->device))),
+                           JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 void ft_run_clean_folder(const char *folder) {

@@ -43,6 +43,8 @@ filtra_status ft_run_check_vacant(const char *folder);
 /** Creates such a folder if needed and opens its metrics, which locks it. If several processes try,
  * one succeeds and the others change nothing. *made: the folder is new. */
 filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool *made);
+/** Writes and releases the object; NULL: it could not be allocated. */
+filtra_status ft_run_write_json(const char *folder, const char *name, json_t *object, size_t flags);
 /** Writes config.json. */
 filtra_status ft_run_write_config(const char *folder, const ft_run_config *config);
 /** Writes the files that a run begins with, including the device's tuning. The configuration is

@@ -200,7 +200,7 @@ TEST(test_options_out_of_range) {
       {{.image_size = 1025}, "\"image_size\" is 1025, accepted are 0 to 1024"},
       {{.image_size = 5, .crop_pct = 1.5f}, "\"crop_pct\" is 1.5, accepted are 0.05 to 1"},
       {{.normalize = FILTRA_NORMALIZE_IMAGENET},
-       "normalize imagenet is for images with pixels rgb"},
+       "normalize imagenet or half is for images with pixels rgb"},
   };
   const char *root = write_folder(1);
   for (size_t i = 0; i < FT_COUNT(cases); i++) {

@@ -1,5 +1,6 @@
 /* filtra train: trains a new run from a configuration, or resumes an interrupted one. */
 #include "common/options.h"
+#include "common/sets.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -21,9 +22,8 @@ typedef struct train_arguments {
   filtra_transport transport;
   float deadline;
   const char *config, *out, *resume, *share;
-  json_t *sets;           /* [string]: assignments in order */
+  command_sets sets;
   uint64_t steps, epochs; /* with --resume: the run's new length; 0: as it was */
-  bool starved;           /* memory ran out for one of them */
   bool json, allow_changes, plan;
 } train_arguments;
 
@@ -137,67 +137,13 @@ static filtra_status set_text(json_t *config, const char *key, const char *value
   return json_object_set_new(config, key, json_string(value)) ? out_of_memory() : FILTRA_OK;
 }
 
-/* The object at `key`. A name there ("mixer": "agf") becomes {"name": "agf"}. NULL when out of
- * memory. */
-static json_t *enter(json_t *object, const char *key) {
-  json_t *inner = json_object_get(object, key);
-  if (json_is_object(inner)) return inner;
-  json_t *made = json_object();
-  if (json_is_string(inner) && json_object_set(made, "name", inner)) {
-    json_decref(made);
-    return NULL;
-  }
-  return json_object_set_new(object, key, made) ? NULL : made;
-}
-
-/* Sets the value at path "a.b.c", which is modified; takes `value`. False when out of memory. */
-static bool set_value(json_t *object, char *path, json_t *value) {
-  for (char *dot; object && (dot = strchr(path, '.')); path = dot + 1) {
-    *dot = '\0';
-    object = enter(object, path);
-  }
-  /* A name after options ("mixer.K=5", then "mixer=agf") keeps the options. */
-  json_t *present = object ? json_object_get(object, path) : NULL;
-  if (json_is_string(value) && json_is_object(present) && !json_object_get(present, "name")) {
-    object = present;
-    path = "name";
-  }
-  if (object) return !json_object_set_new(object, path, value);
-  json_decref(value);
-  return false;
-}
-
-/* Applies "key=value". The value is JSON if it parses as such, else a string. "mixer.K=5" sets a
- * key of an object. */
-static filtra_status assign(json_t *object, const char *assignment) {
-  const char *equals = strchr(assignment, '=');
-  if (!equals || equals == assignment)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not key=value", assignment);
-  if (!ft_utf8_valid(assignment, strlen(assignment)))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\" is not UTF-8 text", assignment);
-  json_error_t error = {0};
-  bool starved;
-  json_t *value = ft_json_decode(equals + 1, strlen(equals + 1),
-                                 JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error, &starved);
-  if (!value && !starved) value = json_string(equals + 1);
-  char *path = value ? ft_strdup(assignment) : NULL;
-  if (!path) {
-    json_decref(value);
-    return out_of_memory();
-  }
-  path[equals - assignment] = '\0';
-  bool done = set_value(object, path, value);
-  free(path);
-  return done ? FILTRA_OK : out_of_memory();
-}
-
-/* Makes the data's path absolute, so that the run folder works from any folder. */
-static filtra_status resolve_data(json_t *config) {
-  const char *data = json_string_value(json_object_get(config, "data"));
+/* Makes a path absolute, so that the run folder works from any folder. */
+static filtra_status resolve(json_t *config, const char *key) {
+  const char *path = json_string_value(json_object_get(config, key));
   errno = 0;
-  char *full = data ? realpath(data, NULL) : NULL;
+  char *full = path && *path ? realpath(path, NULL) : NULL;
   if (errno == ENOMEM) return out_of_memory();
-  filtra_status status = full ? set_text(config, "data", full) : FILTRA_OK;
+  filtra_status status = full ? set_text(config, key, full) : FILTRA_OK;
   free(full);
   return status;
 }
@@ -207,12 +153,12 @@ static filtra_status build_config(const train_arguments *a, json_t **out) {
     FT_TRY(ft_json_load(a->config, out));
   else
     *out = json_object();
-  if (!*out || a->starved) return out_of_memory();
+  if (!*out) return out_of_memory();
   if (!json_is_object(*out))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config);
-  for (size_t i = 0; i < json_array_size(a->sets); i++)
-    FT_TRY(assign(*out, json_string_value(json_array_get(a->sets, i))));
-  return resolve_data(*out);
+  FT_TRY(command_apply_sets(&a->sets, *out));
+  FT_TRY(resolve(*out, "data"));
+  return resolve(*out, "init_from");
 }
 
 /* The text, if it can be part of a folder's name; else "". */
@@ -481,6 +427,8 @@ static void print_help(void) {
       "  --config FILE      JSON object with the keys below\n"
       "  --data PATH        data set: a file or a folder (key data)\n"
       "  --mixer NAME       token mixer (key mixer)\n"
+      "  --init-from PATH   a run, model file or folder of Hugging Face's to begin with (key "
+      "init_from)\n"
       "  --set KEY=VALUE    any key, over what the file says; mixer.K=5 for the mixer's options\n"
       "  --steps N          optimizer steps, or\n"
       "  --epochs N         passes over the training data\n"
@@ -501,32 +449,18 @@ static void print_help(void) {
   print_keys(NULL);
 }
 
-static void add_set(train_arguments *a, const char *key, const char *value) {
-  char *text = key ? ft_format("%s=%s", key, value) : NULL;
-  if ((key && !text) || json_array_append_new(a->sets, json_string_nocheck(text ? text : value)))
-    a->starved = true;
-  free(text);
-}
-
-/* Sets a key whose value is always text: a folder may be called 2024. */
-static void add_text(train_arguments *a, const char *key, const char *value) {
-  bool valid = ft_utf8_valid(value, strlen(value)); /* else an error follows where it is used */
-  json_t *string = valid ? json_string(value) : NULL;
-  char *quoted = string ? ft_json_dumps(string, JSON_ENCODE_ANY) : NULL;
-  if (valid && !quoted) a->starved = true;
-  add_set(a, key, quoted ? quoted : value);
-  free(quoted);
-  json_decref(string);
-}
-
 /* Handles --steps 5 as --set steps=5, so that one table checks all keys. */
 static void take_key(void *arguments, const char *name, const char *value) {
   train_arguments *a = arguments;
-  bool text = !strcmp(name, "preset") || !strcmp(name, "data") || !strcmp(name, "mixer");
+  static const char *const TEXTS[] = {"preset", "data", "mixer", "init_from"};
+  const char *key = strcmp(name, "init-from") ? name : "init_from";
+  bool text = false;
+  for (size_t i = 0; i < FT_COUNT(TEXTS); i++)
+    text |= !strcmp(key, TEXTS[i]);
   if (text)
-    add_text(a, name, value);
+    command_add_text(&a->sets, key, value);
   else
-    add_set(a, strcmp(name, "set") ? name : NULL, value);
+    command_add_set(&a->sets, strcmp(key, "set") ? key : NULL, value);
 }
 
 static const command_option OPTIONS[] = {
@@ -534,6 +468,7 @@ static const command_option OPTIONS[] = {
     COMMAND_KEY("preset", take_key),
     COMMAND_KEY("data", take_key),
     COMMAND_KEY("mixer", take_key),
+    COMMAND_KEY("init-from", take_key),
     COMMAND_KEY("set", take_key),
     COMMAND_KEY("steps", take_key),
     COMMAND_KEY("epochs", take_key),
@@ -552,7 +487,7 @@ static const command_option OPTIONS[] = {
 static bool take_length(train_arguments *a) {
   size_t i;
   const json_t *set;
-  json_array_foreach(a->sets, i, set) {
+  json_array_foreach(a->sets.list, i, set) {
     static const char *const NAMES[] = {"steps=", "epochs="};
     const char *text = json_string_value(set);
     const bool epochs = !strncmp(text, NAMES[1], strlen(NAMES[1]));
@@ -570,7 +505,7 @@ static bool take_length(train_arguments *a) {
 int run_train(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help,
                                     .print_topic = print_keys, .opens_device = true};
-  train_arguments a = {.sets = json_array()};
+  train_arguments a = {.sets = {.list = json_array()}};
   int result = command_take(argc, argv, &line, &a);
   if (result < 0 && a.resume && (a.config || a.out || !take_length(&a)))
     result = command_misused(argv[0], "--resume takes the configuration of the run; give --steps N "
@@ -584,6 +519,6 @@ int run_train(int argc, char **argv) {
   if (result < 0 && a.out && !*a.out)
     result = command_misused(argv[0], "--out is \"\", not the name of a folder");
   if (result < 0) result = train_ranks(&a);
-  json_decref(a.sets);
+  json_decref(a.sets.list);
   return result;
 }

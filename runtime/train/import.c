@@ -1,0 +1,156 @@
+/* Models of other programs for programs of ours: as a model, and as a run's folder, which every
+ * command reads. Called by programs and by `filtra import`. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "train/run.h"
+#include "train/source.h"
+
+#include <filtra/run.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A model to start from, with the caller's changes. */
+typedef struct import {
+  ft_pretrained *source;
+  json_t *keys; /* of the model */
+  ft_model_options options;
+  char *input; /* value of FT_INPUT_KEY */
+  filtra_tokenizer *owned;
+  const filtra_tokenizer *tokenizer;
+} import;
+
+/* A head for classes that nobody has named yet has two. */
+static filtra_status complete(json_t *keys) {
+  const char *task = ft_json_string(keys, "task");
+  if (json_object_get(keys, "classes") || (*task && strstr(task, "classification") == NULL))
+    return FILTRA_OK;
+  if (!json_object_set_new(keys, "classes", json_integer(2))) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+/* The description of samples, with the tokenizer; names of other classes than the model's are left
+ * out. */
+static filtra_status describe(import *m) {
+  json_t *input = json_deep_copy(ft_pretrained_input(m->source));
+  const json_t *names = json_object_get(input, "classes");
+  if (names && (int64_t)json_array_size(names) != m->options.config.classes)
+    json_object_del(input, "classes");
+  json_t *tokenizer = !m->tokenizer ? json_null()
+                      : m->owned    ? ft_tokenizer_write(m->owned)
+                                    : json_string(filtra_tokenizer_name(m->tokenizer));
+  const int failed = json_object_set_new(input, "tokenizer", tokenizer);
+  m->input = failed ? NULL : ft_json_dumps(input, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  json_decref(input);
+  return m->input ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+static filtra_status open_import(const char *path, const char *changes, import *m) {
+  json_t *given = NULL;
+  if (changes) FT_TRY(ft_json_parse(changes, strlen(changes), "changes", &given));
+  filtra_status status = ft_pretrained_open(path, &m->source);
+  if (!status) status = ft_pretrained_merge(ft_pretrained_keys(m->source), given, &m->keys);
+  if (!status) status = complete(m->keys);
+  if (!status) status = ft_model_options_read(m->keys, path, &m->options);
+  if (!status) status = ft_source_tokenizer(m->source, &m->tokenizer, &m->owned);
+  if (!status) status = describe(m);
+  json_decref(given);
+  return status;
+}
+
+static void close_import(import *m) {
+  filtra_tokenizer_destroy(&m->owned);
+  ft_pretrained_close(&m->source);
+  json_decref(m->keys);
+  free(m->input);
+  free(m);
+}
+
+filtra_status filtra_model_import(filtra_device *device, const char *path, const char *changes,
+                                  filtra_model **out) {
+  FT_NEED(out);
+  *out = NULL;
+  FT_NEED(device, path);
+  import *m = ft_calloc(1, sizeof *m);
+  if (!m) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = open_import(path, changes, m);
+  if (!status) status = ft_model_new(device, &m->options, 1, out);
+  if (!status) status = ft_pretrained_take(m->source, *out);
+  if (!status) {
+    (*out)->input = m->input;
+    m->input = NULL;
+  }
+  if (status) filtra_model_destroy(out);
+  close_import(m);
+  return status;
+}
+
+/* ---- as a run ---- */
+
+/* The configuration of a run that has the model's keys and no data. */
+static filtra_status configure(const import *m, const char *path, ft_run_config *config) {
+  json_t *keys = json_deep_copy(m->keys);
+  const json_t *images = ft_pretrained_data_keys(m->source);
+  const char *tokenizer = m->tokenizer ? filtra_tokenizer_name(m->tokenizer) : "";
+  json_t *own =
+      json_pack("{ss ss ss}", "data", FT_DATA_NONE, "init_from", path, "tokenizer", tokenizer);
+  const bool failed = !keys || !own || json_object_update(keys, own) ||
+                      (images && json_object_update(keys, (json_t *)images));
+  filtra_status status = failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory")
+                                : ft_run_config_read(keys, path, config);
+  if (!status) status = ft_model_options_finish(path, &config->model);
+  json_decref(own);
+  json_decref(keys);
+  return status;
+}
+
+/* Writes data.json: the description without the tokenizer, which has a file of its own. */
+static filtra_status write_fit(const import *m, const char *folder) {
+  json_t *fit = json_deep_copy(ft_pretrained_input(m->source));
+  json_object_del(fit, "tokenizer");
+  json_object_del(fit, "truncate");
+  const json_t *names = json_object_get(fit, "classes");
+  if (names && (int64_t)json_array_size(names) != m->options.config.classes)
+    json_object_del(fit, "classes");
+  if (json_object_size(fit))
+    return ft_run_write_json(folder, FILTRA_RUN_DATA, fit,
+                             JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+  json_decref(fit);
+  return FILTRA_OK;
+}
+
+static filtra_status write_run(const import *m, filtra_model *model, const char *path,
+                               const char *folder) {
+  ft_run_config *config = ft_calloc(1, sizeof *config);
+  char *tokenizer = ft_path_join(folder, FILTRA_RUN_TOKENIZER),
+       *weights = ft_path_join(folder, FILTRA_RUN_MODEL);
+  filtra_status status = config && tokenizer && weights ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = configure(m, path, config);
+  if (!status) status = ft_pretrained_write(m->source, model, 1, m->input, weights);
+  if (!status && m->owned) status = ft_tokenizer_save(m->owned, folder, tokenizer);
+  if (!status) status = write_fit(m, folder);
+  if (!status) status = ft_run_write_config(folder, config); /* the last: it makes a run of it */
+  free(weights);
+  free(tokenizer);
+  free(config);
+  return status;
+}
+
+filtra_status filtra_run_import(filtra_device *device, const char *path, const char *changes,
+                                const char *folder) {
+  FT_NEED(device, path, folder);
+  filtra_model *model = NULL;
+  const bool made = !ft_file_exists(folder);
+  FT_TRY(ft_run_check_vacant(folder));
+  import *m = ft_calloc(1, sizeof *m);
+  if (!m) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = open_import(path, changes, m);
+  if (!status) status = ft_model_declare(device, &m->options, false, &model);
+  if (!status) status = ft_make_directories(folder);
+  if (!status) {
+    status = write_run(m, model, path, folder);
+    if (status) ft_run_abandon_folder(folder, made);
+  }
+  filtra_model_destroy(&model);
+  close_import(m);
+  return status;
+}
