@@ -194,6 +194,19 @@ filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out) {
   return status;
 }
 
+filtra_status ft_tokenizer_described(const json_t *value, const filtra_tokenizer **tokenizer,
+                                     filtra_tokenizer **owned) {
+  *tokenizer = *owned = NULL;
+  if (json_is_object(value)) {
+    FT_TRY(ft_tokenizer_read(value, owned));
+    *tokenizer = *owned;
+  } else if (json_is_string(value)) {
+    *tokenizer = filtra_tokenizer_find(json_string_value(value));
+    if (!*tokenizer) return FILTRA_ERROR_INPUT;
+  }
+  return FILTRA_OK;
+}
+
 filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **out) {
   FT_NEED(out);
   *out = NULL;

@@ -72,6 +72,10 @@ filtra_status ft_tokenizer_save(const filtra_tokenizer *tokenizer, const char *w
                                 const char *path);
 /** Reads a fitted tokenizer, as filtra_tokenizer_save writes it; errors name no file. */
 filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out);
+/** The tokenizer of a description (ft_dataset_describe): of a name, or one that *own is, too, and
+ * the caller destroys. NULL or null: none. */
+filtra_status ft_tokenizer_described(const json_t *value, const filtra_tokenizer **tokenizer,
+                                     filtra_tokenizer **own);
 /** Frees a fitted tokenizer with its symbols; NULL is fine. */
 void ft_tokenizer_free(filtra_tokenizer *tokenizer);
 

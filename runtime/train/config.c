@@ -6,7 +6,7 @@
 #include "data/options.h"
 #include "train/class_weights.h"
 #include "train/shares.h"
-#include "train/source.h"
+#include "train/start.h"
 #include "train/trainer.h"
 
 #include <filtra/run.h>

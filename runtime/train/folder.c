@@ -7,7 +7,7 @@
 #include "data/table_fit.h"
 #include "ops/tuning.h"
 #include "train/run.h"
-#include "train/source.h"
+#include "train/start.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,10 +202,10 @@ static filtra_status open_fitted(const ft_run_config *c, const char *path,
 }
 
 /* Opens a new run's data with the tokenizer of the model that it begins with. */
-static filtra_status open_for_source(const ft_run_config *c, const char *path,
-                                     filtra_dataset_options *options, filtra_dataset **out) {
+static filtra_status open_for_start(const ft_run_config *c, const char *path,
+                                    filtra_dataset_options *options, filtra_dataset **out) {
   filtra_tokenizer *tokenizer;
-  FT_TRY(ft_run_source_tokenizer(c, &tokenizer));
+  FT_TRY(ft_run_start_tokenizer(c, &tokenizer));
   options->fitted = tokenizer;
   filtra_status status = filtra_dataset_open(path, options, out);
   if (status)
@@ -250,7 +250,7 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
         c->folder ? c->folder : "the run");
   if (!path) path = c->data;
   if (c->folder) return open_fitted(c, path, &options, out);
-  return *c->init_from ? open_for_source(c, path, &options, out)
+  return *c->init_from ? open_for_start(c, path, &options, out)
                        : filtra_dataset_open(path, &options, out);
 }
 

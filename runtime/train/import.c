@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "train/run.h"
-#include "train/source.h"
+#include "train/start.h"
 
 #include <filtra/run.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 /* A model to start from, with the caller's changes. */
 typedef struct import {
-  ft_pretrained *source;
+  ft_start *source;
   json_t *keys; /* of the model */
   ft_model_options options;
   char *input; /* value of FT_INPUT_KEY */
@@ -31,7 +31,7 @@ static filtra_status complete(json_t *keys) {
 /* The description of samples, with the tokenizer; names of other classes than the model's are left
  * out. */
 static filtra_status describe(import *m) {
-  json_t *input = json_deep_copy(ft_pretrained_input(m->source));
+  json_t *input = json_deep_copy(ft_start_input(m->source));
   const json_t *names = json_object_get(input, "classes");
   if (names && (int64_t)json_array_size(names) != m->options.config.classes)
     json_object_del(input, "classes");
@@ -47,11 +47,11 @@ static filtra_status describe(import *m) {
 static filtra_status open_import(const char *path, const char *changes, import *m) {
   json_t *given = NULL;
   if (changes) FT_TRY(ft_json_parse(changes, strlen(changes), "changes", &given));
-  filtra_status status = ft_pretrained_open(path, &m->source);
-  if (!status) status = ft_pretrained_merge(ft_pretrained_keys(m->source), given, &m->keys);
+  filtra_status status = ft_start_open(path, &m->source);
+  if (!status) status = ft_start_merge(ft_start_keys(m->source), given, &m->keys);
   if (!status) status = complete(m->keys);
   if (!status) status = ft_model_options_read(m->keys, path, &m->options);
-  if (!status) status = ft_source_tokenizer(m->source, &m->tokenizer, &m->owned);
+  if (!status) status = ft_start_tokenizer(m->source, &m->tokenizer, &m->owned);
   if (!status) status = describe(m);
   json_decref(given);
   return status;
@@ -59,7 +59,7 @@ static filtra_status open_import(const char *path, const char *changes, import *
 
 static void close_import(import *m) {
   filtra_tokenizer_destroy(&m->owned);
-  ft_pretrained_close(&m->source);
+  ft_start_close(&m->source);
   json_decref(m->keys);
   free(m->input);
   free(m);
@@ -74,7 +74,7 @@ filtra_status filtra_model_import(filtra_device *device, const char *path, const
   if (!m) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = open_import(path, changes, m);
   if (!status) status = ft_model_new(device, &m->options, 1, out);
-  if (!status) status = ft_pretrained_take(m->source, *out);
+  if (!status) status = ft_start_take(m->source, *out);
   if (!status) {
     (*out)->input = m->input;
     m->input = NULL;
@@ -89,7 +89,7 @@ filtra_status filtra_model_import(filtra_device *device, const char *path, const
 /* The configuration of a run that has the model's keys and no data. */
 static filtra_status configure(const import *m, const char *path, ft_run_config *config) {
   json_t *keys = json_deep_copy(m->keys);
-  const json_t *images = ft_pretrained_data_keys(m->source);
+  const json_t *images = ft_start_data_keys(m->source);
   const char *tokenizer = m->tokenizer ? filtra_tokenizer_name(m->tokenizer) : "";
   json_t *own =
       json_pack("{ss ss ss}", "data", FT_DATA_NONE, "init_from", path, "tokenizer", tokenizer);
@@ -105,7 +105,7 @@ static filtra_status configure(const import *m, const char *path, ft_run_config 
 
 /* Writes data.json: the description without the tokenizer, which has a file of its own. */
 static filtra_status write_fit(const import *m, const char *folder) {
-  json_t *fit = json_deep_copy(ft_pretrained_input(m->source));
+  json_t *fit = json_deep_copy(ft_start_input(m->source));
   json_object_del(fit, "tokenizer");
   json_object_del(fit, "truncate");
   const json_t *names = json_object_get(fit, "classes");
@@ -125,7 +125,7 @@ static filtra_status write_run(const import *m, filtra_model *model, const char 
        *weights = ft_path_join(folder, FILTRA_RUN_MODEL);
   filtra_status status = config && tokenizer && weights ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = configure(m, path, config);
-  if (!status) status = ft_pretrained_write(m->source, model, 1, m->input, weights);
+  if (!status) status = ft_start_write(m->source, model, 1, m->input, weights);
   if (!status && m->owned) status = ft_tokenizer_save(m->owned, folder, tokenizer);
   if (!status) status = write_fit(m, folder);
   if (!status) status = ft_run_write_config(folder, config); /* the last: it makes a run of it */

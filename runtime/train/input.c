@@ -6,23 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static filtra_status read_tokenizer(const json_t *value, ft_input *out) {
-  if (json_is_object(value)) {
-    FT_TRY(ft_tokenizer_read(value, &out->owned));
-    out->tokenizer = out->owned;
-  } else if (json_is_string(value)) {
-    out->tokenizer = filtra_tokenizer_find(json_string_value(value));
-    if (!out->tokenizer) return FILTRA_ERROR_INPUT;
-  }
-  return FILTRA_OK;
-}
-
 filtra_status ft_input_read(const char *text, const char *context, ft_input *out) {
   json_t *object;
   *out = (ft_input){0};
   if (!text) return FILTRA_OK;
   FT_TRY(ft_json_parse(text, strlen(text), context, &object));
-  filtra_status status = read_tokenizer(json_object_get(object, "tokenizer"), out);
+  filtra_status status =
+      ft_tokenizer_described(json_object_get(object, "tokenizer"), &out->tokenizer, &out->owned);
   if (status) ft_fail_context(status, "%s: \"tokenizer\"", context);
   out->truncate = json_is_true(json_object_get(object, "truncate"));
   if (!status) status = ft_run_take_fit(json_incref(object), context, &out->fit);

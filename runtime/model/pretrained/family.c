@@ -1,4 +1,4 @@
-/* Finds the family of a config.json. Called by pretrained.c; a new family is one file and a row
+/* Finds the family of a config.json. Called by start.c; a new family is one file and a row
  * here. */
 #include "model/pretrained/family.h"
 

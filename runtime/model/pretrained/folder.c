@@ -1,5 +1,5 @@
 /* Reads a folder of Hugging Face's: config.json, and model.safetensors or the files that
- * model.safetensors.index.json lists. Called by pretrained.c. */
+ * model.safetensors.index.json lists. Called by start.c. */
 #include "model/pretrained/folder.h"
 
 #include "base/file.h"
@@ -61,8 +61,8 @@ static filtra_status add_shards(ft_hf_folder *f, const char *folder, const char 
     const char *file = json_string_value(value);
     if (!file || strchr(file, '/') || !*file || *file == '.')
       return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s: \"weight_map\": the file of %.100s is not the name of one beside it", path,
-                     name);
+                     "%s: \"weight_map\": the file of %.100s is not the name of one beside it",
+                     path, name);
     if (!is_listed(map, file, i++)) FT_TRY(add_file(f, folder, file));
   }
   return FILTRA_OK;

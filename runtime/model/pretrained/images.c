@@ -1,5 +1,5 @@
 /* Reads preprocessor_config.json: what becomes of an image before ViT or DeiT sees it. Called by
- * pretrained.c. */
+ * start.c. */
 #include "model/pretrained/images.h"
 
 #include "base/file.h"

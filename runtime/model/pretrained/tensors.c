@@ -1,5 +1,5 @@
 /* Finds the tensors of a Hugging Face folder by a family's rows, and reads them as ours. Called by
- * pretrained.c. */
+ * start.c. */
 #include "model/pretrained/tensors.h"
 
 #include "base/memory.h"
@@ -58,8 +58,8 @@ static filtra_status fail_missing(const ft_hf_folder *folder, const ft_hf_family
 static const char *shape_text(const ft_safetensor *t, char text[160]) {
   size_t used = (size_t)snprintf(text, 160, "[");
   for (int i = 0; i < t->ndim; i++)
-    used += (size_t)snprintf(text + used, 160 - used, "%s%lld", i ? ", " : "",
-                             (long long)t->shape[i]);
+    used +=
+        (size_t)snprintf(text + used, 160 - used, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
   snprintf(text + used, 160 - used, "]");
   return text;
 }
@@ -89,7 +89,8 @@ static filtra_status join_rows(const ft_hf_folder *folder, ft_hf_tensor *t) {
 static filtra_status find_shape(const ft_hf_folder *folder, ft_hf_tensor *t) {
   const ft_safetensor *from = t->from[0];
   for (size_t p = 0; p < t->parts; p++)
-    if (!ft_dtype_is_float(t->from[p]->dtype)) return fail_shape(folder, t->from[p], "F32, F16 or BF16");
+    if (!ft_dtype_is_float(t->from[p]->dtype))
+      return fail_shape(folder, t->from[p], "F32, F16 or BF16");
   if (t->form == FT_HF_ROWS) return join_rows(folder, t);
   t->ndim = 2;
   if (t->form == FT_HF_TRANSPOSED) {
@@ -143,8 +144,7 @@ filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const 
 static bool matches(const char *name, const char *prefix, const char *pattern) {
   const size_t skip = strncmp(name, prefix, strlen(prefix)) ? 0 : strlen(prefix);
   const size_t length = strlen(name), ending = strlen(pattern) - 1;
-  if (*pattern == '*')
-    return length >= ending && !strcmp(name + length - ending, pattern + 1);
+  if (*pattern == '*') return length >= ending && !strcmp(name + length - ending, pattern + 1);
   return !strncmp(name, pattern, strlen(pattern)) ||
          !strncmp(name + skip, pattern, strlen(pattern));
 }
@@ -168,8 +168,7 @@ filtra_status ft_hf_check_left(const ft_hf_folder *folder, const ft_hf_family *f
 /* The place of ours at which element `i` of theirs goes. */
 static size_t place(const ft_hf_tensor *t, size_t i) {
   const int64_t *s = t->from[0]->shape;
-  if (t->form == FT_HF_TRANSPOSED)
-    return i % (size_t)s[1] * (size_t)s[0] + i / (size_t)s[1];
+  if (t->form == FT_HF_TRANSPOSED) return i % (size_t)s[1] * (size_t)s[0] + i / (size_t)s[1];
   /* [out, F, P, P] -> [out, P P, F] */
   const size_t features = (size_t)s[1], pixels = (size_t)(s[2] * s[3]);
   const size_t out = i / (features * pixels), f = i / pixels % features, pixel = i % pixels;

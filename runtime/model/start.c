@@ -1,7 +1,7 @@
 /* Models to start from: reads one, matches its tensors with the parameters of a model, and fills
  * these or writes a model file. Called by programs through filtra_model_import, by train/run.c and
  * train/import.c. */
-#include "model/pretrained.h"
+#include "model/start.h"
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@
 
 #define MODEL_FILE "model.safetensors"
 
-struct ft_pretrained {
+struct ft_start {
   char *path;
   json_t *keys, *input;
   json_t *data_keys;     /* or NULL */
@@ -44,7 +44,7 @@ static bool has_own_head(const ft_hf_folder *folder) {
   return ft_hf_folder_find(folder, "lm_head.weight") != NULL;
 }
 
-static filtra_status read_config(ft_pretrained *p, const ft_hf_family **family, bool *head) {
+static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool *head) {
   const json_t *list = json_object_get(p->folder.config, "architectures");
   const char *architecture = json_string_value(json_array_get(list, 0));
   const ft_hf_config config = {.json = p->folder.config,
@@ -67,7 +67,7 @@ static filtra_status read_config(ft_pretrained *p, const ft_hf_family **family, 
 }
 
 /* How text or images are prepared. */
-static filtra_status read_preparation(ft_pretrained *p) {
+static filtra_status read_preparation(ft_start *p) {
   const int64_t side = json_integer_value(json_object_get(p->keys, "image_height"));
   if (!side) return ft_hf_set(p->input, "{sb}", "truncate", 1);
   FT_TRY(ft_hf_image_keys(p->path, side, &p->data_keys));
@@ -75,7 +75,7 @@ static filtra_status read_preparation(ft_pretrained *p) {
 }
 
 /* BERT's pooler is there without a classifier, too. */
-static filtra_status read_folder(ft_pretrained *p) {
+static filtra_status read_folder(ft_start *p) {
   const ft_hf_family *family;
   bool head;
   FT_TRY(ft_hf_folder_open(p->path, &p->folder));
@@ -89,7 +89,7 @@ static filtra_status read_folder(ft_pretrained *p) {
   return ft_hf_check_left(&p->folder, family);
 }
 
-static filtra_status read_own(ft_pretrained *p) {
+static filtra_status read_own(ft_start *p) {
   ft_model_options options;
   char *inside = ft_path_join(p->path, MODEL_FILE);
   if (!inside) return FILTRA_ERROR_HOST_MEMORY;
@@ -104,22 +104,22 @@ static filtra_status read_own(ft_pretrained *p) {
   return p->keys ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-filtra_status ft_pretrained_open(const char *path, ft_pretrained **out) {
+filtra_status ft_start_open(const char *path, ft_start **out) {
   bool foreign;
   *out = NULL;
   FT_TRY(ft_hf_folder_is(path, &foreign));
-  ft_pretrained *p = *out = ft_calloc(1, sizeof *p);
+  ft_start *p = *out = ft_calloc(1, sizeof *p);
   if (!p) return FILTRA_ERROR_HOST_MEMORY;
   p->path = ft_strdup(path);
   filtra_status status = !p->path  ? FILTRA_ERROR_HOST_MEMORY
                          : foreign ? read_folder(p)
                                    : read_own(p);
-  if (status) ft_pretrained_close(out);
+  if (status) ft_start_close(out);
   return status;
 }
 
-void ft_pretrained_close(ft_pretrained **source) {
-  ft_pretrained *p = *source;
+void ft_start_close(ft_start **start) {
+  ft_start *p = *start;
   if (!p) return;
   ft_hf_folder_close(&p->folder);
   ft_safetensors_close(&p->own);
@@ -129,19 +129,19 @@ void ft_pretrained_close(ft_pretrained **source) {
   json_decref(p->data_keys);
   free(p->path);
   free(p);
-  *source = NULL;
+  *start = NULL;
 }
 
-const json_t *ft_pretrained_keys(const ft_pretrained *p) {
+const json_t *ft_start_keys(const ft_start *p) {
   return p->keys;
 }
-const json_t *ft_pretrained_input(const ft_pretrained *p) {
+const json_t *ft_start_input(const ft_start *p) {
   return p->input;
 }
-const json_t *ft_pretrained_data_keys(const ft_pretrained *p) {
+const json_t *ft_start_data_keys(const ft_start *p) {
   return p->data_keys;
 }
-const char *ft_pretrained_folder(const ft_pretrained *p) {
+const char *ft_start_folder(const ft_start *p) {
   return p->own ? NULL : p->path;
 }
 
@@ -168,8 +168,8 @@ static int merge_mixer(json_t *keys, const json_t *given) {
   return json_object_set_new(keys, "mixer", mixer) || failed;
 }
 
-filtra_status ft_pretrained_merge(const json_t *source, const json_t *changes, json_t **out) {
-  json_t *keys = json_deep_copy(source), *over = changes ? json_deep_copy(changes) : json_object();
+filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t **out) {
+  json_t *keys = json_deep_copy(start), *over = changes ? json_deep_copy(changes) : json_object();
   json_t *mixer = json_object_get(over, "mixer");
   int failed = !keys || !over || (mixer && merge_mixer(keys, mixer));
   if (!failed && mixer) failed = json_object_del(over, "mixer");
@@ -195,7 +195,7 @@ static bool is_new(const origin *o) {
   return !o->foreign && !o->own;
 }
 
-static origin find(const ft_pretrained *p, const ft_parameter *parameter) {
+static origin find(const ft_start *p, const ft_parameter *parameter) {
   origin o = {.parameter = parameter};
   if (p->own) o.own = ft_safetensors_find(p->own, parameter->name);
   for (size_t i = 0; i < p->tensors.count && !o.foreign; i++)
@@ -210,7 +210,7 @@ static void write_shape(char text[160], int ndim, const int64_t *shape) {
 }
 
 /* Checks the shape; a head of another shape is new. */
-static filtra_status check_shape(const ft_pretrained *p, origin *o) {
+static filtra_status check_shape(const ft_start *p, origin *o) {
   if (is_new(o)) return FILTRA_OK;
   const ft_parameter *q = o->parameter;
   const int ndim = o->foreign ? o->foreign->ndim : o->own->ndim;
@@ -259,7 +259,7 @@ static void note(char list[400], const char *name) {
 }
 
 /* Says which parameters are new, and what the model has no use for. */
-static void report(const ft_pretrained *p, const filtra_parameters *params, const origin *origins) {
+static void report(const ft_start *p, const filtra_parameters *params, const origin *origins) {
   char fresh[400] = "", left[400] = "";
   for (size_t i = 0; i < params->count; i++)
     if (is_new(&origins[i])) note(fresh, params->list[i].name);
@@ -280,7 +280,7 @@ static void report(const ft_pretrained *p, const filtra_parameters *params, cons
 }
 
 /* The origins of all parameters; caller frees. */
-static filtra_status match(const ft_pretrained *p, const filtra_parameters *params, uint64_t seed,
+static filtra_status match(const ft_start *p, const filtra_parameters *params, uint64_t seed,
                            origin **out) {
   filtra_status status = FILTRA_OK;
   origin *origins = *out = ft_calloc(params->count, sizeof *origins);
@@ -309,7 +309,7 @@ static filtra_status upload(filtra_parameters *params, const origin *o) {
   return status;
 }
 
-filtra_status ft_pretrained_take(const ft_pretrained *p, filtra_model *model) {
+filtra_status ft_start_take(const ft_start *p, filtra_model *model) {
   origin *origins;
   FT_TRY(match(p, model->params, 0, &origins));
   filtra_status status = FILTRA_OK;
@@ -324,8 +324,8 @@ static filtra_status fill_tensor(void *user, const ft_safetensor *tensor, void *
   return fill(user, to);
 }
 
-filtra_status ft_pretrained_write(const ft_pretrained *p, const filtra_model *model, uint64_t seed,
-                                  const char *input, const char *path) {
+filtra_status ft_start_write(const ft_start *p, const filtra_model *model, uint64_t seed,
+                             const char *input, const char *path) {
   const filtra_parameters *params = model->params;
   origin *origins;
   FT_TRY(match(p, params, seed, &origins));

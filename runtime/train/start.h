@@ -1,0 +1,22 @@
+/* Models that runs begin with: the key "init_from". */
+#ifndef FT_TRAIN_START_H
+#define FT_TRAIN_START_H
+
+#include "model/start.h"
+#include "train/config.h"
+
+/** A new run's keys: those given over its preset's, over those of the model at "init_from". A head's
+ * classes and the unit of values are the data's. The caller releases *out. */
+filtra_status ft_run_expand(const json_t *given, json_t **out);
+/** The tokenizer of a start; NULL: it has none. *own is the same pointer, to be destroyed, or
+ * NULL. */
+filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer **tokenizer,
+                                 filtra_tokenizer **own);
+/** Opens the start of a run's configuration for its tokenizer: *tokenizer as `fitted` data have
+ * it, which the caller destroys; NULL: the start has none, or one that has a name. Fails with INPUT
+ * where the configuration names another. */
+filtra_status ft_run_start_tokenizer(const ft_run_config *config, filtra_tokenizer **tokenizer);
+/** Gives a new run's model the values of the start. */
+filtra_status ft_run_take_start(const ft_run_config *config, filtra_model *model);
+
+#endif
