@@ -126,9 +126,9 @@ typedef struct filtra_model_config {
   float embedding_init;
   /** Linear layers' weights are drawn from N(0, init_std^2); 0: U(-1/sqrt(in), 1/sqrt(in)). */
   float init_std;
-  float norm_epsilon;    /**< 0: 1e-5 */
-  float head_dropout;    /**< rate before the head's last layer; 0 to 0.999 */
-  int64_t token_types;   /**< rows of a table by which text a token belongs to; 0: no table */
+  float norm_epsilon;      /**< 0: 1e-5 */
+  float head_dropout;      /**< rate before the head's last layer; 0 to 0.999 */
+  int64_t token_types;     /**< rows of a table by which text a token belongs to; 0: no table */
   int64_t position_offset; /**< row of the positions' table that the first token gets */
   filtra_distillation distillation;
   bool embedding_norm;   /**< LayerNorm after the embeddings are summed */

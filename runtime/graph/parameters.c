@@ -255,7 +255,8 @@ static filtra_status begin_at_once(filtra_parameters *params, uint64_t seed) {
   if (!flat) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < params->count && !status; i++)
-    status = ft_parameter_draw(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
+    status =
+        ft_parameter_draw(&params->list[i], seed, flat + params->list[i].offset / sizeof(float));
   if (!status) status = ft_upload(params->device, &params->values, 0, flat, params->bytes);
   for (size_t i = 0; i < params->count && !status; i++)
     status = upload_copy(params, &params->list[i], flat + params->list[i].offset / sizeof(float));

@@ -189,7 +189,7 @@ static filtra_status declare_parameters(filtra_model *model) {
 }
 
 static filtra_status keep_mixer(filtra_model *model) {
-  model->mixer = ft_json_text(ft_mixer_write(&model->options.mixer), JSON_COMPACT);
+  model->mixer = ft_json_text(ft_mixers_write(&model->options.mixers), JSON_COMPACT);
   model->options.config.mixer = model->mixer;
   return model->mixer ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }

@@ -13,7 +13,7 @@ typedef struct ft_model_options {
   /* Defaults filled in; `seed` is 0. `mixer` is NULL, or in a filtra_model the JSON text of the
    * mixer. */
   filtra_model_config config;
-  ft_mixer mixer;
+  ft_mixers mixers;
 } ft_model_options;
 
 /** The most tokens of a sequence inside the model, without a class token: patches, or max_length.
@@ -84,8 +84,9 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
 filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *config,
                                   filtra_tensor *x);
 
-/** The loss that training minimizes: loss + auxiliary, both of one shape. If the mixer's auxiliary
- * loss takes a share a of the whole, (1 - a) loss + auxiliary. `auxiliary` may be NULL. */
+/** The loss that training minimizes: loss + auxiliary, both of one shape. If the mixers' auxiliary
+ * losses take a share of the whole, a on the mean over the layers that have one, (1 - a) loss +
+ * auxiliary. `auxiliary` may be NULL. */
 filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *options, filtra_tensor *loss,
                              filtra_tensor *auxiliary);
 
@@ -100,8 +101,8 @@ typedef struct ft_batch_graph {
   /* Computes a part of a batch: loss and score are its contribution to the whole batch's. */
   bool part;
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
-  filtra_tensor *types; /* with token_types */
-  bool typed;           /* there is more than one */
+  filtra_tensor *types;                       /* with token_types */
+  bool typed;                                 /* there is more than one */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */
   filtra_tensor *labels, *values, *weights;      /* [rows] each; labels or values */
   filtra_tensor *other_labels, *label_fractions; /* [rows] each, if mixed */

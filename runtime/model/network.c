@@ -157,8 +157,8 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
                              filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
   const filtra_model_config *o = &options->config;
-  ft_encoder_options encoder = {.mixer = &options->mixer,
-                                .heads = o->heads,
+  int64_t count = 0; /* of auxiliary losses */
+  ft_encoder_options encoder = {.heads = o->heads,
                                 .ffn_width = o->ffn_width,
                                 .activation = layer_activation(o->activation),
                                 .dropout = o->dropout,
@@ -169,13 +169,15 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
   for (int64_t i = 0; i < o->layers; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;
+    encoder.mixer = ft_mixers_at(&options->mixers, i);
     if (o->layers > 1) encoder.drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
     ft_segment_begin(g, ft_graph_recompute(g));
     x = ft_encoder_block(&layer, &encoder, x, mask, &loss);
     ft_segment_end(g);
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
+    count += loss != NULL;
   }
-  if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)o->layers, 0.0f);
+  if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)count, 0.0f);
   return encoder.converter || o->no_last_norm ? x : ft_norm_layer(scope, "norm", x, FILTRA_F32);
 }
 
@@ -220,8 +222,8 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
   filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
 }
 
-/* Applies the head of this name to x [B,..]. x has fewer than `inputs` columns if tokens lie side by side and
- * the batch is padded to less than max_length. */
+/* Applies the head of this name to x [B,..]. x has fewer than `inputs` columns if tokens lie side
+ * by side and the batch is padded to less than max_length. */
 static filtra_tensor *apply_head(const ft_scope *scope, const filtra_model_config *o,
                                  const char *name, filtra_tensor *x, int64_t inputs) {
   int64_t out = ft_model_outputs(o);
@@ -288,7 +290,8 @@ filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_conf
   if (!config->tie_embeddings) {
     const filtra_parameter_options init = ft_scope_matrix(scope, config->width);
     const ft_scope head = ft_scope_enter(scope, "head");
-    weight = ft_scope_weight(&head, "weight", (int64_t[]){config->vocabulary, config->width}, &init);
+    weight =
+        ft_scope_weight(&head, "weight", (int64_t[]){config->vocabulary, config->width}, &init);
   }
   if (!config->no_head_bias)
     bias = filtra_scope_parameter(scope, "head.bias", 1, &config->vocabulary, NULL);
@@ -332,8 +335,15 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
 
 filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *o, filtra_tensor *loss,
                              filtra_tensor *auxiliary) {
-  const ft_mixer_class *mixer = o->mixer.kind;
+  float share = 0.0f;
+  int64_t count = 0;
   if (!auxiliary) return loss;
-  float share = mixer->auxiliary_share ? mixer->auxiliary_share(o->mixer.options) : 0.0f;
+  for (int64_t i = 0; i < o->config.layers; i++) {
+    const ft_mixer *mixer = ft_mixers_at(&o->mixers, i);
+    if (!mixer->kind->auxiliary_share) continue;
+    share += mixer->kind->auxiliary_share(mixer->options);
+    count++;
+  }
+  if (count) share /= (float)count;
   return filtra_add(g, share > 0.0f ? filtra_affine(g, loss, 1.0f - share, 0.0f) : loss, auxiliary);
 }

@@ -20,8 +20,8 @@ static const char *const POOLINGS[] = {"mean", "mean_all", "first", "class_token
 static const char *const DISTILLATIONS[] = {"none", "token", "mean", NULL};
 /* The values of filtra_activation that models take. */
 static const char *const ACTIVATIONS[] = {
-    "auto", "relu", "gelu", "sin", "tanh", "softplus", "softplus5", "leaky_relu",
-    "",     "",     "",     "",    "",     "",         "gelu_tanh", "none",       NULL};
+    "auto", "relu", "gelu", "sin", "tanh", "softplus",  "softplus5", "leaky_relu", "",
+    "",     "",     "",     "",    "",     "gelu_tanh", "none",      NULL};
 _Static_assert(FT_COUNT(ACTIVATIONS) == FILTRA_ACTIVATION_IDENTITY + 2, "none is IDENTITY");
 
 #define INT(member, ...)   FT_INT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
@@ -37,7 +37,10 @@ static const ft_key KEYS[] = {
          "the head as [a, b, a b, a - b]. regression: a number. language_model: each token's "
          "successor, which takes a mixer that can be causal.",
          .paper = "pairs: Tay et al. 2021"),
-    FT_OTHER_KEY("mixer", "What mixes tokens, and its options.", .usual = "softmax"),
+    FT_OTHER_KEY("mixer",
+                 "What mixes tokens, and its options; or a list of mixers with \"layers\", such as "
+                 "\"10-11\", counted from 0: one without is for all other layers.",
+                 .usual = "softmax"),
     INT(vocabulary, 0, 0, 1 << 24,
         "Number of token ids, 0 to `vocabulary` - 1, of which 0 is padding. 0: the default.", DATA),
     INT(features, 0, 0, 65536,
@@ -163,20 +166,20 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
                                     ft_model_options *o) {
   o->config = (filtra_model_config){0};
   FT_TRY(ft_keys_read(object, &ft_model_keys, &o->config, context));
-  FT_TRY(ft_mixer_read(json_object_get(object, "mixer"), context, &o->mixer));
+  FT_TRY(ft_mixers_read(json_object_get(object, "mixer"), context, &o->mixers));
   return ft_model_options_finish(context, o);
 }
 
-/* Reads a mixer from its name or from JSON text. */
-static filtra_status take_mixer(const char *text, const char *context, ft_mixer *out) {
+/* Reads a mixer from its name, or mixers from JSON text. */
+static filtra_status take_mixer(const char *text, const char *context, ft_mixers *out) {
   json_t *mixer = NULL;
-  if (text && text[0] == '{')
+  if (text && (text[0] == '{' || text[0] == '['))
     FT_TRY(ft_json_parse(text, strlen(text), "mixer", &mixer));
   else if (text && !ft_utf8_valid(text, strlen(text)))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: \"mixer\" is not UTF-8 text", context);
   else if (!(mixer = json_string(text ? text : "softmax")))
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  filtra_status status = ft_mixer_read(mixer, context, out);
+  filtra_status status = ft_mixers_read(mixer, context, out);
   json_decref(mixer);
   return status;
 }
@@ -188,12 +191,12 @@ filtra_status ft_model_options_take(const filtra_model_config *config, ft_model_
   o->config.seed = 0;
   if (ft_keys_complete(&ft_model_keys, &o->config, CONTEXT))
     return FILTRA_ERROR_INPUT; /* the status of errors across keys */
-  FT_TRY(take_mixer(config->mixer, CONTEXT, &o->mixer));
+  FT_TRY(take_mixer(config->mixer, CONTEXT, &o->mixers));
   return ft_model_options_finish(CONTEXT, o);
 }
 
 json_t *ft_model_options_write(const ft_model_options *o) {
-  json_t *mixer = json_pack("{so}", "mixer", ft_mixer_write(&o->mixer));
+  json_t *mixer = json_pack("{so}", "mixer", ft_mixers_write(&o->mixers));
   json_t *object = ft_json_join(ft_keys_write(&ft_model_keys, &o->config), mixer);
   if (!object) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   return object;
@@ -426,9 +429,12 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
   if (o->target_scale == 0.0f) o->target_scale = 1.0f;
   FT_TRY(check_sizes(context, o));
   FT_TRY(check_image(context, o));
-  FT_TRY(check_block(context, o, options->mixer.kind));
+  FT_TRY(ft_mixers_check(&options->mixers, o->layers, context));
+  for (size_t i = 0; i < options->mixers.count; i++)
+    FT_TRY(check_block(context, o, options->mixers.list[i].kind));
   FT_TRY(check_target(context, o));
-  FT_TRY(check_task(context, o, options->mixer.kind));
+  for (size_t i = 0; i < options->mixers.count; i++)
+    FT_TRY(check_task(context, o, options->mixers.list[i].kind));
   FT_TRY(check_embedding(context, o));
   return check_head(context, o, &usual);
 }

@@ -159,13 +159,31 @@ static int keep_options(json_t *given, const json_t *from) {
   return failed;
 }
 
+/* The given mixer; options without a name are the start's mixer's. NULL when out of memory. */
+static json_t *merge_one(const json_t *own, const json_t *given) {
+  json_t *mixer = json_is_string(given) ? json_pack("{sO}", "name", given) : json_deep_copy(given);
+  const json_t *name = json_object_get(own, "name");
+  int failed = 0;
+  if (json_is_object(mixer) && !json_object_get(mixer, "name") && name)
+    failed = json_object_set(mixer, "name", (json_t *)name);
+  if (json_is_object(mixer)) failed |= keep_options(mixer, own);
+  if (!failed) return mixer;
+  json_decref(mixer);
+  return NULL;
+}
+
+/* A list of mixers, each with the options that it shares with the start's. */
+static json_t *merge_list(const json_t *own, const json_t *given) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < json_array_size(given); i++)
+    ft_json_append(&list, merge_one(own, json_array_get(given, i)));
+  return list;
+}
+
 static int merge_mixer(json_t *keys, const json_t *given) {
   const json_t *own = json_object_get(keys, "mixer");
-  json_t *mixer = json_is_string(given) ? json_pack("{sO}", "name", given) : json_deep_copy(given);
-  if (json_is_object(mixer) && !json_object_get(mixer, "name"))
-    if (json_object_set(mixer, "name", json_object_get(own, "name"))) return -1;
-  const int failed = json_is_object(mixer) ? keep_options(mixer, own) : 0;
-  return json_object_set_new(keys, "mixer", mixer) || failed;
+  return json_object_set_new(keys, "mixer",
+                             json_is_array(given) ? merge_list(own, given) : merge_one(own, given));
 }
 
 filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t **out) {

@@ -8,9 +8,9 @@
 
 typedef struct ft_start ft_start;
 
-/** Reads a folder of Hugging Face's (config.json with "model_type", model.safetensors or shards with
- * an index), a run folder or a model file. Fails with INPUT for what is no such thing, of an unknown
- * family, damaged, or whose tensors are not those of its family. Caller closes. */
+/** Reads a folder of Hugging Face's (config.json with "model_type", model.safetensors or shards
+ * with an index), a run folder or a model file. Fails with INPUT for what is no such thing, of an
+ * unknown family, damaged, or whose tensors are not those of its family. Caller closes. */
 filtra_status ft_start_open(const char *path, ft_start **out);
 /** Sets *start to NULL. */
 void ft_start_close(ft_start **start);

@@ -68,6 +68,15 @@ typedef struct ft_mixer {
   _Alignas(8) unsigned char options[FT_MIXER_OPTIONS];
 } ft_mixer;
 
+/** The mixers of a model's layers. */
+enum { FT_MOST_MIXERS = 4, FT_MOST_LAYERS = 256, FT_MIXERS_TEXT = 160 };
+typedef struct ft_mixers {
+  ft_mixer list[FT_MOST_MIXERS];
+  size_t count;
+  uint8_t of_layer[FT_MOST_LAYERS]; /* index in the list; `count`: none is given for the layer */
+  size_t usual;                     /* that of all layers but those named; `count`: none */
+} ft_mixers;
+
 /** Filtra's own, in the order of lists; the first is the default. mixer/NAME.c defines
  * ft_mixer_NAME. */
 #define FT_OWN_MIXERS(each)                                                                        \
@@ -89,5 +98,17 @@ const ft_mixer_class *ft_mixer_find(const char *name);
 filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *out);
 /** The mixer as a JSON object with all options; NULL when out of memory. */
 json_t *ft_mixer_write(const ft_mixer *mixer);
+
+/** Reads the mixers of all layers: one as ft_mixer_read, or a list of them with "layers", such as
+ * "10-11" or "0, 4-7", which counts from 0; one without "layers" is for all other layers. */
+filtra_status ft_mixers_read(const json_t *json, const char *context, ft_mixers *out);
+/** Fails with INPUT where one of `layers` layers has no mixer, or one is named beyond them. */
+filtra_status ft_mixers_check(const ft_mixers *mixers, int64_t layers, const char *context);
+/** The mixers as JSON: an object, or a list with "layers"; NULL when out of memory. */
+json_t *ft_mixers_write(const ft_mixers *mixers);
+/** Their names: "softmax", "softmax+agf". */
+const char *ft_mixers_name(const ft_mixers *mixers, char text[FT_MIXERS_TEXT]);
+/** The mixer of a layer. */
+const ft_mixer *ft_mixers_at(const ft_mixers *mixers, int64_t layer);
 
 #endif

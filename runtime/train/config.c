@@ -160,7 +160,7 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
   const ft_keys keys = ft_run_config_keys(list);
   memset(out, 0, sizeof *out);
   FT_TRY(ft_keys_read(object, &keys, out, context));
-  FT_TRY(ft_mixer_read(json_object_get(object, "mixer"), context, &out->model.mixer));
+  FT_TRY(ft_mixers_read(json_object_get(object, "mixer"), context, &out->model.mixers));
   FT_TRY(refuse_idle(context, out, &keys));
   if (out->train.optimizer.steps && out->epochs)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"steps\" or \"epochs\", not both", context);
@@ -256,7 +256,7 @@ filtra_status ft_run_config_check(const ft_run_config *config, const char *conte
 json_t *ft_run_config_write(const ft_run_config *config) {
   ft_key list[FT_RUN_MOST_KEYS];
   const ft_keys keys = ft_run_config_keys(list);
-  json_t *mixer = json_pack("{so}", "mixer", ft_mixer_write(&config->model.mixer));
+  json_t *mixer = json_pack("{so}", "mixer", ft_mixers_write(&config->model.mixers));
   json_t *object = ft_json_join(ft_keys_write(&keys, config), mixer);
   if (!object) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   return object;

@@ -293,19 +293,28 @@ struct filtra_run {
   ft_run_fit fit;
 };
 
+/* A mixer's name that is not registered; NULL: there is none. */
+static const char *unknown_mixer(const json_t *mixer) {
+  const char *name =
+      json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
+  for (size_t i = 0; i < json_array_size(mixer) && !name; i++)
+    name = unknown_mixer(json_array_get(mixer, i));
+  return name && !ft_mixer_find(name) ? name : NULL;
+}
+
 /* Reads the configuration. A mixer that is not registered, of a module not loaded, keeps its
  * name: reports need no module. Its model cannot be loaded. */
 static filtra_status read_run_config(filtra_run *run, json_t *object, const char *path) {
-  json_t *mixer = json_object_get(object, "mixer");
-  const char *name =
-      json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
-  const bool known = !name || ft_mixer_find(name);
-  json_t *readable = known ? json_incref(object) : json_copy(object);
+  char text[FT_MIXERS_TEXT];
+  const char *unknown = unknown_mixer(json_object_get(object, "mixer"));
+  json_t *readable = unknown ? json_copy(object) : json_incref(object);
   if (!readable) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  if (!known) json_object_del(readable, "mixer");
+  if (unknown) json_object_del(readable, "mixer");
   filtra_status status = ft_run_config_read_own(readable, path, &run->config);
   json_decref(readable);
-  run->mixer = ft_strdup(known && !status ? run->config.model.mixer.kind->name : name ? name : "");
+  run->mixer = ft_strdup(unknown  ? unknown
+                         : status ? ""
+                                  : ft_mixers_name(&run->config.model.mixers, text));
   return status ? status : run->mixer ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 

@@ -5,8 +5,8 @@
 #include "model/start.h"
 #include "train/config.h"
 
-/** A new run's keys: those given over its preset's, over those of the model at "init_from". A head's
- * classes and the unit of values are the data's. The caller releases *out. */
+/** A new run's keys: those given over its preset's, over those of the model at "init_from". A
+ * head's classes and the unit of values are the data's. The caller releases *out. */
 filtra_status ft_run_expand(const json_t *given, json_t **out);
 /** The tokenizer of a start; NULL: it has none. *own is the same pointer, to be destroyed, or
  * NULL. */

@@ -1,11 +1,12 @@
-"""Tiny models of Hugging Face's `transformers` and what they compute, for tests/model/test_pretrained.
+"""Tiny models of Hugging Face's `transformers` and what they compute, for the test
+model/pretrained.
 
     python tests/golden/pretrained.py OUT        (torch, transformers, safetensors)
 
-For each family OUT/NAME has config.json and model.safetensors as save_pretrained writes them;
-golden.safetensors holds a batch (tokens or features, lengths, second, labels) and the model's logits;
-gradient/ and trained/ are folders of the same kind, whose tensors are the gradients of the mean loss,
-and the weights after ten steps of AdamW without decay.
+For each family OUT/NAME has config.json and model.safetensors as save_pretrained writes them.
+golden.safetensors holds a batch (tokens or features, lengths, second, labels) and the model's
+logits. gradient/ and trained/ are folders of the same kind, whose tensors are the gradients of the
+mean loss, and the weights after ten steps of AdamW without decay.
 """
 import json
 import os

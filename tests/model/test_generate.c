@@ -101,6 +101,13 @@ TEST(steps_agree_with_predictions) {
 }
 
 TEST(variants_agree_too) {
+  check(&(filtra_model_config){.mixer = "[\"softmax\", {\"name\": \"gfsa\", \"layers\": 1}]",
+                               .activation = FILTRA_ACTIVATION_GELU_TANH,
+                               .position_offset = 2,
+                               .embedding_norm = true,
+                               .no_last_norm = true,
+                               .no_head_bias = true},
+        2, 3);
   check(
       &(filtra_model_config){.mixer = "softmax", .norm = FILTRA_NORM_POST, .tie_embeddings = true},
       2, 3);

@@ -1,6 +1,7 @@
-/* Models of Hugging Face's `transformers`, from golden files that it wrote: the same logits, losses,
- * gradients and weights after ten steps; other mixers in their place; what is damaged is named. */
-#include "support/files.h"
+/* Models of Hugging Face's `transformers`, from golden files that it wrote: the same logits,
+ * losses, gradients and weights after ten steps; other mixers in their place; what is damaged is
+ * named. */
+
 #include "support/harness.h"
 
 #include "base/file.h"

@@ -76,7 +76,11 @@ void analyze_free(analysis *a);
 
 /** Reads the learned coefficients (learned.c). */
 filtra_status analyze_learned(analysis *r);
-/** Computes their filters, for each listed mixer. */
+/** The mixer of a layer, whose name has its number. */
+const ft_mixer *analyze_mixer(const analysis *a, const char *layer);
+/** The filter that is shown: that of the first mixer with one; NULL: there is none. */
+const ft_mixer_filter *analyze_filter(const analysis *a);
+/** Computes their filters, for each listed mixer that has that filter. */
 filtra_status analyze_filters(analysis *r);
 /** The argument of filter point i. */
 double analyze_argument(const analysis *a, size_t i);

@@ -81,7 +81,7 @@ static json_t *orders(void) {
 
 json_t *analyze_json(const analysis *a) {
   return json_pack("{ss ss sI so so so so so so so so}", "run", a->run, "split", a->split,
-                   "samples", (json_int_t)a->samples, "mixer", ft_mixer_write(&a->model->mixer),
+                   "samples", (json_int_t)a->samples, "mixer", ft_mixers_write(&a->model->mixers),
                    "frequencies", frequencies(), "mixers", mixers(a), "stages", stages(a),
                    "singular_values", numbers(a->singular, a->singular_count), "coefficients",
                    coefficients(a), "filters", filters(a), "gfsa_orders", orders());

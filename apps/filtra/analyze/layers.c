@@ -15,7 +15,7 @@ static void write_filters(FILE *to, const analysis *a) {
     x[i] = analyze_argument(a, i);
   for (size_t i = 0; series && i < a->filter_count; i++)
     series[i] = (chart_series){a->filters[i].layer, x, a->filters[i].y, ANALYSIS_POINTS};
-  const ft_mixer_filter *filter = a->model->mixer.kind->filter;
+  const ft_mixer_filter *filter = analyze_filter(a);
   chart_write(to, &(chart){.title = "Learned filters",
                            .x_label = filter->argument,
                            .y_label = filter->result ? filter->result : "gain",
@@ -75,11 +75,13 @@ static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coeff
 }
 
 void analyze_write_layers(FILE *to, const analysis *a) {
-  const ft_mixer_class *kind = a->model->mixer.kind;
   fputs("<div class=\"charts\">\n", to);
   write_responses(to, a);
   if (a->filter_count) write_filters(to, a);
-  for (size_t i = 0; i < kind->coefficient_count; i++)
-    write_coefficients(to, a, &kind->coefficients[i]);
+  for (size_t m = 0; m < a->model->mixers.count; m++) {
+    const ft_mixer_class *kind = a->model->mixers.list[m].kind;
+    for (size_t i = 0; i < kind->coefficient_count; i++)
+      write_coefficients(to, a, &kind->coefficients[i]);
+  }
   fputs("</div>\n", to);
 }

@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const ft_mixer *analyze_mixer(const analysis *a, const char *layer) {
+  const char *digits = strpbrk(layer, "0123456789");
+  return ft_mixers_at(&a->model->mixers, digits ? strtol(digits, NULL, 10) : 0);
+}
+
 /* ---- coefficients ---- */
 
 static filtra_status read_coefficients(analysis *r, size_t index, const char *name,
@@ -26,36 +31,50 @@ static filtra_status read_coefficients(analysis *r, size_t index, const char *na
   if (!c->values) return FILTRA_ERROR_HOST_MEMORY;
   r->coefficient_count++;
   FT_TRY(filtra_parameters_get(p, name, c->values, c->count));
-  if (kind->effective) kind->effective(r->model->mixer.options, c->values, c->count);
+  if (kind->effective) kind->effective(analyze_mixer(r, c->layer)->options, c->values, c->count);
+  return FILTRA_OK;
+}
+
+/* Reads the coefficients of a mixer's layers, kind by kind. */
+static filtra_status read_kinds(analysis *r, const ft_mixer *mixer) {
+  filtra_parameters *p = filtra_model_parameters(r->loaded);
+  for (size_t k = 0; k < mixer->kind->coefficient_count; k++)
+    for (size_t i = 0; i < filtra_parameters_count(p); i++) {
+      const ft_mixer_coefficients *kind = &mixer->kind->coefficients[k];
+      const char *name = filtra_parameters_name(p, i);
+      char end[FT_NAME_TEXT];
+      snprintf(end, sizeof end, ".mixer.%s", kind->parameter);
+      if (ft_ends_with(name, end) && analyze_mixer(r, name) == mixer)
+        FT_TRY(read_coefficients(r, i, name, kind));
+    }
   return FILTRA_OK;
 }
 
 filtra_status analyze_learned(analysis *r) {
-  const ft_mixer_class *kind = r->model->mixer.kind;
   filtra_parameters *p = filtra_model_parameters(r->loaded);
-  size_t count = filtra_parameters_count(p);
-  r->coefficients = ft_calloc(count, sizeof *r->coefficients);
+  r->coefficients = ft_calloc(filtra_parameters_count(p), sizeof *r->coefficients);
   if (!r->coefficients) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t k = 0; k < kind->coefficient_count; k++)
-    for (size_t i = 0; i < count; i++) {
-      const char *name = filtra_parameters_name(p, i);
-      char end[FT_NAME_TEXT];
-      snprintf(end, sizeof end, ".mixer.%s", kind->coefficients[k].parameter);
-      if (ft_ends_with(name, end)) FT_TRY(read_coefficients(r, i, name, &kind->coefficients[k]));
-    }
+  for (size_t k = 0; k < r->model->mixers.count; k++)
+    FT_TRY(read_kinds(r, &r->model->mixers.list[k]));
   return FILTRA_OK;
 }
 
 /* ---- learned filters ---- */
 
+const ft_mixer_filter *analyze_filter(const analysis *a) {
+  for (size_t i = 0; i < a->model->mixers.count; i++)
+    if (a->model->mixers.list[i].kind->filter) return a->model->mixers.list[i].kind->filter;
+  return NULL;
+}
+
 double analyze_argument(const analysis *a, size_t i) {
-  const ft_mixer_filter *f = a->model->mixer.kind->filter;
+  const ft_mixer_filter *f = analyze_filter(a);
   return f->low + (f->high - f->low) * (double)i / (ANALYSIS_POINTS - 1);
 }
 
 /* Finds one layer's effective coefficients, by kind. */
 static void gather(const analysis *r, const char *layer, const float *values[]) {
-  const ft_mixer_class *kind = r->model->mixer.kind;
+  const ft_mixer_class *kind = analyze_mixer(r, layer)->kind;
   for (size_t k = 0; k < kind->coefficient_count; k++)
     for (size_t i = 0; i < r->coefficient_count; i++)
       if (r->coefficients[i].kind == &kind->coefficients[k] &&
@@ -65,7 +84,7 @@ static void gather(const analysis *r, const char *layer, const float *values[]) 
 
 static void evaluate_filter(const analysis *r, analysis_filter *filter) {
   const float *values[FT_MIXER_COEFFICIENTS] = {0};
-  const ft_mixer *mixer = &r->model->mixer;
+  const ft_mixer *mixer = analyze_mixer(r, filter->layer);
   int64_t heads = mixer->kind->filter->per_head ? r->model->config.heads : 1;
   gather(r, filter->layer, values);
   for (size_t i = 0; i < ANALYSIS_POINTS; i++) {
@@ -76,14 +95,16 @@ static void evaluate_filter(const analysis *r, analysis_filter *filter) {
 }
 
 filtra_status analyze_filters(analysis *r) {
-  if (!r->model->mixer.kind->filter) return FILTRA_OK;
+  const ft_mixer_filter *shown = analyze_filter(r);
+  if (!shown) return FILTRA_OK;
   r->filters = ft_calloc(r->mixer_count + 1, sizeof *r->filters);
   if (!r->filters) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < r->mixer_count; i++) {
-    snprintf(r->filters[i].layer, sizeof r->filters[i].layer, "%s", r->mixers[i].name);
-    evaluate_filter(r, &r->filters[i]);
+    if (analyze_mixer(r, r->mixers[i].name)->kind->filter != shown) continue;
+    analysis_filter *filter = &r->filters[r->filter_count++];
+    snprintf(filter->layer, sizeof filter->layer, "%s", r->mixers[i].name);
+    evaluate_filter(r, filter);
   }
-  r->filter_count = r->mixer_count;
   return FILTRA_OK;
 }
 
@@ -121,11 +142,12 @@ static const char *find_diagonal(const json_t *options) {
 }
 
 matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
-  const char *name = a->model->mixer.kind->name;
+  const ft_mixer *mixer = analyze_mixer(a, layer);
+  const char *name = mixer->kind->name;
   matrix_rule rule = {.causal = a->model->config.task == FILTRA_TASK_LANGUAGE_MODEL, .w1 = 1.0};
   bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
   rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->config.mask_zero;
-  json_t *options = rule.formed ? ft_mixer_write(&a->model->mixer) : NULL;
+  json_t *options = rule.formed ? ft_mixer_write(mixer) : NULL;
   if (gfsa) {
     rule.w0 = head_coefficient(a, layer, options, "w0", head);
     rule.w1 = head_coefficient(a, layer, options, "w1", head);

@@ -229,7 +229,7 @@ static void write_view(FILE *to, const view *v, const analysis *runs, size_t cou
 /* ---- learned filters: those with the same argument share a chart ---- */
 
 static const ft_mixer_filter *filter_of(const analysis *a) {
-  return a->filter_count ? a->model->mixer.kind->filter : NULL;
+  return a->filter_count ? analyze_filter(a) : NULL;
 }
 
 static bool shares_axes(const analysis *a, const analysis *b) {
@@ -287,14 +287,15 @@ static void write_runs(FILE *to, const analysis *runs, size_t count) {
         "</th></tr></thead>\n<tbody>\n",
         to);
   for (size_t i = 0; i < count; i++) {
+    char mixers[FT_MIXERS_TEXT];
     const filtra_model_config *m = &runs[i].model->config;
     fputs("<tr><td class=\"text\">", to);
     page_text(to, runs[i].run);
     fprintf(to,
             "</td><td class=\"text\">%s</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%zu of %s"
             "</td><td class=\"text\">",
-            runs[i].model->mixer.kind->name, (long long)m->layers, (long long)m->width,
-            (long long)m->heads, runs[i].samples, runs[i].split);
+            ft_mixers_name(&runs[i].model->mixers, mixers), (long long)m->layers,
+            (long long)m->width, (long long)m->heads, runs[i].samples, runs[i].split);
     page_text(to, runs[i].data);
     fputs("</td></tr>\n", to);
   }

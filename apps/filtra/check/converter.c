@@ -215,8 +215,8 @@ static filtra_status build_classifier(golden *c) {
                                 .ffn_width = golden_dim(c, "param.f.w_re", 0),
                                 .head_width = golden_dim(c, "param.wh1", 0)};
   FT_TRY(golden_softplus(c, &config.activation));
-  ft_model_options o = {.config = config};
-  FT_TRY(read_mixer(c, "k.", golden_number(c, "eta", 0.0), &o.mixer));
+  ft_model_options o = {.config = config, .mixers = {.count = 1}};
+  FT_TRY(read_mixer(c, "k.", golden_number(c, "eta", 0.0), &o.mixers.list[0]));
   ft_scope scope = golden_scope(c);
   filtra_tensor *tokens = golden_ids(c, "fixed.tokens", config.vocabulary), *auxiliary;
   filtra_tensor *label = golden_ids(c, "fixed.label", config.classes), *mask = NULL;

@@ -189,9 +189,9 @@ static filtra_status build_agf_classifier(golden *c) {
       .pooling = FILTRA_POOLING_MEAN_ALL,
       .activation = FILTRA_ACTIVATION_GELU,
       .head_activation = FILTRA_ACTIVATION_RELU};
-  ft_model_options o = {.config = config};
+  ft_model_options o = {.config = config, .mixers = {.count = 1}};
   double gamma = golden_number(c, "gamma", 0.0);
-  FT_TRY(read_agf_mixer(c, "param.l0.", gamma, &o.mixer, &variant));
+  FT_TRY(read_agf_mixer(c, "param.l0.", gamma, &o.mixers.list[0], &variant));
   ft_scope scope = golden_scope(c);
   filtra_tensor *tokens = golden_ids(c, "fixed.tokens", config.vocabulary), *auxiliary;
   ft_network_input in = {.tokens = tokens, .mask = golden_input(c, "fixed.mask")};

@@ -74,6 +74,18 @@ static filtra_status assign(json_t *object, const char *assignment) {
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   }
   path[equals - assignment] = '\0';
+  const size_t first = strcspn(path, ".");
+  if (path[first]) {
+    path[first] = '\0';
+    const bool list = json_is_array(json_object_get(object, path));
+    path[first] = '.';
+    if (list) {
+      free(path);
+      json_decref(value);
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "\"%.100s\": the key is a list; give it whole",
+                     assignment);
+    }
+  }
   bool done = set_value(object, path, value);
   free(path);
   return done ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");

@@ -30,11 +30,11 @@ static const ft_hf_row ROBERTA_HEAD[] = {
     {"head.1", {"classifier.dense"}, .layer = true},
     {"head.2", {"classifier.out_proj"}, .layer = true},
 };
-static const char *const BERT_UNUSED[] = {"cls.", "qa_outputs.", "classifier.", "lm_head.",
-                                          "*position_ids", NULL};
-static const char *const ROBERTA_UNUSED[] = {"lm_head.",      "qa_outputs.", "classifier.",
-                                             "*pooler.dense.weight", "*pooler.dense.bias",
-                                             "*position_ids", NULL};
+static const char *const BERT_UNUSED[] = {"cls.",     "qa_outputs.",   "classifier.",
+                                          "lm_head.", "*position_ids", NULL};
+static const char *const ROBERTA_UNUSED[] = {
+    "lm_head.",           "qa_outputs.",   "classifier.", "*pooler.dense.weight",
+    "*pooler.dense.bias", "*position_ids", NULL};
 
 /* What both have in common. */
 static filtra_status read_encoder(const ft_hf_config *c, json_t *keys) {
@@ -58,9 +58,8 @@ static filtra_status read_encoder(const ft_hf_config *c, json_t *keys) {
                            json_number_value(json_object_get(keys, "dropout")), keys,
                            "head_dropout"));
   FT_TRY(ft_hf_take_mixer(c, "attention_probs_dropout_prob", keys));
-  return ft_hf_set(keys, "{ss sb sb ss ss ss}", "norm", "post", "no_last_norm", 1,
-                   "embedding_norm", 1, "pooling", "first", "head", "mlp", "head_activation",
-                   "tanh");
+  return ft_hf_set(keys, "{ss sb sb ss ss ss}", "norm", "post", "no_last_norm", 1, "embedding_norm",
+                   1, "pooling", "first", "head", "mlp", "head_activation", "tanh");
 }
 
 /* Positions count from the row after padding's. */

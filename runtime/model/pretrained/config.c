@@ -71,8 +71,8 @@ filtra_status ft_hf_take_labels(const ft_hf_config *config, json_t *keys) {
                    config->path, kind);
   if (labels == 1 || !strcmp(kind, "regression")) {
     if (labels == 1)
-      return ft_hf_set(keys, "{ss sf sf}", "task", "regression", "target_mean", 0.0,
-                       "target_scale", 1.0);
+      return ft_hf_set(keys, "{ss sf sf}", "task", "regression", "target_mean", 0.0, "target_scale",
+                       1.0);
     return ft_fail(FILTRA_ERROR_INPUT, "%s: regression of %lld numbers; accepted is one",
                    config->path, (long long)labels);
   }

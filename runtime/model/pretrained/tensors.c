@@ -10,8 +10,8 @@
 
 /* ---- names ---- */
 
-/* `pattern` with the layer's number in place of %d, and an ending; cut if it is too long, so that it
- * is not found. */
+/* `pattern` with the layer's number in place of %d, and an ending; cut if it is too long, so that
+ * it is not found. */
 static void write_name(char out[FT_NAME_TEXT], const char *prefix, const char *pattern,
                        int64_t layer, const char *ending) {
   const char *mark = strstr(pattern, "%d");
@@ -139,8 +139,8 @@ filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const 
   return FILTRA_OK;
 }
 
-/* Whether the name begins with the pattern, after a prefix or not; after a `*`, whether it ends with
- * it. */
+/* Whether the name begins with the pattern, after a prefix or not; after a `*`, whether it ends
+ * with it. */
 static bool matches(const char *name, const char *prefix, const char *pattern) {
   const size_t skip = strncmp(name, prefix, strlen(prefix)) ? 0 : strlen(prefix);
   const size_t length = strlen(name), ending = strlen(pattern) - 1;

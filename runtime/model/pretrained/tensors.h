@@ -21,8 +21,8 @@ typedef struct ft_hf_tensors {
   size_t count, capacity;
 } ft_hf_tensors;
 
-/** Finds the tensors of a family's rows, for `layers` layers. Fails with INPUT where one is missing,
- * or of another form. Caller frees the list, of failures, too. */
+/** Finds the tensors of a family's rows, for `layers` layers. Fails with INPUT where one is
+ * missing, or of another form. Caller frees the list, of failures, too. */
 filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const ft_hf_rows *rows,
                         int64_t layers, ft_hf_tensors *out);
 /** Fails with INPUT for a tensor that is neither used nor listed as unused by the family. */

@@ -1,16 +1,16 @@
-/* ViT (Dosovitskiy et al. 2021) and DeiT with its distillation token (Touvron et al. 2021): encoders
- * of an image's patches. */
+/* ViT (Dosovitskiy et al. 2021) and DeiT with its distillation token (Touvron et al. 2021):
+ * encoders of an image's patches. */
 #include "model/pretrained/family.h"
 
 #include <string.h>
 
 #define EMBEDDINGS                                                                                 \
-  {"embedding",                                                                                    \
-   {"embeddings.patch_embeddings.projection"},                                                     \
-   .layer = true,                                                                                  \
-   .form = FT_HF_PATCHES},                                                                         \
-      {"class_token.weight", {"embeddings.cls_token"}},                                            \
-      {"positions.weight", {"embeddings.position_embeddings"}}
+  {"embedding", {"embeddings.patch_embeddings.projection"}, .layer = true, .form = FT_HF_PATCHES}, \
+      {"class_token.weight", {"embeddings.cls_token"}}, {                                          \
+    "positions.weight", {                                                                          \
+      "embeddings.position_embeddings"                                                             \
+    }                                                                                              \
+  }
 #define LAYERS                                                                                     \
   {"layers.%d.norm1", {"encoder.layer.%d.layernorm_before"}, .layer = true},                       \
       {"layers.%d.mixer.qkv",                                                                      \
@@ -20,8 +20,9 @@
       {"layers.%d.mixer.out", {"encoder.layer.%d.attention.output.dense"}, .layer = true},         \
       {"layers.%d.norm2", {"encoder.layer.%d.layernorm_after"}, .layer = true},                    \
       {"layers.%d.ffn.1", {"encoder.layer.%d.intermediate.dense"}, .layer = true},                 \
-      {"layers.%d.ffn.2", {"encoder.layer.%d.output.dense"}, .layer = true},                       \
-      {"norm", {"layernorm"}, .layer = true}
+      {"layers.%d.ffn.2", {"encoder.layer.%d.output.dense"}, .layer = true}, {                     \
+    "norm", {"layernorm"}, .layer = true                                                           \
+  }
 
 static const ft_hf_row VIT_ROWS[] = {EMBEDDINGS, LAYERS};
 static const ft_hf_row DEIT_ROWS[] = {
