@@ -72,6 +72,15 @@ typedef enum filtra_distillation {
   FILTRA_DISTILLATION_MEAN   /**< it has a head of its own; logits are the mean of both heads' */
 } filtra_distillation;
 
+/** What is taken as the vector of a sequence. */
+typedef enum filtra_vector {
+  FILTRA_VECTOR_NONE = 0,
+  FILTRA_VECTOR_MEAN,  /**< mean over real tokens, as of sentence models */
+  FILTRA_VECTOR_FIRST, /**< the first token's: of BERT [CLS], of ViT the class token */
+  /** The output of the first layer of an "mlp" head: of BERT its pooler. */
+  FILTRA_VECTOR_HEAD
+} filtra_vector;
+
 /** The type of the operands of matrix products and attention, and of the activations that the
  * backward pass needs. Sums, softmax, norms, the residual stream, parameters, gradients of
  * parameters and the optimizer's moments are F32 in every precision (Micikevicius et al. 2018);

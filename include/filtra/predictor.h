@@ -41,14 +41,17 @@ typedef struct filtra_predictor_options {
    * of its shape would wait: tenths of a second to seconds, less where the pipeline cache has its
    * kernels. */
   bool prepare_all;
-  uint64_t reserved[6]; /**< 0 */
+  /** The predictor gives vectors, in filtra_request.vector, and no labels; NONE: predictions. */
+  filtra_vector vector;
+  bool normalise;       /**< vectors of length 1 */
+  uint64_t reserved[5]; /**< 0 */
 } filtra_predictor_options;
 
 typedef struct filtra_predictor_info {
   filtra_task task;
-  int64_t outputs;                   /**< numbers per prediction, as filtra_model_outputs */
-  int64_t features;                  /**< numbers per token; 0: token ids */
-  int64_t max_length;                /**< in tokens, pixels or time steps */
+  int64_t outputs;    /**< numbers per prediction, as filtra_model_outputs; or per vector */
+  int64_t features;   /**< numbers per token; 0: token ids */
+  int64_t max_length; /**< in tokens, pixels or time steps */
   const filtra_tokenizer *tokenizer; /**< NULL: the model does not read text */
   const char *const *classes;        /**< [class_count] names */
   size_t class_count;                /**< 0: the classes have no names */
@@ -76,11 +79,15 @@ typedef struct filtra_request {
    * filtra_model_predict_batch, of a language model those after the last token. Probabilities are
    * their softmax, not available in regression. */
   float *logits, *probabilities;
-  uint64_t reserved[8]; /**< 0 */
+  /** Receives the sequence's vector, info.outputs numbers: required of a predictor with
+   * `vector`, which has no logits; NULL with others. */
+  float *vector;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_request;
 
 typedef struct filtra_prediction {
-  int32_t label; /**< most probable class, or next token of a language model; -1 in regression */
+  /** Most probable class, or next token of a language model; -1 in regression and of vectors. */
+  int32_t label;
   const char
       *name; /**< of the class or token; NULL: it has none. Valid while the predictor lives */
   float probability;    /**< of the label; 0 in regression */
@@ -110,7 +117,8 @@ FILTRA_API filtra_status filtra_predictor_predict(filtra_predictor *predictor, s
                                                   filtra_prediction *predictions);
 /** Answers the samples of a loader's batch, of a dataset that was read as the model's was:
  * predictions [batch->count]; logits and probabilities [batch->count, info.outputs], NULL: not
- * needed. Fails with ARGUMENT for a language model. Thread-safe. */
+ * needed. Of a predictor with `vector`, logits receives the vectors. Fails with ARGUMENT for a
+ * language model's predictions. Thread-safe. */
 FILTRA_API filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor,
                                                         const filtra_batch *batch, float *logits,
                                                         float *probabilities,

@@ -169,8 +169,10 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   ft_network_input in = {.tokens = b->tokens,
                          .features = b->features,
                          .types = b->types,
+                         .vector = b->judged ? FILTRA_VECTOR_NONE : model->vector,
                          .mask = filtra_length_mask(g, b->lengths, b->length)};
-  b->rows = o->task == FILTRA_TASK_LANGUAGE_MODEL ? b->size * b->length : b->size;
+  const bool tokens = o->task == FILTRA_TASK_LANGUAGE_MODEL && !in.vector;
+  b->rows = tokens ? b->size * b->length : b->size;
   b->chunks = b->judged ? loss_chunks(model, b->rows) : 1;
   in.headless = b->chunks > 1;
   filtra_tensor **result = in.headless ? &b->hidden : &b->logits;

@@ -82,10 +82,11 @@ filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pend
 }
 
 /* Copies the results of each sequence, in the caller's units. */
-static void take_results(const filtra_model_config *o, const float *all, const filtra_batch *batch,
+static void take_results(const filtra_model *model, const float *all, const filtra_batch *batch,
                          float *results) {
-  size_t count = (size_t)batch->size * (size_t)ft_model_outputs(o);
-  bool value = o->task == FILTRA_TASK_REGRESSION;
+  const filtra_model_config *o = &model->options.config;
+  size_t count = (size_t)batch->size * (size_t)ft_model_numbers(model);
+  bool value = o->task == FILTRA_TASK_REGRESSION && !model->vector;
   for (size_t i = 0; i < count; i++)
     results[i] = value ? all[i] * o->target_scale + o->target_mean : all[i];
 }
@@ -115,6 +116,30 @@ static filtra_status check_finite(const ft_batch_graph *b, const ft_pending_batc
                  name ? name : "the result");
 }
 
+int64_t ft_model_numbers(const filtra_model *model) {
+  const filtra_model_config *o = &model->options.config;
+  if (!model->vector) return ft_model_outputs(o);
+  return model->vector == FILTRA_VECTOR_HEAD ? o->head_width : o->width;
+}
+
+filtra_status ft_model_embed(filtra_model *model, filtra_vector vector) {
+  const filtra_model_config *o = &model->options.config;
+  const bool layer = o->task != FILTRA_TASK_LANGUAGE_MODEL && o->head == FILTRA_HEAD_MLP &&
+                     o->pooling != FILTRA_POOLING_FLATTEN;
+  if ((unsigned)vector > FILTRA_VECTOR_HEAD)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "model: there is no vector %d", (int)vector);
+  if (vector && o->task == FILTRA_TASK_PAIR_CLASSIFICATION)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "model: it compares two sequences; one alone has no vector in task \"%s\"",
+                   ft_task_name(o->task));
+  if (vector == FILTRA_VECTOR_HEAD && !layer)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "model: its head has no layer before the last one, whose output would be the "
+                   "vector; take the mean or the first token");
+  model->vector = vector;
+  return FILTRA_OK;
+}
+
 filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length) {
   ft_batch_graph *b;
   return inference_graph(model, size, length, false, &b);
@@ -124,7 +149,7 @@ filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending
                             const int32_t *lengths, size_t count, float *results) {
   const ft_batch_graph *b = &model->graphs[pending->graph];
   const filtra_model_config *o = &model->options.config;
-  size_t outputs = (size_t)ft_model_outputs(o), row = (size_t)(b->rows / b->size) * outputs;
+  size_t outputs = (size_t)ft_model_numbers(model), row = (size_t)(b->rows / b->size) * outputs;
   FT_TRY(filtra_graph_wait(b->graph, pending->ticket));
   float *all = ft_calloc((size_t)b->size * row, sizeof *all);
   if (!all) return FILTRA_ERROR_HOST_MEMORY;
@@ -133,7 +158,7 @@ filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending
     size_t last = row == outputs ? 0 : ((size_t)lengths[i] - 1) * outputs;
     memcpy(results + i * outputs, all + i * row + last, outputs * sizeof *all);
   }
-  if (!status && o->task == FILTRA_TASK_REGRESSION)
+  if (!status && o->task == FILTRA_TASK_REGRESSION && !model->vector)
     for (size_t i = 0; i < count; i++)
       results[i] = results[i] * o->target_scale + o->target_mean;
   free(all);
@@ -148,20 +173,21 @@ filtra_status filtra_model_predict_batch(filtra_model *model, const filtra_batch
   FT_TRY(ft_model_submit(model, batch, false, &pending));
   const ft_batch_graph *b = &model->graphs[pending.graph];
   FT_TRY(filtra_graph_wait(b->graph, pending.ticket));
-  int64_t outputs = ft_model_outputs(o);
+  const bool tokens = o->task == FILTRA_TASK_LANGUAGE_MODEL && !model->vector;
+  int64_t outputs = ft_model_numbers(model);
   float *all = ft_calloc((size_t)(b->rows * outputs), sizeof *all);
   if (!all) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_graph_get(b->graph, b->logits, all);
   if (!status)
     status =
         check_finite(b, &pending, all, (size_t)(batch->size * b->rows / b->size) * (size_t)outputs);
-  if (!status && o->task == FILTRA_TASK_LANGUAGE_MODEL)
+  if (!status && tokens)
     take_token_results(b, outputs, all, batch, results);
   else if (!status)
-    take_results(o, all, batch, results);
+    take_results(model, all, batch, results);
   free(all);
   if (status) return status;
-  int64_t rows = o->task == FILTRA_TASK_LANGUAGE_MODEL ? batch->size * batch->length : batch->size;
+  int64_t rows = tokens ? batch->size * batch->length : batch->size;
   return check_finite(b, &pending, results, (size_t)(rows * outputs));
 }
 

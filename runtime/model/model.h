@@ -70,7 +70,8 @@ typedef struct ft_network_input {
   filtra_tensor *mask;
   /* Language models: I32 [R,1], which of the B N tokens get logits; NULL: all. */
   filtra_tensor *rows;
-  bool headless; /* language models: the caller calls ft_network_predict */
+  bool headless;        /* language models: the caller calls ft_network_predict */
+  filtra_vector vector; /* the result is this vector, [B, ft_model_numbers] */
 } ft_network_input;
 
 /** Builds the network. Returns the input of the task's loss: logits [B,classes], standardised
@@ -131,10 +132,11 @@ struct filtra_model {
   filtra_arena *arena;    /* shared by all graphs of the model: one executes at a time */
   ft_batch_graph *graphs; /* inference, by shape */
   size_t graph_count, graph_capacity;
-  int64_t loss_chunks; /* of a language model's rows; 0: as few as the device's buffers allow */
-  char *mixer;         /* JSON text, for filtra_model_get_config */
-  char *input;         /* value of FT_INPUT_KEY; NULL: unknown */
-  unsigned users;      /* trainers and generators */
+  int64_t loss_chunks;  /* of a language model's rows; 0: as few as the device's buffers allow */
+  char *mixer;          /* JSON text, for filtra_model_get_config */
+  char *input;          /* value of FT_INPUT_KEY; NULL: unknown */
+  unsigned users;       /* trainers and generators */
+  filtra_vector vector; /* results of inference are such vectors */
 };
 
 /** A model with declared parameters; commit them to use it. `narrow`: the parameters that products
@@ -159,6 +161,11 @@ typedef struct ft_pending_batch {
 } ft_pending_batch;
 filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bool labelled,
                               ft_pending_batch *pending);
+/** Numbers per result of inference: outputs, or those of a vector. */
+int64_t ft_model_numbers(const filtra_model *model);
+/** Makes inference give vectors, before any graph is made. Fails with ARGUMENT where the model has
+ * no such vector. */
+filtra_status ft_model_embed(filtra_model *model, filtra_vector vector);
 /** Compiles the inference graph for `size` sequences of that length. */
 filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length);
 /** Waits for a batch of `count` samples, submitted without labels. Results are the head's outputs,

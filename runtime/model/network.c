@@ -312,6 +312,17 @@ static filtra_tensor *predict_tokens(const ft_scope *scope, const filtra_model_c
   return in->headless ? x : ft_network_predict(scope, o, x);
 }
 
+/* The vector of each sequence of x [B,N,C]. */
+static filtra_tensor *embed_sequence(const ft_scope *scope, const filtra_model_config *o,
+                                     filtra_vector kind, filtra_tensor *x, filtra_tensor *mask) {
+  const filtra_linear_options hidden = {.activation = layer_activation(o->head_activation)};
+  if (kind == FILTRA_VECTOR_MEAN) return filtra_pool_mean(scope->graph, x, mask, FILTRA_OVER_MASK);
+  if (kind == FILTRA_VECTOR_FIRST) return filtra_pool_first(scope->graph, x);
+  x = pool(scope->graph, o, x, mask);
+  const ft_scope head = ft_scope_enter(scope, "head");
+  return filtra_scope_linear(&head, "1", x, o->head_width, &hidden);
+}
+
 filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *options,
                                 const ft_network_input *in, filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
@@ -323,6 +334,7 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
     mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
   x = encode(scope, options, x, mask, auxiliary);
+  if (in->vector) return embed_sequence(scope, o, in->vector, x, mask);
   if (o->task == FILTRA_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
   filtra_tensor *tokens = x;
   x = pool(g, o, x, mask);

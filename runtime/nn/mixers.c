@@ -1,5 +1,5 @@
-/* The mixers of a model's layers: one for all, or a list in which some name their layers. Called for
- * configurations (model/options.c), by model/network.c and by the command. */
+/* The mixers of a model's layers: one for all, or a list in which some name their layers. Called
+ * for configurations (model/options.c), by model/network.c and by the command. */
 #include "nn/mixer.h"
 
 #include <stdio.h>

@@ -27,7 +27,7 @@ typedef struct job {
   size_t count, parts; /* requests; batches in flight */
   float *results;      /* [count, outputs] */
   struct room {
-    float *logits, *probabilities;
+    float *logits, *probabilities, *vector;
   } * rooms; /* [count], where the caller wants them */
   filtra_status status;
   char *message; /* of a failure on another thread; NULL: out of memory */
@@ -47,6 +47,7 @@ struct filtra_predictor {
   ft_input input;
   filtra_predictor_info info;
   size_t batch_size, sequences, columns; /* columns: 32-bit words per token */
+  bool normalise;
   /* Under the device's lock: */
   part parts[UNDER_WAY]; /* oldest first */
   size_t part_count;
@@ -155,6 +156,11 @@ static filtra_status read_request(const filtra_predictor *p, const filtra_reques
   if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 || !!r->second != (p->sequences > 1))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "needs exactly one of text, tokens, series and pixels%s",
                    p->sequences > 1 ? ", and second: the model compares two texts" : "");
+  if (!r->vector != !p->model->vector || (r->vector && (r->logits || r->probabilities)))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "%s",
+                   p->model->vector
+                       ? "the predictor gives vectors: needs vector, not logits or probabilities"
+                       : "vector is for predictors that were made for vectors (options.vector)");
   if (r->probabilities && p->info.task == FILTRA_TASK_REGRESSION)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "a number has no probabilities");
   if (r->series) FT_TRY(read_series(p, s, r->series, r->length));
@@ -318,6 +324,17 @@ static const char *label_name(const filtra_predictor *p, int64_t label) {
   return (size_t)label < p->info.class_count ? p->info.classes[label] : NULL;
 }
 
+/* Copies a vector, of length 1 where that is wanted and it has a length. */
+static filtra_prediction give_vector(const filtra_predictor *p, const float *vector, float *to) {
+  double square = 0.0;
+  for (int64_t i = 0; i < p->info.outputs; i++)
+    square += (double)vector[i] * (double)vector[i];
+  const double factor = p->normalise && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
+  for (int64_t i = 0; i < p->info.outputs; i++)
+    to[i] = (float)(factor * (double)vector[i]);
+  return (filtra_prediction){.label = -1};
+}
+
 static filtra_prediction prediction_of(const filtra_predictor *p, const float *logits,
                                        float *probabilities) {
   int64_t outputs = p->info.outputs, best = 0;
@@ -369,6 +386,8 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
   if (o->batch_size > MOST_BATCH)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: batch_size is %u, accepted are 0 to %d",
                    o->batch_size, MOST_BATCH);
+  FT_TRY(ft_model_embed(p->model, o->vector));
+  p->normalise = o->normalise;
   FT_TRY(ft_input_read(p->model->input, "the model's " FT_INPUT_KEY, &p->input));
   const ft_data_fit *fit = &p->input.fit.data;
   if (fit->features && fit->features != m->features && !(is_row(fit) && m->features == 1))
@@ -378,7 +397,7 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
   p->sequences = (size_t)ft_model_sequences(m);
   p->columns = m->features ? (size_t)m->features : 1;
   p->info = (filtra_predictor_info){.task = filtra_model_task(p->model),
-                                    .outputs = ft_model_outputs(m),
+                                    .outputs = ft_model_numbers(p->model),
                                     .features = m->features,
                                     .max_length = m->max_length,
                                     .tokenizer = p->input.tokenizer,
@@ -482,7 +501,7 @@ static filtra_status new_job(const filtra_predictor *p, size_t count,
   j->rooms = ft_calloc(count, sizeof *j->rooms);
   if (!j->results || !j->rooms) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < count; i++)
-    j->rooms[i] = (struct room){requests[i].logits, requests[i].probabilities};
+    j->rooms[i] = (struct room){requests[i].logits, requests[i].probabilities, requests[i].vector};
   return FILTRA_OK;
 }
 
@@ -534,7 +553,9 @@ filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t tic
   size_t outputs = (size_t)predictor->info.outputs;
   for (size_t i = 0; i < j->count && !status; i++) {
     const float *logits = j->results + i * outputs;
-    predictions[i] = prediction_of(predictor, logits, j->rooms[i].probabilities);
+    predictions[i] = j->rooms[i].vector
+                         ? give_vector(predictor, logits, j->rooms[i].vector)
+                         : prediction_of(predictor, logits, j->rooms[i].probabilities);
     if (j->rooms[i].logits) memcpy(j->rooms[i].logits, logits, outputs * sizeof *logits);
   }
   free_job(j);
@@ -556,7 +577,11 @@ filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor, const 
   FT_NEED(predictor, batch, predictions);
   const filtra_predictor *p = predictor;
   size_t outputs = (size_t)p->info.outputs;
-  if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)
+  const bool vectors = p->model->vector;
+  if (vectors && (!logits || probabilities))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "predictor: vectors go to logits, and there are no probabilities");
+  if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL && !vectors)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "predictor: of batches of text, filtra_model_predict_batch "
                    "gives a language model's logits at every token");
@@ -567,9 +592,11 @@ filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor, const 
   filtra_status status = filtra_model_predict_batch(p->model, batch, results);
   ft_device_unlock(p->model->device);
   for (size_t i = 0; i < batch->count && !status; i++)
-    predictions[i] =
-        prediction_of(p, results + i * outputs, probabilities ? probabilities + i * outputs : NULL);
-  if (logits && !status) memcpy(logits, results, batch->count * outputs * sizeof *logits);
+    predictions[i] = vectors ? give_vector(p, results + i * outputs, logits + i * outputs)
+                             : prediction_of(p, results + i * outputs,
+                                             probabilities ? probabilities + i * outputs : NULL);
+  if (logits && !status && !vectors)
+    memcpy(logits, results, batch->count * outputs * sizeof *logits);
   free(results);
   return status;
 }

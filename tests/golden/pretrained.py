@@ -85,6 +85,10 @@ def make(name, kind, model, data):
             p.add_(torch.randn_like(p) * (0.1 if p.ndim == 1 else 0.3))
     model.eval()
     logits, loss = loss_of(kind, model, batch, labels)
+    if kind == "bert":  # vectors of sequences: the mean over real tokens, and the pooler's
+        out, mask = model.bert(**batch), batch["attention_mask"][:, :, None]
+        golden["mean"] = ((out.last_hidden_state * mask).sum(1) / mask.sum(1)).detach()
+        golden["pooler"] = out.pooler_output.detach().contiguous()
     loss.backward()
     write(model, folder)
     write(model, f"{folder}/gradient", [torch.zeros_like(p) if p.grad is None else p.grad

@@ -2,7 +2,9 @@
  * losses, gradients and weights after ten steps; other mixers in their place; what is damaged is
  * named. */
 
+#include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include "base/file.h"
 #include "base/safetensors.h"
@@ -189,6 +191,53 @@ TEST(gradients_and_ten_steps_are_theirs) {
   }
 }
 
+/* ---- vectors of sequences ---- */
+
+/* Of a run's folder that was made of a model, through its predictor. */
+TEST(vectors_are_theirs) {
+  static const struct {
+    filtra_vector kind;
+    const char *name;
+  } kinds[] = {{FILTRA_VECTOR_MEAN, "mean"}, {FILTRA_VECTOR_HEAD, "pooler"}};
+  const char *folder = test_new_run();
+  golden g;
+  open_golden("bert", &g);
+  assert_ok(filtra_run_import(test_device(), folder_of("bert", NULL), NULL, folder));
+  filtra_run *run;
+  assert_ok(filtra_run_open(folder, &run));
+  for (size_t k = 0; k < FT_COUNT(kinds); k++) {
+    const float *expected = data_of(&g, kinds[k].name);
+    filtra_predictor *p;
+    assert_ok(filtra_run_create_predictor(
+        run, test_device(),
+        &(filtra_predictor_options){.vector = kinds[k].kind, .normalise = k == 1}, &p));
+    const int64_t width = filtra_predictor_get_info(p)->outputs;
+    assert_int_equal(width, 8);
+    /* Row 1 has one text, as requests of tokens have. */
+    float vector[8];
+    filtra_prediction answer;
+    const filtra_request request = {
+        .tokens = g.batch.tokens + g.batch.length, .length = 3, .vector = vector};
+    assert_ok(filtra_predictor_predict(p, 1, &request, &answer));
+    assert_int_equal(answer.label, -1);
+    double square = 0;
+    for (int i = 0; i < 8; i++)
+      square += (double)expected[8 + i] * (double)expected[8 + i];
+    const double factor = k == 1 ? 1 / sqrt(square) : 1;
+    for (int i = 0; i < 8; i++)
+      assert_true(fabs((double)vector[i] - factor * (double)expected[8 + i]) < 1e-5);
+    float logits[8];
+    assert_fails(filtra_predictor_predict(
+                     p, 1,
+                     &(filtra_request){.tokens = g.batch.tokens, .length = 3, .logits = logits},
+                     &answer),
+                 FILTRA_ERROR_ARGUMENT, "needs vector, not logits");
+    filtra_predictor_destroy(&p);
+  }
+  filtra_run_close(&run);
+  ft_safetensors_close(&g.file);
+}
+
 /* ---- filters plugged in ---- */
 
 /* A filter that begins as softmax attention begins as the same function. */
@@ -204,6 +253,142 @@ TEST(filters_begin_as_the_same_function) {
       if (!(error <= 2e-5)) fail_msg("%s, %s: differs by %g", FAMILIES[i], CHANGES[k], error);
       ft_safetensors_close(&g.file);
     }
+}
+
+/* ---- what is damaged or not known ---- */
+
+/* A copy of a golden folder. */
+static const char *copy_of(const char *name) {
+  static const char *const FILES[] = {"config.json", "model.safetensors"};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
+    size_t size;
+    owned char *bytes = test_read(folder_of(name, FILES[i]), &size);
+    test_write(test_path(folder, FILES[i]), bytes, size);
+  }
+  return folder;
+}
+
+static void refuse(const char *folder, filtra_status status, const char *part) {
+  filtra_model *model;
+  assert_fails(filtra_model_import(test_device(), folder, NULL, &model), status, part);
+  assert_null(model);
+}
+
+TEST(configurations_are_read_closely) {
+  static const struct {
+    const char *family, *from, *to, *part;
+  } cases[] = {
+      {"bert", "\"model_type\": \"bert\"", "\"model_type\": \"t5\"",
+       "config.json: \"model_type\" is \"t5\"; accepted are bert, roberta"},
+      {"bert", "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"silu\"",
+       "\"hidden_act\" is \"silu\"; accepted are gelu, gelu_new"},
+      {"bert", "\"is_decoder\": false", "\"is_decoder\": true", "\"is_decoder\" is true"},
+      {"bert", "\"hidden_size\": 8", "\"hidden_size\": \"8\"",
+       "\"hidden_size\" is no whole number"},
+      {"bert", ",\n \"vocab_size\": 20", "", "\"vocab_size\" is missing"},
+      {"bert", "\"vocab_size\": 20", "\"vocab_size\": 21",
+       "tensor bert.embeddings.word_embeddings.weight is [20, 8] as embedding.weight, which is "
+       "[21, "
+       "8] in a model of this configuration"},
+      {"bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3",
+       "tensor encoder.layer.2.attention.self.query.weight of a bert is missing; the nearest name "
+       "is"},
+      {"bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
+       "tensor bert.encoder.layer.1.attention.output.LayerNorm.bias is not one of a bert"},
+      {"gpt2", "\"scale_attn_weights\": true", "\"scale_attn_weights\": false",
+       "\"scale_attn_weights\" is false; accepted is true"},
+      {"vit", "\"image_size\": 8", "\"image_size\": [8, 9]", "\"image_size\" is not the side"},
+      {"vit", "\"patch_size\": 4", "\"patch_size\": 3", "\"patch\" 3 must divide"},
+      {"roberta", "\"pad_token_id\": 1", "\"pad_token_id\": 20",
+       "\"max_position_embeddings\" is 14; accepted are more than 21"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *folder = copy_of(cases[i].family), *path = test_path(folder, "config.json");
+    size_t size;
+    owned char *text = test_read(path, &size);
+    const char *at = strstr(text, cases[i].from);
+    if (!at) fail_msg("%s: no %s", cases[i].family, cases[i].from);
+    char changed[4096];
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, cases[i].to,
+             at + strlen(cases[i].from));
+    test_write(path, changed, strlen(changed));
+    refuse(folder, FILTRA_ERROR_INPUT, cases[i].part);
+  }
+}
+
+/* Weights in two files, one of which may not be there or not hold what the index says. */
+TEST(shards_are_read) {
+  const char *folder = copy_of("vit"), *whole = test_path(folder, "model.safetensors");
+  static const char *const PARTS[] = {"a.safetensors", "b.safetensors"};
+  ft_safetensors *file;
+  assert_ok(ft_safetensors_open(whole, &file));
+  ft_safetensor list[2][64];
+  size_t counts[2] = {0};
+  json_t *map = json_object();
+  for (size_t i = 0; i < ft_safetensors_count(file); i++) {
+    const ft_safetensor *t = ft_safetensors_at(file, i);
+    list[i % 2][counts[i % 2]++] = *t;
+    json_object_set_new(map, t->name, json_string(PARTS[i % 2]));
+  }
+  for (int i = 0; i < 2; i++)
+    assert_ok(ft_safetensors_write(test_path(folder, PARTS[i]), list[i], counts[i], NULL, 0));
+  ft_safetensors_close(&file);
+  assert_int_equal(remove(whole), 0);
+  refuse(folder, FILTRA_ERROR_INPUT, "has neither model.safetensors nor");
+  json_t *index = json_pack("{sO}", "weight_map", map);
+  owned char *text = ft_json_text(index, 0);
+  const char *path = test_path(folder, "model.safetensors.index.json");
+  test_write(path, text, strlen(text));
+  golden g;
+  open_golden("vit", &g);
+  filtra_model *model;
+  assert_ok(filtra_model_import(test_device(), folder, NULL, &model));
+  assert_true(logits_difference(model, &g) <= 2e-5);
+  filtra_model_destroy(&model);
+  ft_safetensors_close(&g.file);
+  json_object_set_new(map, "vit.more", json_string(PARTS[0]));
+  owned char *more = ft_json_text(json_pack("{sO}", "weight_map", map), 0);
+  test_write(path, more, strlen(more));
+  refuse(folder, FILTRA_ERROR_INPUT, "tensor vit.more is not in a.safetensors");
+  json_object_set_new(map, "vit.more", json_string("../c.safetensors"));
+  owned char *outside = ft_json_text(json_pack("{so}", "weight_map", map), 0);
+  test_write(path, outside, strlen(outside));
+  refuse(folder, FILTRA_ERROR_INPUT, "is not the name of one beside it");
+  test_write(path, text, strlen(text));
+  assert_int_equal(remove(test_path(folder, PARTS[1])), 0);
+  refuse(folder, FILTRA_ERROR_PATH, "b.safetensors");
+}
+
+TEST(other_weights_are_refused) {
+  const char *folder = copy_of("bert"), *path = test_path(folder, "model.safetensors");
+  size_t size;
+  owned char *bytes = test_read(path, &size);
+  test_write(path, bytes, size - 100);
+  refuse(folder, FILTRA_ERROR_INPUT, "model.safetensors: ");
+  assert_int_equal(remove(path), 0);
+  test_write(test_path(folder, "pytorch_model.bin"), "x", 1);
+  refuse(folder, FILTRA_ERROR_INPUT, "has its weights in pytorch_model.bin, and no");
+  refuse("/none/such", FILTRA_ERROR_PATH, "/none/such");
+}
+
+/* A head of another size is new; the table of positions may be shorter; nothing else may differ. */
+TEST(changes_are_checked) {
+  filtra_model *model;
+  const char *bert = folder_of("bert", NULL);
+  assert_fails(filtra_model_import(test_device(), bert, "{\"width\": 16}", &model),
+               FILTRA_ERROR_INPUT, "in a model of this configuration");
+  assert_fails(filtra_model_import(test_device(), bert, "{\"wide\": 16}", &model),
+               FILTRA_ERROR_INPUT, "\"wide\"");
+  assert_fails(filtra_model_import(test_device(), bert, "{", &model), FILTRA_ERROR_INPUT,
+               "changes");
+  golden g;
+  open_golden("bert", &g);
+  owned_model *shorter = import("bert", NULL, "{\"max_length\": 7}");
+  assert_true(logits_difference(shorter, &g) <= 2e-5);
+  owned_model *other = import("bert", NULL, "{\"classes\": 5}");
+  assert_int_equal(filtra_model_outputs(other), 5);
+  ft_safetensors_close(&g.file);
 }
 
 TEST_MAIN(NULL, test_teardown)
