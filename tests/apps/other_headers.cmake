@@ -36,7 +36,7 @@ endfunction()
 
 expect(data.h "filtra_batch" "filtra_batch" "^wrong path: .*/none/such")
 expect(data.h "filtra_targets targets;" "filtra_targets targets; uint64_t added;"
-       "^unsupported: this program was made for a filtra_dataset_options of [0-9]+ bytes; that of the")
+       "^unsupported: this program was made for a filtra_dataset_options of [0-9]+ bytes; that")
 expect(predictor.h "uint32_t channels;" "uint64_t channels[2];" "made for a filtra_request of")
 expect(status.h "VERSION_MINOR 1" "VERSION_MINOR 7" "was made for Filtra 0.7 and runs with")
 
