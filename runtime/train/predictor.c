@@ -550,26 +550,50 @@ filtra_status filtra_predictor_predict(filtra_predictor *predictor, size_t count
   return filtra_predictor_collect(predictor, ticket, predictions);
 }
 
+/* Predictions of rows of logits, which are copied where the caller wants them. */
+static void answer_rows(const filtra_predictor *p, uint64_t count, const float *results,
+                        float *logits, float *probabilities, filtra_prediction *predictions) {
+  const size_t outputs = (size_t)p->info.outputs;
+  for (size_t i = 0; i < count; i++)
+    predictions[i] =
+        prediction_of(p, results + i * outputs, probabilities ? probabilities + i * outputs : NULL);
+  if (logits) memcpy(logits, results, count * outputs * sizeof *logits);
+}
+
 filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor, const filtra_batch *batch,
                                              float *logits, float *probabilities,
                                              filtra_prediction *predictions) {
   FT_NEED(predictor, batch, predictions);
-  const filtra_predictor *p = predictor;
-  size_t outputs = (size_t)p->info.outputs;
-  if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)
+  size_t outputs = (size_t)predictor->info.outputs;
+  if (predictor->info.task == FILTRA_TASK_LANGUAGE_MODEL)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "predictor: of batches of text, filtra_model_predict_batch "
                    "gives a language model's logits at every token");
   float *results = ft_calloc(batch->size, outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
-  ft_device_lock(p->model->device);
+  ft_device_lock(predictor->model->device);
   if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
-  filtra_status status = filtra_model_predict_batch(p->model, batch, results);
-  ft_device_unlock(p->model->device);
-  for (size_t i = 0; i < batch->count && !status; i++)
-    predictions[i] =
-        prediction_of(p, results + i * outputs, probabilities ? probabilities + i * outputs : NULL);
-  if (logits && !status) memcpy(logits, results, batch->count * outputs * sizeof *logits);
+  filtra_status status = filtra_model_predict_batch(predictor->model, batch, results);
+  ft_device_unlock(predictor->model->device);
+  if (!status) answer_rows(predictor, batch->count, results, logits, probabilities, predictions);
+  free(results);
+  return status;
+}
+
+filtra_status filtra_predictor_predict_split(filtra_predictor *predictor,
+                                             const filtra_dataset *data, filtra_split split,
+                                             uint32_t batch_size, float *logits,
+                                             float *probabilities, filtra_prediction *predictions) {
+  FT_NEED(predictor, data, predictions);
+  const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  float *results = ft_calloc(count, (size_t)predictor->info.outputs * sizeof *results);
+  if (!results) return FILTRA_ERROR_HOST_MEMORY;
+  ft_device_lock(predictor->model->device);
+  if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
+  filtra_status status =
+      filtra_model_predict_split(predictor->model, data, split, batch_size, results);
+  ft_device_unlock(predictor->model->device);
+  if (!status) answer_rows(predictor, count, results, logits, probabilities, predictions);
   free(results);
   return status;
 }
