@@ -270,6 +270,11 @@ TEST(test_several) {
   assert_non_null(strstr(text, "the bound 2 K"));
   assert_non_null(strstr(text, "eigenvalue of A")); /* GFSA's learned filter */
   assert_non_null(strstr(text, "Their mixers learn no filter"));
+  const char *charts = test_path(folders[0], "charts");
+  assert_prints(test_filtra("analyze %s -o %s --charts %s", all, page, charts), 0, " charts");
+  test_chart_files(
+      charts, 12,
+      (const char *const[]){"the bound 2 K", "Response of the mixers", "eigenvalue of A", NULL});
   assert_code(test_filtra("analyze %s --json", all), 0);
   json_t *root = test_output_json(), *runs = json_object_get(root, "runs");
   assert_int_equal(json_array_size(runs), 3);

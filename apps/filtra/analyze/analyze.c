@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "common/chart.h"
 #include "common/options.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 typedef struct analyze_arguments {
   filtra_device_options device;
-  const char *run, *split, *data, *out;
+  const char *run, *split, *data, *out, *charts;
   uint64_t samples;
   bool json;
 } analyze_arguments;
@@ -28,6 +29,7 @@ static void print_help(void) {
       "path.\n\n"
       "  --run DIR          the run folder, too\n"
       "  --out FILE         the page; of one run DIR/analysis.html by default\n"
+      "  --charts FOLDER    also save the page's charts there, as SVG files\n"
       "  --split NAME       train, val (default) or test\n"
       "  --data PATH        other data than the runs'\n"
       "  --samples N        samples looked at; 16 by default\n"
@@ -85,6 +87,25 @@ static filtra_status show_page(const analysis *runs, size_t count, const char *o
   return status;
 }
 
+typedef struct all_runs {
+  const analysis *runs;
+  size_t count;
+} all_runs;
+
+static filtra_status write_all(FILE *to, const void *page) {
+  const all_runs *all = page;
+  analyze_write_page(to, all->runs, all->count);
+  return FILTRA_OK;
+}
+
+static filtra_status save_charts(const analysis *runs, size_t count, const analyze_arguments *a) {
+  size_t charts;
+  FT_TRY(chart_save_page(folder_of_page(runs, count, a->charts), a->charts, write_all,
+                         &(all_runs){runs, count}, &charts));
+  if (!a->json) printf("%s: %zu charts\n", a->charts, charts);
+  return FILTRA_OK;
+}
+
 static json_t *runs_json(const analysis *runs, size_t count) {
   if (count == 1) return analyze_json(runs);
   json_t *list = json_array();
@@ -107,6 +128,7 @@ static int analyze(const analyze_arguments *arg, char **folders, size_t count) {
     status = analyze_run(device, folders[done], &request, &runs[done]);
   if (!status) label_runs(runs, count);
   if (!status && !arg->json) status = show_page(runs, count, arg->out);
+  if (!status && arg->charts) status = save_charts(runs, count, arg);
   int code = status ? command_fail("filtra analyze", status) : COMMAND_DONE;
   if (!status && arg->json) code = command_print_json("filtra analyze", runs_json(runs, count));
   for (size_t i = 0; i < done; i++)
@@ -135,6 +157,7 @@ static int analyze_all(const analyze_arguments *a, char **words, size_t count) {
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("run", analyze_arguments, run),
     COMMAND_OUT(analyze_arguments, out),
+    COMMAND_TEXT("charts", analyze_arguments, charts),
     COMMAND_TEXT("split", analyze_arguments, split),
     COMMAND_TEXT("data", analyze_arguments, data),
     COMMAND_NUMBER("samples", analyze_arguments, samples, 1, 100000),
