@@ -7,13 +7,14 @@
 #include "common/chart.h"
 #include "common/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct analyze_arguments {
   filtra_device_options device;
-  const char *run, *split, *data, *out, *charts;
+  const char *run, *split, *data, *out, *charts, *maps;
   uint64_t samples;
   bool json;
 } analyze_arguments;
@@ -33,10 +34,12 @@ static void print_help(void) {
       "  --split NAME       train, val (default) or test\n"
       "  --data PATH        other data than the runs'\n"
       "  --samples N        samples looked at; 16 by default\n"
+      "  --maps N,N,...     also show the attention of each layer and head in these samples, 0\n"
+      "                     the first of the split, at most %d of %d tokens\n"
       "  --json             print one JSON object instead of writing a page: of several runs "
       "their\n"
       "                     list\n%s",
-      device_options_help);
+      ANALYSIS_MOST_MAPPED, ANALYSIS_MAP_TOKENS, device_options_help);
 }
 
 /* ---- several runs ---- */
@@ -117,11 +120,37 @@ static json_t *runs_json(const analysis *runs, size_t count) {
   return json_pack("{so}", "runs", list);
 }
 
+/* Reads numbers with commas between, each once; NULL: none. */
+static bool read_numbers(const char *text, uint64_t numbers[ANALYSIS_MOST_MAPPED], size_t *count) {
+  for (*count = 0; text; text += *text == ',') {
+    char *end;
+    errno = 0;
+    if (*text < '0' || *text > '9' || *count == ANALYSIS_MOST_MAPPED) return false;
+    const uint64_t number = strtoull(text, &end, 10);
+    if (errno || (*end && *end != ',')) return false;
+    bool seen = false;
+    for (size_t i = 0; i < *count; i++)
+      seen = seen || numbers[i] == number;
+    if (!seen) numbers[(*count)++] = number;
+    text = end;
+    if (!*text) return true;
+  }
+  return true;
+}
+
 static int analyze(const analyze_arguments *arg, char **folders, size_t count) {
-  const analyze_request request = {arg->split, arg->data, arg->samples};
+  uint64_t chosen[ANALYSIS_MOST_MAPPED];
+  analyze_request request = {arg->split, arg->data, arg->samples, chosen, 0};
   filtra_device *device = NULL;
   size_t done = 0;
   analysis *runs = ft_calloc(count, sizeof *runs);
+  if (!read_numbers(arg->maps, chosen, &request.chosen_count)) {
+    free(runs);
+    return command_misused("filtra analyze",
+                           "--maps is \"%s\", accepted are 1 to %d numbers of samples with commas "
+                           "between",
+                           arg->maps, ANALYSIS_MOST_MAPPED);
+  }
   filtra_status status =
       runs ? filtra_device_open(&arg->device, &device) : FILTRA_ERROR_HOST_MEMORY;
   for (; done < count && !status; done++)
@@ -161,6 +190,7 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("split", analyze_arguments, split),
     COMMAND_TEXT("data", analyze_arguments, data),
     COMMAND_NUMBER("samples", analyze_arguments, samples, 1, 100000),
+    COMMAND_TEXT("maps", analyze_arguments, maps),
     COMMAND_FLAG("json", analyze_arguments, json),
 };
 

@@ -11,7 +11,7 @@
 
 /* In pixels: about as wide as a page's column, so that text keeps its size on a phone. Numbers
  * along x are NUMBERS below the axis, where they do not touch those along y. */
-enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
+enum { WIDTH = 440, HEIGHT = 290, LEFT = 72, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
 static const char LOGARITHMIC[] = " (log scale)";
 

@@ -48,10 +48,23 @@ void chart_write(FILE *to, const chart *c);
  * `points`. */
 void chart_write_rows(FILE *to, const chart *c);
 
+/** A square of weights, each row of which adds up to 1 at most. */
+typedef struct chart_map {
+  const char *title, *x_label, *y_label;
+  const double *values; /* [size, size], row by row, not negative */
+  size_t size;
+  const char *const *names; /* [size] of rows and columns, shown where there is room; NULL: none */
+} chart_map;
+
+/** Writes a <figure>: the larger a weight, the darker. Large squares are drawn in CHART_CELLS cells
+ * a side, each with what its rows give to its columns on average. */
+enum { CHART_CELLS = 64 };
+void chart_write_map(FILE *to, const chart_map *m);
+
 /* ---- files of charts (chart_file.c) ---- */
 
-/** Saves the charts of a page as SVG files that stand alone, NUMBER-TITLE.svg, in a folder, which is
- * made where there is none. `write` writes the page. `within` as in ft_atomic_open_in; NULL: the
+/** Saves the charts of a page as SVG files that stand alone, NUMBER-TITLE.svg, in a folder, which
+ * is made where there is none. `write` writes the page. `within` as in ft_atomic_open_in; NULL: the
  * folder is a person's. *count: number of charts. */
 filtra_status chart_save_page(const char *within, const char *folder,
                               filtra_status (*write)(FILE *to, const void *page), const void *page,
