@@ -123,6 +123,15 @@ FILTRA_API filtra_status filtra_predictor_predict_batch(filtra_predictor *predic
                                                         const filtra_batch *batch, float *logits,
                                                         float *probabilities,
                                                         filtra_prediction *predictions);
+/** Answers all samples of a split, in its order, of a dataset that was read as the model's was:
+ * filtra_model_predict_split in batches of `batch_size`, during which the device is not free.
+ * predictions [samples]; logits and probabilities [samples, info.outputs], NULL: not needed. Fails
+ * with ARGUMENT for a language model. Thread-safe. */
+FILTRA_API filtra_status filtra_predictor_predict_split(filtra_predictor *predictor,
+                                                        const filtra_dataset *data,
+                                                        filtra_split split, uint32_t batch_size,
+                                                        float *logits, float *probabilities,
+                                                        filtra_prediction *predictions);
 /** Submits `count` requests and returns while the device works; waits when two batches are in
  * flight. Collect *ticket exactly once. Fails with INPUT, naming the index of a request that the
  * model cannot read; then none is answered. Thread-safe. */

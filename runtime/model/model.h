@@ -168,8 +168,9 @@ int64_t ft_model_numbers(const filtra_model *model);
 filtra_status ft_model_embed(filtra_model *model, filtra_vector vector);
 /** Compiles the inference graph for `size` sequences of that length. */
 filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length);
-/** Waits for a batch of `count` samples, submitted without labels. Results are the head's outputs,
- * in units of the values: [count, outputs]; of a language model at each sample's last token. */
+/** Waits for a batch of `count` samples, of a language model submitted without labels. Results are
+ * the head's outputs, in units of the values: [count, outputs]; of a language model at each
+ * sample's last token, the only task that reads `lengths`. */
 filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
                             const int32_t *lengths, size_t count, float *results);
 /** Waits for a batch, submitted with labels. Loss and score are those of

@@ -60,12 +60,27 @@ typedef struct sums {
   ft_pending_batch pending;
   double pending_weight; /* < 0: no batch is pending */
   const ft_ranks *ranks; /* they divide the batches among them; NULL: one process */
+  float *results;        /* [samples, outputs], by sample; NULL: not wanted */
+  float *rows;           /* the same of a batch */
+  uint32_t *indices;     /* of the pending batch's samples */
+  uint32_t count;        /* of them */
 } sums;
+
+/* Copies the results of the pending batch to their samples' places. */
+static filtra_status take_results(const sums *s) {
+  const size_t outputs = (size_t)filtra_model_outputs(s->model);
+  if (!s->results) return FILTRA_OK;
+  FT_TRY(ft_model_rows(s->model, &s->pending, NULL, s->count, s->rows));
+  for (uint32_t i = 0; i < s->count; i++)
+    memcpy(s->results + s->indices[i] * outputs, s->rows + i * outputs, outputs * sizeof *s->rows);
+  return FILTRA_OK;
+}
 
 static filtra_status collect(sums *s) {
   double loss, score, top5;
   if (s->pending_weight < 0.0) return FILTRA_OK;
   FT_TRY(ft_model_collect(s->model, &s->pending, &loss, &score, &top5));
+  FT_TRY(take_results(s));
   s->loss += loss * s->pending_weight;
   s->score += score * s->pending_weight;
   s->top5 += top5 * s->pending_weight;
@@ -113,6 +128,8 @@ static filtra_status walk(sums *s, filtra_loader *loader) {
     FT_TRY(collect(s));
     s->pending = next;
     s->pending_weight = ft_batch_weight(s->model, &batch);
+    s->count = batch.count;
+    if (s->results) memcpy(s->indices, batch.indices, batch.count * sizeof *s->indices);
   }
   return collect(s);
 }
@@ -148,21 +165,42 @@ filtra_status filtra_model_evaluate_split(filtra_model *model, const filtra_data
                                           filtra_split split, uint32_t batch_size,
                                           filtra_evaluation *result) {
   FT_NEED(model, data, result);
-  return ft_evaluate_shared(model, data, split, batch_size, NULL, result);
+  return ft_evaluate_shared(model, data, split, batch_size, NULL, result, NULL);
 }
 
 filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
-                                 filtra_evaluation *result) {
+                                 filtra_evaluation *result, float *results) {
   filtra_loader *loader;
-  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
+  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks, .results = results};
   FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
-  filtra_status status = walk(&s, loader);
+  if (results) {
+    s.rows = ft_calloc(batch_size, (size_t)filtra_model_outputs(model) * sizeof *s.rows);
+    s.indices = ft_calloc(batch_size, sizeof *s.indices);
+  }
+  filtra_status status = !results || (s.rows && s.indices) ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = walk(&s, loader);
   if (!status) status = join(&s);
   filtra_loader_destroy(&loader);
+  free(s.rows);
+  free(s.indices);
   return status ? status : conclude(&s, data, split, result);
+}
+
+filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data,
+                                 filtra_split split, uint32_t batch_size, filtra_evaluation *result,
+                                 filtra_scores **scores) {
+  const size_t outputs = (size_t)filtra_model_outputs(model);
+  const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  float *logits = ft_calloc(count, outputs * sizeof *logits);
+  if (!logits) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_evaluate_shared(model, data, split, batch_size, NULL, result, logits);
+  if (!status) status = ft_score_results(data, split, (uint32_t)outputs, logits, scores);
+  if (!status) result->accuracy = (*scores)->accuracy; /* of whole counts */
+  free(logits);
+  return status;
 }
 
 /* ---- runs ---- */
@@ -184,10 +222,10 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_SPLIT_TRAIN, &set);
   if (!status && !filtra_dataset_get_info(set)->count[which])
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : info->data, split);
-  if (!status) status = filtra_model_evaluate_split(model, set, which, info->batch_size, result);
-  if (!status && scores && result->task < FILTRA_TASK_REGRESSION)
-    status = filtra_model_score_split(model, set, which, info->batch_size, scores);
-  if (!status && scores && *scores) result->accuracy = (*scores)->accuracy; /* of whole counts */
+  if (!status && scores && filtra_model_task(model) < FILTRA_TASK_REGRESSION)
+    status = ft_evaluate_scored(model, set, which, info->batch_size, result, scores);
+  else if (!status)
+    status = filtra_model_evaluate_split(model, set, which, info->batch_size, result);
   filtra_model_destroy(&model);
   filtra_dataset_close(&set);
   filtra_run_close(&run);

@@ -122,6 +122,7 @@ static filtra_status check_model(const filtra_model_config *model, const filtra_
 
 filtra_status ft_train_options_complete(filtra_train_options *o, const filtra_model_config *model) {
   FT_TRY(FT_CHECK_RESERVED(filtra_train_options, o));
+  FT_TRY(FT_CHECK_RESERVED(filtra_transport, o->transport));
   FT_TRY(ft_keys_complete(&ft_train_keys, o, "trainer"));
   FT_TRY(check_model(model, o));
   if (!(o->share >= 0.0f && o->share <= 1e6f) && o->share != FILTRA_SHARE_AUTO)

@@ -571,32 +571,62 @@ filtra_status filtra_predictor_predict(filtra_predictor *predictor, size_t count
   return filtra_predictor_collect(predictor, ticket, predictions);
 }
 
+/* Checks where rows of results go. */
+static filtra_status check_rows(const filtra_predictor *p, const float *logits,
+                                const float *probabilities) {
+  if (!p->model->vector || (logits && !probabilities)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "predictor: vectors go to logits, and there are no probabilities");
+}
+
+/* Predictions of rows of logits, which are copied where the caller wants them; or vectors. */
+static void answer_rows(const filtra_predictor *p, uint64_t count, const float *results,
+                        float *logits, float *probabilities, filtra_prediction *predictions) {
+  const size_t outputs = (size_t)p->info.outputs;
+  const bool vectors = p->model->vector;
+  for (size_t i = 0; i < count; i++)
+    predictions[i] = vectors ? give_vector(p, results + i * outputs, logits + i * outputs)
+                             : prediction_of(p, results + i * outputs,
+                                             probabilities ? probabilities + i * outputs : NULL);
+  if (logits && !vectors) memcpy(logits, results, count * outputs * sizeof *logits);
+}
+
 filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor, const filtra_batch *batch,
                                              float *logits, float *probabilities,
                                              filtra_prediction *predictions) {
   FT_NEED(predictor, batch, predictions);
-  const filtra_predictor *p = predictor;
-  size_t outputs = (size_t)p->info.outputs;
-  const bool vectors = p->model->vector;
-  if (vectors && (!logits || probabilities))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "predictor: vectors go to logits, and there are no probabilities");
-  if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL && !vectors)
+  size_t outputs = (size_t)predictor->info.outputs;
+  FT_TRY(check_rows(predictor, logits, probabilities));
+  if (predictor->info.task == FILTRA_TASK_LANGUAGE_MODEL && !predictor->model->vector)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "predictor: of batches of text, filtra_model_predict_batch "
                    "gives a language model's logits at every token");
   float *results = ft_calloc(batch->size, outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
-  ft_device_lock(p->model->device);
+  ft_device_lock(predictor->model->device);
   if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
-  filtra_status status = filtra_model_predict_batch(p->model, batch, results);
-  ft_device_unlock(p->model->device);
-  for (size_t i = 0; i < batch->count && !status; i++)
-    predictions[i] = vectors ? give_vector(p, results + i * outputs, logits + i * outputs)
-                             : prediction_of(p, results + i * outputs,
-                                             probabilities ? probabilities + i * outputs : NULL);
-  if (logits && !status && !vectors)
-    memcpy(logits, results, batch->count * outputs * sizeof *logits);
+  filtra_status status = filtra_model_predict_batch(predictor->model, batch, results);
+  ft_device_unlock(predictor->model->device);
+  if (!status) answer_rows(predictor, batch->count, results, logits, probabilities, predictions);
+  free(results);
+  return status;
+}
+
+filtra_status filtra_predictor_predict_split(filtra_predictor *predictor,
+                                             const filtra_dataset *data, filtra_split split,
+                                             uint32_t batch_size, float *logits,
+                                             float *probabilities, filtra_prediction *predictions) {
+  FT_NEED(predictor, data, predictions);
+  FT_TRY(check_rows(predictor, logits, probabilities));
+  const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  float *results = ft_calloc(count, (size_t)predictor->info.outputs * sizeof *results);
+  if (!results) return FILTRA_ERROR_HOST_MEMORY;
+  ft_device_lock(predictor->model->device);
+  if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
+  filtra_status status =
+      filtra_model_predict_split(predictor->model, data, split, batch_size, results);
+  ft_device_unlock(predictor->model->device);
+  if (!status) answer_rows(predictor, count, results, logits, probabilities, predictions);
   free(results);
   return status;
 }

@@ -123,7 +123,7 @@ static filtra_status evaluate(run *r) {
   if (filtra_dataset_get_info(r->data)->count[FILTRA_SPLIT_VAL]) {
     filtra_evaluation e;
     FT_TRY(ft_evaluate_shared(r->model, r->data, FILTRA_SPLIT_VAL, (uint32_t)r->config.batch_size,
-                              ranks_of(r), &e));
+                              ranks_of(r), &e, NULL));
     p->validation_loss = e.loss;
     p->validation_accuracy = e.accuracy;
     p->validation_absolute_error = e.absolute_error;

@@ -63,9 +63,17 @@ filtra_status ft_run_write_about(const char *folder, filtra_model *model);
 /** Removes half-written files of a run that was killed. */
 void ft_run_clean_folder(const char *folder);
 /** filtra_model_evaluate_split by all ranks together, with the same result on each; `ranks` NULL:
- * one process. */
+ * one process. `results` [samples, outputs] receives what filtra_model_predict_batch gives, in the
+ * split's order; NULL: not wanted, as it must be of language models and with ranks. */
 filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
-                                 filtra_evaluation *result);
+                                 filtra_evaluation *result, float *results);
+/** filtra_model_evaluate_split and filtra_model_score_split of a classifier in one pass. */
+filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data,
+                                 filtra_split split, uint32_t batch_size, filtra_evaluation *result,
+                                 filtra_scores **scores);
+/** Scores a split from its logits [samples, classes]. Caller destroys. */
+filtra_status ft_score_results(const filtra_dataset *data, filtra_split split, uint32_t classes,
+                               const float *logits, filtra_scores **out);
 
 #endif

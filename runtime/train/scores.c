@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "train/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -216,6 +217,21 @@ filtra_status filtra_model_predict_split(filtra_model *model, const filtra_datas
   return status;
 }
 
+filtra_status ft_score_results(const filtra_dataset *data, filtra_split split, uint32_t classes,
+                               const float *logits, filtra_scores **out) {
+  const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  int32_t *labels = ft_calloc(count, sizeof *labels);
+  filtra_status status = labels ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < count && !status; i++) {
+    filtra_sample sample;
+    status = filtra_dataset_sample(data, split, i, &sample);
+    labels[i] = sample.label;
+  }
+  if (!status) status = filtra_scores_create(classes, count, labels, logits, out);
+  free(labels);
+  return status;
+}
+
 filtra_status filtra_model_score_split(filtra_model *model, const filtra_dataset *data,
                                        filtra_split split, uint32_t batch_size,
                                        filtra_scores **out) {
@@ -227,17 +243,10 @@ filtra_status filtra_model_score_split(filtra_model *model, const filtra_dataset
   const size_t outputs = (size_t)filtra_model_outputs(model);
   if (filtra_model_task(model) >= FILTRA_TASK_REGRESSION)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "scores are of classes; this model has none");
-  int32_t *labels = ft_calloc(count, sizeof *labels);
   float *logits = ft_calloc(count, outputs * sizeof *logits);
-  filtra_status status = labels && logits ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  for (uint64_t i = 0; i < count && !status; i++) {
-    filtra_sample sample;
-    status = filtra_dataset_sample(data, split, i, &sample);
-    labels[i] = sample.label;
-  }
+  filtra_status status = logits ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = filtra_model_predict_split(model, data, split, batch_size, logits);
-  if (!status) status = filtra_scores_create((uint32_t)outputs, count, labels, logits, out);
-  free(labels);
+  if (!status) status = ft_score_results(data, split, (uint32_t)outputs, logits, out);
   free(logits);
   return status;
 }

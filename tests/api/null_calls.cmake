@@ -12,7 +12,8 @@ set(optional
     filtra_run_evaluate:precision filtra_run_evaluate:scores
     filtra_predictor_create:options filtra_predictor_create_from_memory:options
     filtra_predictor_predict_batch:logits
-    filtra_predictor_predict_batch:probabilities filtra_run_create_predictor:options
+    filtra_predictor_predict_batch:probabilities filtra_predictor_predict_split:logits
+    filtra_predictor_predict_split:probabilities filtra_run_create_predictor:options
     filtra_config_complete:name filtra_config_describe:key filtra_run_open_data:path
     filtra_model_import:changes filtra_run_import:changes filtra_sample_token:options
     filtra_trainer_create:options

@@ -134,20 +134,74 @@ TEST(each_pointer_may_be_null) {
 
 /* ---- reserved fields ---- */
 
+/* A struct of zeros but for its last reserved word, for the call that follows. */
+#define RESERVED(type, ...)                                                                        \
+  {                                                                                                \
+    type s;                                                                                        \
+    memset(&s, 0, sizeof s);                                                                       \
+    s.reserved[FT_COUNT(s.reserved) - 1] = 1;                                                      \
+    begin();                                                                                       \
+    assert_fails(__VA_ARGS__, FILTRA_ERROR_ARGUMENT,                                               \
+                 test_text(#type ": reserved[%zu] is 1", FT_COUNT(s.reserved) - 1));               \
+  }
+#define RESERVED_OF_OP(type, ...) RESERVED(type, (__VA_ARGS__, filtra_graph_compile(graph)))
+
+/* All structs that programs fill. */
 TEST(reserved_fields_must_be_zero) {
-  filtra_model_config config = {.vocabulary = 8, .classes = 2};
-  config.reserved[3] = 1;
-  filtra_model *made;
-  assert_fails(filtra_model_create(device, &config, &made), FILTRA_ERROR_ARGUMENT,
-               "filtra_model_config: reserved[3] is 1");
-  filtra_loader *walk;
-  assert_fails(filtra_loader_create(
-                   dataset, &(filtra_loader_options){.batch_size = 1, .reserved = {7}}, &walk),
-               FILTRA_ERROR_ARGUMENT, "filtra_loader_options: reserved[0] is 7");
-  begin();
-  filtra_matmul(graph, tensor(), tensor(), &(filtra_matmul_options){.reserved = {1}});
-  assert_fails(filtra_graph_compile(graph), FILTRA_ERROR_ARGUMENT,
-               "filtra_matmul_options: reserved[0] is 1");
+  void *made, *room = rooms[0];
+  filtra_device *other;
+  filtra_tokenizer *bytes = (filtra_tokenizer *)filtra_tokenizer_find("bytes");
+  int32_t token = 0;
+  float logits[8] = {0};
+  const float shown[] = {1};
+  RESERVED(filtra_augmentation,
+           filtra_loader_create(dataset,
+                                &(filtra_loader_options){.batch_size = 1, .augmentation = &s},
+                                (filtra_loader **)&made))
+  RESERVED(filtra_batch, filtra_trainer_step(trainer, &s, NULL))
+  RESERVED(filtra_batch, filtra_model_predict_batch(model, &s, logits))
+  RESERVED(filtra_batch, filtra_model_evaluate_batch(model, &s, room, room, room))
+  RESERVED(filtra_dataset_arrays, filtra_dataset_create(&s, (filtra_dataset **)&made))
+  RESERVED(filtra_samples,
+           filtra_dataset_create(
+               &(filtra_dataset_arrays){.splits = {s}, .tokenizer = bytes, .classes = 2},
+               (filtra_dataset **)&made))
+  RESERVED(filtra_dataset_options, filtra_dataset_open("/none", &s, (filtra_dataset **)&made))
+  RESERVED(filtra_device_options, filtra_device_open(&s, &other))
+  RESERVED(filtra_generator_options, filtra_generator_create(model, &s, (filtra_generator **)&made))
+  RESERVED(filtra_gibbs_options, filtra_gibbs_factors(FILTRA_GIBBS_JACKSON, 2, &s, logits))
+  RESERVED(filtra_graph_options, filtra_graph_create(device, &s, (filtra_graph **)&made))
+  RESERVED(filtra_kernel, filtra_kernel_record(graph, &s))
+  RESERVED(filtra_listops_options, filtra_listops_generate("/none", &s))
+  RESERVED(filtra_loader_options, filtra_loader_create(dataset, &s, (filtra_loader **)&made))
+  RESERVED(filtra_loader_position, filtra_loader_set_position(loader, s))
+  RESERVED(filtra_mixer, (s.name = "m", s.build = (void *)begin, filtra_mixer_register(&s)))
+  RESERVED(filtra_model_config, filtra_model_create(device, &s, (filtra_model **)&made))
+  RESERVED(filtra_model_config, filtra_model_measure(device, &s, 1, 1, FILTRA_FOR_TRAINING, room))
+  RESERVED(filtra_optimizer_options,
+           filtra_optimizer_create(filtra_model_parameters(model), &s, (filtra_optimizer **)&made))
+  RESERVED(filtra_parameter_group,
+           filtra_optimizer_create(filtra_model_parameters(model),
+                                   &(filtra_optimizer_options){.groups = &s, .group_count = 1},
+                                   (filtra_optimizer **)&made))
+  RESERVED(filtra_pathfinder_options, filtra_pathfinder_generate("/none", &s))
+  RESERVED(filtra_predictor_options,
+           filtra_predictor_create(device, "/none", &s, (filtra_predictor **)&made))
+  RESERVED(filtra_request, filtra_predictor_predict(predictor, 1, &s, room))
+  RESERVED(filtra_run_options, filtra_run_train(device, &s))
+  RESERVED(filtra_run_options, filtra_run_measure(device, &s, room))
+  RESERVED(filtra_sampling, filtra_sample_token(shown, 1, &s, 0, &token))
+  RESERVED(filtra_train_options, filtra_trainer_create(model, &s, (filtra_trainer **)&made))
+  RESERVED(filtra_transport, filtra_trainer_create(model, &(filtra_train_options){.transport = &s},
+                                                   (filtra_trainer **)&made))
+  filtra_tensor *t = NULL;
+#define OF_TENSORS(...) (t = tensor(), __VA_ARGS__)
+  RESERVED_OF_OP(filtra_parameter_options,
+                 filtra_graph_parameter(graph, parameters, "p", 1, (int64_t[]){1}, &s))
+  RESERVED_OF_OP(filtra_matmul_options, OF_TENSORS(filtra_matmul(graph, t, t, &s)))
+  RESERVED_OF_OP(filtra_linear_options,
+                 OF_TENSORS(filtra_linear(graph, t, test_input(graph, "w", 4, 4), NULL, &s)))
+  RESERVED_OF_OP(filtra_attention_options, OF_TENSORS(filtra_attention(graph, t, t, t, &s)))
 }
 
 /* ---- values that no enum and no batch has ---- */

@@ -270,6 +270,11 @@ TEST(test_several) {
   assert_non_null(strstr(text, "the bound 2 K"));
   assert_non_null(strstr(text, "eigenvalue of A")); /* GFSA's learned filter */
   assert_non_null(strstr(text, "Their mixers learn no filter"));
+  const char *charts = test_path(folders[0], "charts");
+  assert_prints(test_filtra("analyze %s -o %s --charts %s", all, page, charts), 0, " charts");
+  test_chart_files(
+      charts, 12,
+      (const char *const[]){"the bound 2 K", "Response of the mixers", "eigenvalue of A", NULL});
   assert_code(test_filtra("analyze %s --json", all), 0);
   json_t *root = test_output_json(), *runs = json_object_get(root, "runs");
   assert_int_equal(json_array_size(runs), 3);
@@ -290,6 +295,81 @@ TEST(test_several) {
   json_decref(root);
 }
 
+/* ---- maps ---- */
+
+/* Queries and keys along axes: a row's weights are those of its scores' softmax. */
+TEST(test_attention) {
+  const float q[] = {2, 0, 0, 2}, k[] = {1, 0, 0, 3};
+  double a[4];
+  const double x = exp(2.0 / sqrt(2.0)), y = exp(6.0 / sqrt(2.0));
+  matrix_attention(&(matrix_head){q, k, NULL, 2, 2, 2}, false, a);
+  assert_near(a[0], x / (x + 1.0));
+  assert_near(a[3], y / (y + 1.0));
+  matrix_attention(&(matrix_head){q, k, NULL, 2, 2, 2}, true, a);
+  assert_near(a[0], 1.0);
+  assert_near(a[1], 0.0);
+}
+
+/* A run on texts of words. */
+static const char *trained_on_words(const char *mixer) {
+  static const char texts[] = "text,label\nsuch a good film,x\na bad one,y\nrather good,x\n"
+                              "bad and long,y\nas good as it gets,x\nworse than bad,y\n";
+  const char *folder = test_new_run(), *data = test_path(test_folder(), "texts.csv");
+  test_write(data, texts, sizeof texts - 1);
+  assert_code(test_filtra("train --data %s --set tokenizer=words --mixer %s --set layers=2 "
+                          "--set width=8 --set heads=2 --steps 2 --set batch_size=2 --out %s",
+                          data, mixer, folder),
+              0);
+  return folder;
+}
+
+static void check_map(const json_t *map, size_t tokens) {
+  const json_t *rows = json_object_get(map, "weights"), *row;
+  size_t i;
+  assert_int_equal(json_array_size(rows), tokens);
+  json_array_foreach(rows, i, row) {
+    double sum = 0.0;
+    for (size_t j = 0; j < tokens; j++)
+      sum += json_real_value(json_array_get(row, j));
+    assert_true(fabs(sum - 1.0) < 1e-6);
+  }
+}
+
+/* Of chosen samples the weights of each layer and head, with the tokens' texts. */
+TEST(test_maps) {
+  const char *folder = trained_on_words("gfsa"), *charts = test_path(folder, "charts");
+  json_auto_t *root = analyzed(folder, "--split train --maps 4,1,4");
+  const json_t *samples = json_object_get(root, "attention");
+  assert_int_equal(json_array_size(samples), 2);
+  const json_t *last = json_array_get(samples, 1), *maps = json_object_get(last, "maps");
+  assert_int_equal(json_integer_value(json_object_get(last, "sample")), 4);
+  const size_t tokens = json_array_size(json_object_get(last, "tokens"));
+  const char *first = json_string_value(json_array_get(json_object_get(last, "tokens"), 0));
+  assert_true(tokens >= 2 && *first);
+  assert_int_equal(json_array_size(maps), 4); /* two layers of two heads */
+  for (size_t i = 0; i < 4; i++)
+    check_map(json_array_get(maps, i), tokens);
+  assert_code(test_filtra("analyze %s --split train --maps 1,4 --charts %s", folder, charts), 0);
+  test_chart_files(charts, 8,
+                   (const char *const[]){"Sample 4, layers.1.mixer, head 1", first, NULL});
+  owned char *page = test_read(test_path(folder, "analysis.html"), NULL);
+  test_well_formed(page);
+  test_page_made(test_path(folder, "analysis.html"));
+  assert_non_null(strstr(page, "Attention in chosen samples"));
+  assert_prints(test_filtra("analyze %s --split train --maps 5 2>&1", folder), 2,
+                "there is no sample 5; train has 0 to 4");
+}
+
+TEST(test_mixers_without_maps) {
+  const char *folder = trained_on_words("agf");
+  json_auto_t *root = analyzed(folder, "--split train --maps 0");
+  const json_t *sample = json_array_get(json_object_get(root, "attention"), 0);
+  assert_int_equal(json_array_size(json_object_get(sample, "maps")), 0);
+  assert_code(test_filtra("analyze %s --split train --maps 0", folder), 0);
+  owned char *page = test_read(test_path(folder, "analysis.html"), NULL);
+  assert_non_null(strstr(page, "The mixer agf forms no matrix of tokens by tokens"));
+}
+
 TEST(test_usage) {
   static const struct {
     const char *arguments, *part;
@@ -298,6 +378,7 @@ TEST(test_usage) {
                {"analyze --run nowhere --samples 0 2>&1", "samples"},
                {"analyze --run nowhere --json --out x 2>&1", "not both"},
                {"analyze --run nowhere --split dev 2>&1", "train, val and test"},
+               {"analyze nowhere --maps 1,,2 2>&1", "--maps is \"1,,2\", accepted are"},
                {"analyze nowhere x 2>&1", "several runs need --out FILE"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     int code = test_run_command("", cases[i].arguments);

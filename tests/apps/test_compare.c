@@ -186,8 +186,11 @@ static size_t count(const char *text, const char *part) {
 
 static char *page_of(const char *files) {
   const char *page = test_path(test_folder(), "page.html");
-  compare(0, test_text("%s -o %s", files, page));
+  const char *charts = test_path(test_folder(), "charts");
+  ft_remove_tree(charts);
+  compare(0, test_text("%s -o %s --charts %s", files, page, charts));
   assert_string_equal(test_output, "");
+  test_chart_files(charts, 0, (const char *const[]){NULL});
   char *text = test_read(page, NULL);
   test_well_formed(text);
   test_page_made(page);

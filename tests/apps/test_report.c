@@ -110,6 +110,9 @@ TEST(test_page) {
   assert_non_null(strstr(text, "A &lt;fast&gt; | card"));
   assert_non_null(strstr(text, "Validation perplexity"));
   assert_non_null(strstr(text, "No data."));
+  const char *files = test_path(test_folder(), "charts/of/runs");
+  report(0, test_text("%s %s %s --json --charts %s", a, b, c, files));
+  test_chart_files(files, 5, (const char *const[]){"Validation perplexity", "Training loss", NULL});
   int charts = 0;
   for (const char *at = text; (at = strstr(at, "<svg")); at++)
     charts++;
@@ -157,6 +160,9 @@ TEST(test_long_names) {
   report(0, test_text("%s %s --out %s", folders[0], folders[1], page));
   assert_printed("a table of 2 runs");
   test_page_made(page);
+  const char *files = test_path(test_folder(), "charts/of/names");
+  report(0, test_text("%s %s --charts %s", folders[0], folders[1], files));
+  test_chart_files(files, 3, (const char *const[]){"Training loss", NULL});
 }
 
 TEST(test_wrong) {

@@ -1,13 +1,15 @@
 /* One hundred tables that a seeded generator writes as people and programs do: delimiters, quotes,
  * blanks, byte order marks, numbers of other countries, columns in any order or missing. The
  * generator knows what each means, as pandas reads it when told all of that: it is read so, or
- * refused. FILTRA_TEST_SEED draws others,
- * which FILTRA_TEST_KEEP writes below a folder. */
+ * refused. FILTRA_TEST_SEED draws others. FILTRA_TEST_KEEP writes them below a folder, with what
+ * was read of each, which compare_pandas.py compares with what pandas itself reads. */
 #include "base/file.h"
 #include "base/rng.h"
 #include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
+
+#include <jansson.h>
 
 enum { TABLES = 100, ROWS = 24, COLUMNS = 5, FIELD = 96 };
 
@@ -240,6 +242,46 @@ static void check_table(const truth *t, const char *path, const filtra_dataset_o
   if (t->kind == NUMBERS) check_features(t, ds, table);
 }
 
+/* ---- what is kept for pandas ---- */
+
+static json_t *sample_read(const filtra_dataset *ds, size_t i) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  const filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, i);
+  json_t *sample = json_object(), *numbers = json_array();
+  float x[8];
+  json_object_set_new(sample, "name", s.name ? json_string(s.name) : json_null());
+  if (info->target == FILTRA_TARGET_VALUE)
+    json_object_set_new(sample, "value", isnan(s.value) ? json_null() : json_real(s.value));
+  else
+    json_object_set_new(
+        sample, "label",
+        s.label < 0 ? json_null() : json_string(filtra_dataset_class_name(ds, (uint32_t)s.label)));
+  if (info->features) {
+    assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TEST, i, x));
+    for (uint32_t k = 0; k < s.length * info->features; k++)
+      json_array_append_new(numbers, json_real(x[k]));
+  } else
+    json_object_set_new(sample, "text", json_string(test_row_text(ds, FILTRA_SPLIT_TEST, i)));
+  json_object_set_new(sample, "numbers", numbers);
+  return sample;
+}
+
+/* Writes read.json beside a table. */
+static void keep_reading(const style *s, const filtra_dataset_options *o, const char *path) {
+  filtra_dataset *ds = NULL;
+  json_t *samples = json_array();
+  const filtra_status status = filtra_dataset_open(path, o, &ds);
+  for (size_t i = 0; !status && i < filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST]; i++)
+    json_array_append_new(samples, sample_read(ds, i));
+  filtra_dataset_close(&ds);
+  json_auto_t *root = json_pack("{ss ss# ss sb sb sb so}", "path", path, "delimiter", &s->delimiter,
+                                1, "decimal", s->comma ? "," : ".", "blanks", (int)s->spaces,
+                                "said", (int)s->said, "refused", status != 0, "samples", samples);
+  const char *slash = strrchr(path, '/');
+  const char *to = test_text("%.*s/read.json", (int)(slash - path), path);
+  assert_int_equal(json_dump_file(root, to, JSON_INDENT(1)), 0);
+}
+
 /* ---- one hundred ---- */
 
 static fault draw_fault(ft_rng *rng, truth *t, bool unlabelled) {
@@ -289,7 +331,9 @@ TEST(test_mutated_tables) {
                                       .unlabelled = unlabelled,
                                       .text_column = f.missing_column == 1 ? "text" : NULL,
                                       .feature_columns = t.kind == NUMBERS ? "length,width" : NULL};
-    check_table(&t, test_write_text(folder, name, text), &o, i);
+    owned char *path = strdup(test_write_text(folder, name, text));
+    if (keep) keep_reading(&s, &o, path);
+    check_table(&t, path, &o, i);
     read += !t.refused;
   }
   assert_in_range(read, TABLES / 2, TABLES - 5);

@@ -2,8 +2,13 @@
 #ifndef TEST_SUPPORT_PAGE_H
 #define TEST_SUPPORT_PAGE_H
 
+#include <stddef.h>
+
 /** Fails unless every tag that is opened is closed, in order, and nothing is loaded from elsewhere.
  */
 void test_well_formed(const char *page);
+/** Fails unless a folder has at least `least` charts, and nothing else: SVG files that stand alone,
+ * of which one has each of the texts (NULL-terminated). */
+void test_chart_files(const char *folder, size_t least, const char *const *texts);
 
 #endif

@@ -1,6 +1,8 @@
 /* Scores of classifiers, against scikit-learn's for the same labels and logits. */
+#include "model/model.h"
 #include "support/harness.h"
 #include "support/objects.h"
+#include "train/run.h"
 
 #include <filtra/filtra.h>
 
@@ -70,6 +72,25 @@ TEST(extremes) {
   filtra_scores_destroy(&s);
 }
 
+/* Evaluation with scores makes graphs with labels only, and so one pass. */
+static void evaluated_in_one_pass(const filtra_dataset *data, const filtra_scores *same) {
+  owned_model *model = test_model(
+      test_device(), &(filtra_model_config){.data = data, .width = 8, .layers = 1, .heads = 1});
+  filtra_evaluation e, shared;
+  filtra_scores *s;
+  float own[23 * 3], results[23 * 3];
+  assert_ok(ft_evaluate_scored(model, data, FILTRA_SPLIT_TEST, 4, &e, &s));
+  for (size_t i = 0; i < model->graph_count; i++)
+    assert_true(model->graphs[i].judged);
+  assert_memory_equal(s->confusion, same->confusion, 9 * sizeof *s->confusion);
+  assert_float_equal(s->auc, same->auc, 0);
+  assert_float_equal(s->accuracy, e.accuracy, 0);
+  assert_ok(ft_evaluate_shared(model, data, FILTRA_SPLIT_TEST, 4, NULL, &shared, own));
+  assert_ok(filtra_model_predict_split(model, data, FILTRA_SPLIT_TEST, 4, results));
+  assert_memory_equal(own, results, sizeof own);
+  filtra_scores_destroy(&s);
+}
+
 /* A model's scores are those of its own predictions, and their accuracy the evaluation's. */
 TEST(models_are_scored) {
   enum { SAMPLES = 23, STEPS = 3 };
@@ -102,8 +123,9 @@ TEST(models_are_scored) {
   assert_ok(filtra_scores_create(3, SAMPLES, labels, results, &same));
   assert_memory_equal(s->confusion, same->confusion, 9 * sizeof *s->confusion);
   filtra_scores_destroy(&s);
-  filtra_scores_destroy(&same);
   filtra_model_destroy(&model);
+  evaluated_in_one_pass(data, same);
+  filtra_scores_destroy(&same);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -4,15 +4,17 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "common/chart.h"
 #include "common/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct analyze_arguments {
   filtra_device_options device;
-  const char *run, *split, *data, *out;
+  const char *run, *split, *data, *out, *charts, *maps;
   uint64_t samples;
   bool json;
 } analyze_arguments;
@@ -28,13 +30,16 @@ static void print_help(void) {
       "path.\n\n"
       "  --run DIR          the run folder, too\n"
       "  --out FILE         the page; of one run DIR/analysis.html by default\n"
+      "  --charts FOLDER    also save the page's charts there, as SVG files\n"
       "  --split NAME       train, val (default) or test\n"
       "  --data PATH        other data than the runs'\n"
       "  --samples N        samples looked at; 16 by default\n"
+      "  --maps N,N,...     also show the attention of each layer and head in these samples, 0\n"
+      "                     the first of the split, at most %d of %d tokens\n"
       "  --json             print one JSON object instead of writing a page: of several runs "
       "their\n"
       "                     list\n%s",
-      device_options_help);
+      ANALYSIS_MOST_MAPPED, ANALYSIS_MAP_TOKENS, device_options_help);
 }
 
 /* ---- several runs ---- */
@@ -85,6 +90,25 @@ static filtra_status show_page(const analysis *runs, size_t count, const char *o
   return status;
 }
 
+typedef struct all_runs {
+  const analysis *runs;
+  size_t count;
+} all_runs;
+
+static filtra_status write_all(FILE *to, const void *page) {
+  const all_runs *all = page;
+  analyze_write_page(to, all->runs, all->count);
+  return FILTRA_OK;
+}
+
+static filtra_status save_charts(const analysis *runs, size_t count, const analyze_arguments *a) {
+  size_t charts;
+  FT_TRY(chart_save_page(folder_of_page(runs, count, a->charts), a->charts, write_all,
+                         &(all_runs){runs, count}, &charts));
+  if (!a->json) printf("%s: %zu charts\n", a->charts, charts);
+  return FILTRA_OK;
+}
+
 static json_t *runs_json(const analysis *runs, size_t count) {
   if (count == 1) return analyze_json(runs);
   json_t *list = json_array();
@@ -96,17 +120,44 @@ static json_t *runs_json(const analysis *runs, size_t count) {
   return json_pack("{so}", "runs", list);
 }
 
+/* Reads numbers with commas between, each once; NULL: none. */
+static bool read_numbers(const char *text, uint64_t numbers[ANALYSIS_MOST_MAPPED], size_t *count) {
+  for (*count = 0; text; text += *text == ',') {
+    char *end;
+    errno = 0;
+    if (*text < '0' || *text > '9' || *count == ANALYSIS_MOST_MAPPED) return false;
+    const uint64_t number = strtoull(text, &end, 10);
+    if (errno || (*end && *end != ',')) return false;
+    bool seen = false;
+    for (size_t i = 0; i < *count; i++)
+      seen = seen || numbers[i] == number;
+    if (!seen) numbers[(*count)++] = number;
+    text = end;
+    if (!*text) return true;
+  }
+  return true;
+}
+
 static int analyze(const analyze_arguments *arg, char **folders, size_t count) {
-  const analyze_request request = {arg->split, arg->data, arg->samples};
+  uint64_t chosen[ANALYSIS_MOST_MAPPED];
+  analyze_request request = {arg->split, arg->data, arg->samples, chosen, 0};
   filtra_device *device = NULL;
   size_t done = 0;
   analysis *runs = ft_calloc(count, sizeof *runs);
+  if (!read_numbers(arg->maps, chosen, &request.chosen_count)) {
+    free(runs);
+    return command_misused("filtra analyze",
+                           "--maps is \"%s\", accepted are 1 to %d numbers of samples with commas "
+                           "between",
+                           arg->maps, ANALYSIS_MOST_MAPPED);
+  }
   filtra_status status =
       runs ? filtra_device_open(&arg->device, &device) : FILTRA_ERROR_HOST_MEMORY;
   for (; done < count && !status; done++)
     status = analyze_run(device, folders[done], &request, &runs[done]);
   if (!status) label_runs(runs, count);
   if (!status && !arg->json) status = show_page(runs, count, arg->out);
+  if (!status && arg->charts) status = save_charts(runs, count, arg);
   int code = status ? command_fail("filtra analyze", status) : COMMAND_DONE;
   if (!status && arg->json) code = command_print_json("filtra analyze", runs_json(runs, count));
   for (size_t i = 0; i < done; i++)
@@ -135,9 +186,11 @@ static int analyze_all(const analyze_arguments *a, char **words, size_t count) {
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("run", analyze_arguments, run),
     COMMAND_OUT(analyze_arguments, out),
+    COMMAND_TEXT("charts", analyze_arguments, charts),
     COMMAND_TEXT("split", analyze_arguments, split),
     COMMAND_TEXT("data", analyze_arguments, data),
     COMMAND_NUMBER("samples", analyze_arguments, samples, 1, 100000),
+    COMMAND_TEXT("maps", analyze_arguments, maps),
     COMMAND_FLAG("json", analyze_arguments, json),
 };
 

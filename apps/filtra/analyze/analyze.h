@@ -43,6 +43,26 @@ typedef struct analysis_filter {
   double y[ANALYSIS_POINTS]; /* at evenly spaced arguments from low to high */
 } analysis_filter;
 
+/** Longest sequences of which there are maps. */
+enum { ANALYSIS_MAP_TOKENS = 256, ANALYSIS_MOST_MAPPED = 32 };
+
+/** A head's attention A on a chosen sample. */
+typedef struct analysis_map {
+  const analysis_mixer *mixer;
+  int64_t head;
+  double *weights; /* [tokens, tokens]: a row for each token, of the tokens that it attends to */
+} analysis_map;
+
+/** A chosen sample, or one text of a pair. */
+typedef struct analysis_sample {
+  uint64_t number; /* in its split, from 0 */
+  uint32_t text;   /* of a pair: 0, 1 */
+  size_t tokens;
+  char **names; /* [tokens] of text; NULL: none */
+  analysis_map *maps;
+  size_t map_count; /* 0: the mixers form no matrix */
+} analysis_sample;
+
 /** The analysis of a run. */
 typedef struct analysis {
   const char *run, *split, *data;
@@ -61,18 +81,26 @@ typedef struct analysis {
   size_t coefficient_count;
   analysis_filter *filters; /* empty if the mixer class has no filter */
   size_t filter_count;
+  analysis_sample *chosen; /* [chosen_count] samples whose attention was asked for */
+  size_t chosen_count;
 } analysis;
 
 /** What to analyze. */
 typedef struct analyze_request {
   const char *split, *data; /* data NULL: the run's own */
   uint64_t samples;
+  const uint64_t *chosen; /* [chosen_count] numbers of samples to map */
+  size_t chosen_count;
 } analyze_request;
 
 /** Measures a run (measure.c). Caller frees, also on failure. */
 filtra_status analyze_run(filtra_device *device, const char *run, const analyze_request *request,
                           analysis *out);
 void analyze_free(analysis *a);
+
+/** Writes a text of a run about its chosen samples' maps (maps.c). */
+void analyze_write_maps(FILE *to, const analysis *a);
+json_t *analyze_maps_json(const analysis *a);
 
 /** Reads the learned coefficients (learned.c). */
 filtra_status analyze_learned(analysis *r);

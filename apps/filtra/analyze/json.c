@@ -80,9 +80,10 @@ static json_t *orders(void) {
 }
 
 json_t *analyze_json(const analysis *a) {
-  return json_pack("{ss ss sI so so so so so so so so}", "run", a->run, "split", a->split,
+  return json_pack("{ss ss sI so so so so so so so so so}", "run", a->run, "split", a->split,
                    "samples", (json_int_t)a->samples, "mixer", ft_mixers_write(&a->model->mixers),
                    "frequencies", frequencies(), "mixers", mixers(a), "stages", stages(a),
                    "singular_values", numbers(a->singular, a->singular_count), "coefficients",
-                   coefficients(a), "filters", filters(a), "gfsa_orders", orders());
+                   coefficients(a), "filters", filters(a), "gfsa_orders", orders(), "attention",
+                   analyze_maps_json(a));
 }

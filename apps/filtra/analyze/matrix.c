@@ -29,7 +29,7 @@ static double square_distance(const float *x, const float *y, size_t count) {
   return sum;
 }
 
-static void form_attention(const matrix_head *h, bool causal, double *a) {
+void matrix_attention(const matrix_head *h, bool causal, double *a) {
   for (size_t i = 0; i < h->tokens; i++) {
     double *row = a + i * h->tokens, most = -INFINITY, sum = 0.0;
     size_t seen = causal ? i + 1 : h->tokens;
@@ -185,7 +185,7 @@ void matrix_measure(const matrix_rule *rule, const matrix_head *h, double *scrat
                     matrix_measures *out) {
   size_t square = h->tokens * h->tokens;
   double *a = scratch, *w = scratch + square, *vectors = scratch + 4 * square;
-  form_attention(h, rule->causal, a);
+  matrix_attention(h, rule->causal, a);
   for (size_t k = 0; k < MATRIX_ORDERS; k++)
     out->error[k] = (double)NAN;
   if (h->tokens <= MATRIX_MOST_FOR_POWERS) measure_powers(a, h->tokens, w, out->error);

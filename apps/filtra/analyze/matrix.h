@@ -44,6 +44,8 @@ typedef struct matrix_head {
   size_t tokens, stride, columns;
 } matrix_head;
 
+/** Forms A [tokens, tokens], the softmax of a head's scores. */
+void matrix_attention(const matrix_head *head, bool causal, double *a);
 /** Size of matrix_measure's scratch, in numbers. */
 size_t matrix_scratch(size_t tokens);
 /** Measures a head with 2 to MATRIX_MOST_TOKENS tokens. */

@@ -182,6 +182,107 @@ static filtra_status measure_matrices(analyzer *a, const filtra_batch *batch, ui
   return FILTRA_OK;
 }
 
+/* ---- maps ---- */
+
+/* The tokens' texts; a token that the model puts before them has none. */
+static filtra_status name_tokens(const analyzer *a, const int32_t *tokens, size_t length,
+                                 analysis_sample *s) {
+  const filtra_tokenizer *tokenizer = filtra_dataset_get_info(a->data)->tokenizer;
+  const size_t before = s->tokens - length;
+  if (!tokenizer || !tokens || s->tokens < length) return FILTRA_OK;
+  s->names = ft_calloc(s->tokens, sizeof *s->names);
+  for (size_t i = 0; s->names && i < s->tokens; i++) {
+    const char *symbol =
+        i < before ? "" : filtra_tokenizer_symbol(tokenizer, (uint32_t)tokens[i - before]);
+    s->names[i] = ft_strdup(symbol ? symbol : "");
+    if (!s->names[i]) return FILTRA_ERROR_HOST_MEMORY;
+  }
+  return s->names ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* Forms the maps of a mixer's heads in a sequence of the batch. */
+static filtra_status map_mixer(analyzer *a, uint32_t sequence, const analysis_mixer *mixer,
+                               analysis_sample *s) {
+  const int64_t heads = a->result->model->config.heads;
+  filtra_tensor *q = find_seen(a, mixer->name, "query"), *k = find_seen(a, mixer->name, "key");
+  if (!q || !k || !analyze_rule(a->result, mixer->name, 0).formed) return FILTRA_OK;
+  FT_TRY(filtra_graph_get(a->graph.graph, q, a->queries));
+  FT_TRY(filtra_graph_get(a->graph.graph, k, a->keys));
+  const size_t rows = (size_t)q->shape[1], width = (size_t)ft_columns(q);
+  const size_t columns = width / (size_t)heads;
+  for (int64_t h = 0; h < heads; h++) {
+    const size_t at = sequence * rows * width + (size_t)h * columns;
+    const matrix_head head = {a->queries + at, a->keys + at, NULL, s->tokens, width, columns};
+    double *weights = ft_calloc(s->tokens * s->tokens, sizeof *weights);
+    if (!weights) return FILTRA_ERROR_HOST_MEMORY;
+    matrix_attention(&head, analyze_rule(a->result, mixer->name, h).causal, weights);
+    s->maps[s->map_count++] = (analysis_map){mixer, h, weights};
+  }
+  return FILTRA_OK;
+}
+
+/* Maps a sequence of a batch of one sample. */
+static filtra_status map_sequence(analyzer *a, const filtra_batch *batch, uint32_t sequence) {
+  analysis *r = a->result;
+  analysis_sample *s = &r->chosen[r->chosen_count++];
+  const filtra_tensor *x = find_seen(a, r->mixers->name, "value");
+  *s = (analysis_sample){.number = *batch->indices, .text = sequence};
+  s->tokens = count_tokens(batch, sequence, x ? (size_t)x->shape[1] : batch->length);
+  if (s->tokens > ANALYSIS_MAP_TOKENS)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "--maps: sample %llu of %s has %zu tokens, at most %d can be shown",
+                   (unsigned long long)s->number, r->split, s->tokens, ANALYSIS_MAP_TOKENS);
+  s->maps = ft_calloc(r->mixer_count * (size_t)r->model->config.heads, sizeof *s->maps);
+  if (!s->maps) return FILTRA_ERROR_HOST_MEMORY;
+  FT_TRY(name_tokens(a, batch->tokens ? batch->tokens + sequence * batch->length : NULL,
+                     (size_t)batch->lengths[sequence], s));
+  for (size_t i = 0; i < r->mixer_count; i++)
+    FT_TRY(map_mixer(a, sequence, &r->mixers[i], s));
+  return FILTRA_OK;
+}
+
+static bool is_chosen(const analyze_request *request, uint64_t number) {
+  for (size_t i = 0; i < request->chosen_count; i++)
+    if (request->chosen[i] == number) return true;
+  return false;
+}
+
+static int by_number(const void *a, const void *b) {
+  const analysis_sample *x = a, *y = b;
+  const int order = (x->number > y->number) - (x->number < y->number);
+  return order ? order : (x->text > y->text) - (x->text < y->text);
+}
+
+/* Walks the split in batches of one sample, up to the last that was chosen. */
+static filtra_status map_samples(analyzer *a, const analyze_request *request, filtra_split split) {
+  const uint64_t count = filtra_dataset_get_info(a->data)->count[split];
+  const uint32_t sequences = (uint32_t)ft_model_sequences(&a->result->model->config);
+  size_t left = request->chosen_count;
+  for (size_t i = 0; i < left; i++)
+    if (request->chosen[i] >= count)
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "--maps: there is no sample %llu; %s has 0 to %llu",
+                     (unsigned long long)request->chosen[i], request->split,
+                     (unsigned long long)count - 1);
+  a->result->chosen = ft_calloc(left * sequences + 1, sizeof *a->result->chosen);
+  if (!a->result->chosen) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_loader_destroy(&a->loader);
+  FT_TRY(filtra_loader_create(a->data, &(filtra_loader_options){.split = split, .batch_size = 1},
+                              &a->loader));
+  while (left) {
+    filtra_batch batch;
+    FT_TRY(filtra_loader_next(a->loader, &batch));
+    if (!is_chosen(request, *batch.indices)) continue;
+    FT_TRY(prepare(a, &batch));
+    FT_TRY(ft_batch_graph_set(&a->graph, &batch, false));
+    FT_TRY(filtra_graph_execute(a->graph.graph));
+    for (uint32_t sequence = 0; sequence < sequences; sequence++)
+      FT_TRY(map_sequence(a, &batch, sequence));
+    left--;
+  }
+  qsort(a->result->chosen, a->result->chosen_count, sizeof *a->result->chosen, by_number);
+  return FILTRA_OK;
+}
+
 /* ---- batches ---- */
 
 static filtra_status make_singular(analyzer *a) {
@@ -287,6 +388,7 @@ static filtra_status measure(analyzer *a, filtra_device *device, const analyze_r
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split",
                    request->data ? request->data : r->data, request->split);
   FT_TRY(measure_samples(a, request->samples, split));
+  if (request->chosen_count) FT_TRY(map_samples(a, request, split));
   return analyze_filters(r);
 }
 
@@ -314,6 +416,13 @@ filtra_status analyze_run(filtra_device *device, const char *run, const analyze_
   return status;
 }
 
+static void free_sample(analysis_sample *s) {
+  for (size_t i = 0; i < s->map_count; i++)
+    free(s->maps[i].weights);
+  free(s->maps);
+  if (s->names) ft_free_names(s->names, s->tokens);
+}
+
 void analyze_free(analysis *a) {
   for (size_t i = 0; i < a->coefficient_count; i++)
     free(a->coefficients[i].values);
@@ -322,6 +431,9 @@ void analyze_free(analysis *a) {
   free(a->stages);
   free(a->mixers);
   free(a->singular);
+  for (size_t i = 0; i < a->chosen_count; i++)
+    free_sample(&a->chosen[i]);
+  free(a->chosen);
   filtra_model_destroy(&a->loaded);
   filtra_run_close(&a->opened);
 }

@@ -373,6 +373,7 @@ void analyze_write_page(FILE *to, const analysis *runs, size_t count) {
     page_text(to, runs[i].label);
     fputs("</h2>\n", to);
     analyze_write_layers(to, &runs[i]);
+    analyze_write_maps(to, &runs[i]);
   }
   page_end(to);
 }

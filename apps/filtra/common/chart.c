@@ -11,7 +11,7 @@
 
 /* In pixels: about as wide as a page's column, so that text keeps its size on a phone. Numbers
  * along x are NUMBERS below the axis, where they do not touch those along y. */
-enum { WIDTH = 440, HEIGHT = 290, LEFT = 64, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
+enum { WIDTH = 440, HEIGHT = 290, LEFT = 72, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
 static const char LOGARITHMIC[] = " (log scale)";
 
@@ -49,9 +49,7 @@ static double x_of(const chart_series *s, size_t i) {
   return s->x ? s->x[i] : (double)i;
 }
 
-/* Writes the mark of series `number` at (x, y); its shape changes after every CHART_COLORS
- * series. */
-static void write_shape(FILE *to, size_t number, double x, double y) {
+void chart_shape(FILE *to, size_t number, double x, double y) {
   switch (number / CHART_COLORS % 4) {
   case 0:
     fprintf(to, "M%.1f %.1fa3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z", x - 3.5, y);
@@ -70,7 +68,7 @@ static void write_shape(FILE *to, size_t number, double x, double y) {
 static void write_mark(FILE *to, const chart_series *s, size_t number, size_t i, double x,
                        double y) {
   fputs("<path class=\"mark\" d=\"", to);
-  write_shape(to, number, x, y);
+  chart_shape(to, number, x, y);
   fputs("\"><title>", to);
   page_text(to, s->name);
   if (s->notes) {
@@ -193,19 +191,24 @@ static const char *dashes(const chart *c, size_t series) {
   return c->groups ? "" : CLASSES[round % FT_COUNT(CLASSES)];
 }
 
+const char *chart_class(const chart *c, size_t series) {
+  static char text[16];
+  if (c->series[series].style == CHART_LIMIT) return "limit";
+  snprintf(text, sizeof text, "c%zu%s", chart_color(c, series), dashes(c, series));
+  return text;
+}
+
 static void write_legend(FILE *to, const chart *c) {
   if (c->count < 2) return;
   fputs("<figcaption class=\"legend\">", to);
   for (size_t i = 0; i < c->count; i++) {
     const chart_series *s = &c->series[i];
     if (!s->count) continue;
-    if (s->style == CHART_LIMIT)
-      fputs("<span class=\"limit d1\">", to);
-    else
-      fprintf(to, "<span class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
+    const bool limit = s->style == CHART_LIMIT;
+    fprintf(to, "<span class=\"%s%s\">", chart_class(c, i), limit ? " d1" : "");
     if (s->style == CHART_DOTS) {
       fputs("<svg class=\"key\" viewBox=\"0 0 12 12\"><path class=\"mark\" d=\"", to);
-      write_shape(to, i, 6.0, 6.0);
+      chart_shape(to, i, 6.0, 6.0);
       fputs("\"/></svg>", to);
     } else
       fputs("<i></i>", to);
@@ -232,6 +235,23 @@ void chart_open(FILE *to, const chart *c, int width, double height) {
   fputs("</desc>\n", to);
 }
 
+static void draw(FILE *to, const chart *c, const chart_axis *x, const chart_axis *y) {
+  write_axes(to, c, x, y);
+  if (c->groups) write_names(to, c);
+  for (size_t i = 0; i < c->count; i++) {
+    const chart_series *s = &c->series[i];
+    fprintf(to, "<g class=\"%s\">", chart_class(c, i));
+    if (c->groups)
+      write_bars(to, c, i, y);
+    else {
+      write_band(to, s, x, y);
+      if (s->style != CHART_DOTS) write_line(to, s, x, y);
+      write_points(to, c, i, x, y);
+    }
+    fputs("</g>\n", to);
+  }
+}
+
 void chart_write(FILE *to, const chart *c) {
   chart_axis x, y;
   chart_begin(to, c);
@@ -240,22 +260,10 @@ void chart_write(FILE *to, const chart *c) {
     return;
   }
   chart_open(to, c, WIDTH, HEIGHT);
-  write_axes(to, c, &x, &y);
-  if (c->groups) write_names(to, c);
-  for (size_t i = 0; i < c->count; i++) {
-    const chart_series *s = &c->series[i];
-    if (s->style == CHART_LIMIT)
-      fputs("<g class=\"limit\">", to);
-    else
-      fprintf(to, "<g class=\"c%zu%s\">", chart_color(c, i), dashes(c, i));
-    if (c->groups)
-      write_bars(to, c, i, &y);
-    else {
-      write_band(to, s, &x, &y);
-      if (s->style != CHART_DOTS) write_line(to, s, &x, &y);
-      write_points(to, c, i, &x, &y);
-    }
-    fputs("</g>\n", to);
-  }
+  draw(to, c, &x, &y);
   fputs("</svg></figure>\n", to);
+  FILE *file = chart_file_open(c, WIDTH, HEIGHT);
+  if (!file) return;
+  draw(file, c, &x, &y);
+  chart_file_close();
 }

@@ -2,6 +2,8 @@
 #ifndef FILTRA_CHART_H
 #define FILTRA_CHART_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -46,8 +48,38 @@ void chart_write(FILE *to, const chart *c);
  * `points`. */
 void chart_write_rows(FILE *to, const chart *c);
 
-/* ---- shared by chart.c and chart_rows.c ---- */
+/** A square of weights, each row of which adds up to 1 at most. */
+typedef struct chart_map {
+  const char *title, *x_label, *y_label;
+  const double *values; /* [size, size], row by row, not negative */
+  size_t size;
+  const char *const *names; /* [size] of rows and columns, shown where there is room; NULL: none */
+} chart_map;
 
+/** Writes a <figure>: the larger a weight, the darker. Large squares are drawn in CHART_CELLS cells
+ * a side, each with what its rows give to its columns on average. */
+enum { CHART_CELLS = 64 };
+void chart_write_map(FILE *to, const chart_map *m);
+
+/* ---- files of charts (chart_file.c) ---- */
+
+/** Saves the charts of a page as SVG files that stand alone, NUMBER-TITLE.svg, in a folder, which
+ * is made where there is none. `write` writes the page. `within` as in ft_atomic_open_in; NULL: the
+ * folder is a person's. *count: number of charts. */
+filtra_status chart_save_page(const char *within, const char *folder,
+                              filtra_status (*write)(FILE *to, const void *page), const void *page,
+                              size_t *count);
+
+/* ---- shared by chart.c, chart_rows.c and chart_file.c ---- */
+
+/** Begins the chart's file, to which the same is drawn as to the page; NULL: it is not saved. */
+FILE *chart_file_open(const chart *c, int width, double height);
+void chart_file_close(void);
+/** Style class of a series. */
+const char *chart_class(const chart *c, size_t series);
+/** Writes the outline of the mark of series `number` at (x, y); its shape changes after every
+ * CHART_COLORS series. */
+void chart_shape(FILE *to, size_t number, double x, double y);
 /** Index of a series' colour. */
 size_t chart_color(const chart *c, size_t series);
 /** Opens the <figure> and writes its title. */

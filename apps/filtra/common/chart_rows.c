@@ -100,21 +100,30 @@ static void write_bar(FILE *to, const chart *c, const chart_axis *x, size_t k, s
   fputs("</text></g>\n", to);
 }
 
+static void draw(FILE *to, const chart *c, const chart_axis *x, double group) {
+  const size_t groups = c->series->count;
+  write_axis(to, c, x, group * (double)groups);
+  for (size_t i = 0; i < groups; i++) {
+    write_name(to, c->groups[i], group * (double)i);
+    for (size_t k = 0; k < c->count; k++)
+      write_bar(to, c, x, k, i, group * (double)i + NAME + STEP * (double)k);
+  }
+}
+
 void chart_write_rows(FILE *to, const chart *c) {
   chart_axis x;
-  size_t groups = c->count ? c->series->count : 0;
   chart_begin(to, c);
   if (!measure(c, &x)) {
     fputs("<p>No data.</p></figure>\n", to);
     return;
   }
-  double group = NAME + STEP * (double)c->count + GAP, bottom = group * (double)groups;
-  chart_open(to, c, WIDTH, bottom + AXIS);
-  write_axis(to, c, &x, bottom);
-  for (size_t i = 0; i < groups; i++) {
-    write_name(to, c->groups[i], group * (double)i);
-    for (size_t k = 0; k < c->count; k++)
-      write_bar(to, c, &x, k, i, group * (double)i + NAME + STEP * (double)k);
-  }
+  const double group = NAME + STEP * (double)c->count + GAP;
+  const double height = group * (double)c->series->count + AXIS;
+  chart_open(to, c, WIDTH, height);
+  draw(to, c, &x, group);
   fputs("</svg></figure>\n", to);
+  FILE *file = chart_file_open(c, WIDTH, height);
+  if (!file) return;
+  draw(file, c, &x, group);
+  chart_file_close();
 }

@@ -2,6 +2,7 @@
 #include "compare.h"
 
 #include "base/file.h"
+#include "common/chart.h"
 #include "common/options.h"
 
 #include <string.h>
@@ -15,17 +16,19 @@ static void print_help(void) {
       "Prints Markdown unless told otherwise.\n\n"
       "  -o, --out FILE.html    write a self-contained page with charts\n"
       "      --out FILE.md      write Markdown to a file\n"
+      "  --charts FOLDER        also save the page's charts there, as SVG files\n"
       "  --json                 print one JSON object\n",
       COMPARE_MOST_FILES);
 }
 
 typedef struct compare_arguments {
-  const char *out;
+  const char *out, *charts;
   bool json;
 } compare_arguments;
 
 static const command_option OPTIONS[] = {
     COMMAND_OUT(compare_arguments, out),
+    COMMAND_TEXT("charts", compare_arguments, charts),
     COMMAND_FLAG("json", compare_arguments, json),
 };
 
@@ -46,6 +49,10 @@ static filtra_status write_file(const char *path, const comparison *c) {
   return status;
 }
 
+static filtra_status write_charts(FILE *to, const void *c) {
+  return compare_write_page(to, c);
+}
+
 static int compare(const char *name, char **paths, size_t count, const compare_arguments *a) {
   comparison c = {0};
   filtra_status status = FILTRA_OK;
@@ -55,6 +62,8 @@ static int compare(const char *name, char **paths, size_t count, const compare_a
   }
   if (!status) status = compare_match(&c);
   if (!status && a->out) status = write_file(a->out, &c);
+  size_t charts;
+  if (!status && a->charts) status = chart_save_page(NULL, a->charts, write_charts, &c, &charts);
   int code = status ? command_fail(name, status) : COMMAND_DONE;
   if (!status && a->json) code = command_print_json(name, compare_json(&c));
   if (!status && !a->json && !a->out) compare_write_markdown(stdout, &c);

@@ -120,61 +120,32 @@ static filtra_status predict_input(printer *p, const char *path) {
 
 /* ---- samples of a data set ---- */
 
-/* Predicts the whole split, in file order, although batches are by length. `numbers` has [2,
- * outputs] per sample. */
-static filtra_status predict_split(const printer *p, const filtra_dataset *data, filtra_split split,
-                                   filtra_prediction *made, float *numbers) {
-  filtra_loader *loader = NULL;
-  size_t row = (size_t)p->info->outputs;
-  uint32_t size = filtra_run_get_info(p->run)->batch_size;
-  filtra_prediction *results = ft_calloc(size, sizeof *results);
-  float *rows = ft_calloc(2 * size * row, sizeof *rows); /* probabilities, then logits */
-  filtra_status status = results && rows ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  if (!status)
-    status = filtra_loader_create(
-        data, &(filtra_loader_options){.split = split, .batch_size = size}, &loader);
-  uint64_t batches = status ? 0 : filtra_loader_batch_count(loader);
-  for (uint64_t i = 0; i < batches && !status; i++) {
-    filtra_batch batch;
-    status = filtra_loader_next(loader, &batch);
-    if (!status)
-      status =
-          filtra_predictor_predict_batch(p->predictor, &batch, rows + size * row, rows, results);
-    for (uint32_t b = 0; b < batch.count && !status; b++) {
-      made[batch.indices[b]] = results[b];
-      float *own = numbers + 2 * batch.indices[b] * row;
-      memcpy(own, rows + b * row, row * sizeof *rows);
-      memcpy(own + row, rows + (size + b) * row, row * sizeof *rows);
-    }
-  }
-  filtra_loader_destroy(&loader);
-  free(results);
-  free(rows);
-  return status;
-}
-
 static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_split split) {
-  uint64_t count = filtra_dataset_get_info(data)->count[split];
-  size_t outputs = (size_t)p->info->outputs;
+  const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  const size_t outputs = (size_t)p->info->outputs;
   if (!count)
     return ft_fail(FILTRA_ERROR_INPUT, "the data have no %s split", filtra_split_name(split));
   filtra_prediction *made = ft_calloc(count, sizeof *made);
-  float *numbers = ft_calloc(count, 2 * outputs * sizeof *numbers);
-  filtra_status status = made && numbers ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = predict_split(p, data, split, made, numbers);
+  float *probabilities = ft_calloc(count, outputs * sizeof *probabilities);
+  float *logits = ft_calloc(count, outputs * sizeof *logits);
+  filtra_status status = made && probabilities && logits ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status)
+    status = filtra_predictor_predict_split(p->predictor, data, split,
+                                            filtra_run_get_info(p->run)->batch_size, logits,
+                                            probabilities, made);
   for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
     filtra_sample sample;
     status = filtra_dataset_sample(data, split, i, &sample);
-    const float *own = numbers + 2 * i * outputs;
     if (!status)
       status = answers_add(&p->answers, &(answer){.number = i,
                                                   .sample = &sample,
                                                   .made = &made[i],
-                                                  .probabilities = own,
-                                                  .logits = own + outputs});
+                                                  .probabilities = probabilities + i * outputs,
+                                                  .logits = logits + i * outputs});
   }
   free(made);
-  free(numbers);
+  free(probabilities);
+  free(logits);
   return status;
 }
 

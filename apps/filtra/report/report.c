@@ -1,5 +1,6 @@
 /* filtra report: one table of runs, learning curves, and statistics over several seeds. */
 #include "report.h"
+#include "common/chart.h"
 #include "common/options.h"
 
 #include "base/file.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 typedef struct report_arguments {
-  const char *out, *format;
+  const char *out, *format, *charts;
   bool json;
   char **paths; /* [path_count] of runs and folders of runs */
   size_t path_count;
@@ -29,6 +30,7 @@ static void print_help(void) {
       "                     curves), latex (means, ranks and tests), or results (Markdown for\n"
       "                     documentation: each data set by mixers, with times)\n"
       "  --out FILE         write to a file; .md, .html and .tex name the format, too\n"
+      "  --charts FOLDER    also save the page's charts there, as SVG files\n"
       "  --json             print one JSON object\n");
 }
 
@@ -61,28 +63,41 @@ static int find_format(const char *name, const report_arguments *a, report_forma
   return -1;
 }
 
-/* The folder of runs in which the report is written; NULL: it is elsewhere. */
-static const char *folder_of_runs(const report_arguments *a) {
+/* The folder of runs in which `path` lies; NULL: it is elsewhere. */
+static const char *folder_of_runs(const report_arguments *a, const char *path) {
   for (size_t i = 0; i < a->path_count; i++)
-    if (ft_lies_in(a->paths[i], a->out)) return a->paths[i];
+    if (ft_lies_in(a->paths[i], path)) return a->paths[i];
   return NULL;
 }
 
 static filtra_status write_file(const report_arguments *a, const report_view *view,
                                 report_format format) {
   ft_atomic_file file;
-  FT_TRY(ft_atomic_open_in(folder_of_runs(a), a->out, &file));
+  FT_TRY(ft_atomic_open_in(folder_of_runs(a, a->out), a->out, &file));
   filtra_status status = report_write(file.stream, view, format);
   if (!status) return ft_atomic_commit(&file);
   ft_atomic_abort(&file);
   return status;
 }
 
+static filtra_status write_charts(FILE *to, const void *view) {
+  return report_write(to, view, REPORT_PAGE);
+}
+
+static filtra_status save_charts(const report_arguments *a, const report_view *view) {
+  size_t count;
+  FT_TRY(chart_save_page(folder_of_runs(a, a->charts), a->charts, write_charts, view, &count));
+  if (a->out) printf("%s: %zu charts\n", a->charts, count);
+  return FILTRA_OK;
+}
+
 static int show(const char *name, const report_arguments *a, const report_view *view,
                 report_format format) {
   size_t count = view->set->count;
+  filtra_status status = a->charts ? save_charts(a, view) : FILTRA_OK;
+  if (status) return command_fail(name, status);
   if (a->json) return command_print_exact_json(name, report_json(view));
-  filtra_status status = a->out ? write_file(a, view, format) : report_write(stdout, view, format);
+  status = a->out ? write_file(a, view, format) : report_write(stdout, view, format);
   if (status) return command_fail(name, status);
   if (a->out) printf("%s: a table of %zu run%s\n", a->out, count, count > 1 ? "s" : "");
   return COMMAND_DONE;
@@ -103,6 +118,7 @@ static int report(const char *name, const report_arguments *a, report_format for
 static const command_option OPTIONS[] = {
     COMMAND_OUT(report_arguments, out),
     COMMAND_TEXT("format", report_arguments, format),
+    COMMAND_TEXT("charts", report_arguments, charts),
     COMMAND_FLAG("json", report_arguments, json),
 };
 
