@@ -56,8 +56,21 @@ typedef struct filtra_train_options {
   /** This rank's share, relative to the others': with 3 and 1, the first takes 3 of 4 samples. 0:
    * 1; or FILTRA_SHARE_AUTO. */
   float share;
-  float deadline;       /**< seconds to wait for another rank; 0: 300 */
-  uint64_t reserved[9]; /**< 0 */
+  float deadline; /**< seconds to wait for another rank; 0: 300 */
+  /** Factor on the learning rate for each layer downward: the head has the whole rate, the last of
+   * n layers layer_decay times as much, the embeddings layer_decay^(n + 1) times. 0: 1. */
+  float layer_decay;
+  /** Parameters that stay as they are, with commas between: names, patterns with "*", and words as
+   * "embeddings", "all but the head" or "first 6 layers"; "!" before one takes it out again. Their
+   * gradients are not computed and do not count for clipping. NULL: none. */
+  const char *freeze;
+  /** Factors on the learning rate, beside layer_decay, as in "head=10,embeddings=0.1"; of several
+   * that name a parameter the last counts. NULL: none. */
+  const char *learning_rates;
+  /** Weight decay of parameters, in place of the optimizer's, as in "embeddings=0.01,layers.0=0".
+   * NULL: none. */
+  const char *weight_decays;
+  uint64_t reserved[5]; /**< 0 */
 } filtra_train_options;
 
 /** As `share`: before the first step all ranks time a forward and backward pass on their devices,
@@ -142,10 +155,12 @@ typedef struct filtra_run_progress {
   double best_loss, best_accuracy, best_absolute_error;
   /** Steps of the configuration, if the key `patience` ended the run before them; else 0. */
   uint64_t ended_of;
+  /** Numbers in all parameters, and those that are trained: the others are frozen. */
+  uint64_t parameters, trained_parameters;
   uint64_t device_memory_bytes;
   /** The ranks' shares, measured or from the configuration, as in "3:1"; NULL: neither. */
   const char *shares;
-  uint64_t reserved[6]; /**< 0 */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {

@@ -45,6 +45,17 @@ static const ft_key RUN_KEYS[] = {
     RUN(INT, split_seed, 1, 0, 9e15,
         "Seed by which validation samples are drawn from the training data, where these have none "
         "of their own. Runs with other seeds have the same ones."),
+    RUN(LIST, freeze,
+        "Parameters that stay as they are, as in embeddings,first 6 layers or all but the head: "
+        "names (docs/weights.md), patterns with *, or the words embeddings, head, backbone, "
+        "layers, "
+        "first 6 layers, last layer, biases and norms, with commas between or as a list. ! before "
+        "one takes it out again. Their gradients are not computed."),
+    RUN(LIST, learning_rates,
+        "Factors on the learning rate of parameters, which are named as in `freeze`: "
+        "head=10,embeddings=0.1. The last that names a parameter counts."),
+    RUN(LIST, weight_decays,
+        "Weight decay of parameters in place of `weight_decay`, as in embeddings=0.01,layers.0=0."),
     RUN(STRING, class_weights,
         "Weights of classes in the training loss, whose scores are then weighted, too: balanced, "
         "samples / (classes * samples of the class), or a number for each class in their order, "
@@ -307,6 +318,9 @@ filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps
                                           uint64_t batches) {
   const filtra_augmentation a = ft_run_augmentation(c);
   filtra_train_options options = c->train;
+  options.freeze = c->freeze;
+  options.learning_rates = c->learning_rates;
+  options.weight_decays = c->weight_decays;
   options.mixed_labels = a.mixup > 0.0f || a.cutmix > 0.0f;
   options.optimizer.steps = steps;
   options.optimizer.warmup_steps = warmup_steps(c, steps, batches);

@@ -25,7 +25,8 @@ typedef struct ft_run_config {
   int64_t split_seed; /* of held-out validation samples */
   float warmup_epochs;
   ft_select select_by;
-  bool drop_last;           /* leave out partial batches in training */
+  bool drop_last; /* leave out partial batches in training */
+  char freeze[1024], learning_rates[1024], weight_decays[1024]; /* of parameters, by names */
   char class_weights[4096]; /* "balanced" or one for each class, "1:5"; "": 1 each */
   char shares[4096];  /* each rank's share, "3:1"; FT_SHARES_AUTO: by speed; "": equal shares */
   char preset[64];    /* the recipe that was expanded; "": none */

@@ -68,6 +68,11 @@ static const ft_key TRAIN_KEYS[] = {
                 "everything, a second forward pass. The same bits each way, except that a GPU's "
                 "compiler may round a recomputed activation differently from a fused one.",
                 .paper = "Chen et al. 2016"),
+    FT_FLOAT_KEY(
+        filtra_train_options, layer_decay, "layer_decay", 1.0, 0.01, 1.0,
+        "Factor on the learning rate for each layer downward: 1 for the head, this for the "
+        "last layer, its square for the one before, and so on to the embeddings.",
+        .paper = "Clark et al. 2020 (ELECTRA), section 3"),
     FT_INT_KEY(filtra_train_options, loss_chunks, "loss_chunks", 0, 0, FT_MOST_CHUNKS,
                "Chunks in which a language model's logits are computed and judged; the backward "
                "pass recomputes each. 0: one, or more where a batch's logits would not fit a "

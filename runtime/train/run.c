@@ -347,6 +347,8 @@ static filtra_status make_trainer(run *r) {
   FT_TRY(filtra_trainer_create(r->model, &options, &r->trainer));
   r->trainer->finished = step_finished;
   r->trainer->user = r;
+  r->progress.parameters = r->trainer->trainable;
+  r->progress.trained_parameters = r->trainer->trained;
   bool measures = r->trainer->measures;
   FT_TRY(prepare_graphs(r));
   if (measures)

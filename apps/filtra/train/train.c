@@ -108,6 +108,9 @@ static void begin(display *d, const filtra_run_progress *p) {
   if (d->extended)
     fprintf(stderr, "The learning rate goes on as in a run of %llu steps\n",
             (unsigned long long)p->steps);
+  if (p->trained_parameters < p->parameters)
+    command_say("Training %llu of %llu numbers in parameters; the others are frozen\n",
+                (unsigned long long)p->trained_parameters, (unsigned long long)p->parameters);
   if (p->shares) fprintf(stderr, "Ranks share each batch as %s\n", p->shares);
 }
 
@@ -259,7 +262,9 @@ static bool add_score(json_t *object, const char *prefix, filtra_task task, doub
 
 static int print_json(const display *d) {
   const filtra_run_progress *p = &d->last;
-  json_t *object = json_pack("{ss sI}", "run", d->folder, "steps", (json_int_t)p->step);
+  json_t *object =
+      json_pack("{ss sI sI sI}", "run", d->folder, "steps", (json_int_t)p->step, "parameters",
+                (json_int_t)p->parameters, "trained_parameters", (json_int_t)p->trained_parameters);
   bool done =
       object &&
       add_score(object, "", p->task, ft_shortest(p->last.loss), ft_shortest(p->last.accuracy),
