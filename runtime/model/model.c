@@ -11,8 +11,8 @@
 
 /* ---- inference ---- */
 
-/* Builds an inference graph. If labels are judged, logits stay on the device: those of a language
- * model, a vocabulary for each token, can take gigabytes of host memory. */
+/* Builds an inference graph. If labels are judged, a language model's logits stay on the device: a
+ * vocabulary for each token can take gigabytes of host memory. */
 static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length, bool judged,
                                     ft_observer *observer, ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size, .length = length, .judged = judged, .observer = observer};
@@ -20,7 +20,7 @@ static filtra_status make_inference(filtra_model *model, int64_t size, int64_t l
       model->device, &(filtra_graph_options){.arena = model->arena, .slots = 2}, &b->graph));
   filtra_tensor *auxiliary;
   ft_batch_graph_open(model, b, &auxiliary);
-  if (!judged) filtra_graph_output(b->graph, b->logits);
+  if (!judged || b->rows == size) filtra_graph_output(b->graph, b->logits);
   FT_TRY(ft_batch_graph_judge(model, b, 0.0f, NULL));
   filtra_graph_output(b->graph, b->loss);
   return filtra_graph_compile(b->graph);

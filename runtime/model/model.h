@@ -99,6 +99,7 @@ typedef struct ft_batch_graph {
   /* Computes a part of a batch: loss and score are its contribution to the whole batch's. */
   bool part;
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
+  bool absolute;                              /* the loss of a regression is the absolute error */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */
   filtra_tensor *labels, *values, *weights;      /* [rows] each; labels or values */
   filtra_tensor *other_labels, *label_fractions; /* [rows] each, if mixed */

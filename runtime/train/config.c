@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const SELECT[] = {"auto", "accuracy", "loss", NULL}; /* ft_select */
-
 #define RUN(kind, member, ...) FT_##kind##_KEY(ft_run_config, member, #member, __VA_ARGS__)
 #define DATA                   .usual = "from the data"
 
@@ -32,12 +30,18 @@ static const ft_key RUN_KEYS[] = {
         "Steps between evaluations on the validation split; there is one at the end, too. 0: an "
         "epoch."),
     RUN(INT, patience, 0, 0, 1e9,
-        "Evaluations without a lower validation loss after which the run ends. 0: it does not.",
+        "Evaluations without a better one by `patience_by` after which the run ends. 0: it does "
+        "not.",
         .paper = "Prechelt 1998"),
-    RUN(ENUM, select_by, FT_SELECT_AUTO, SELECT,
-        "What the best model on the validation split is chosen by. accuracy: of classification "
-        "alone; where it is equal, the loss. loss: and so perplexity or mean square error. auto: "
-        "accuracy in classification, else the loss. `patience` is about the loss either way."),
+    RUN(ENUM, patience_by, FT_MEASURE_AUTO, ft_measure_names,
+        "What `patience` waits for, as in `select_by`. auto: a lower loss on the validation split, "
+        "or mae where `regression_loss` is that."),
+    RUN(ENUM, select_by, FT_MEASURE_AUTO, ft_measure_names,
+        "What the best model on the validation split is chosen by; where it is equal, by the loss. "
+        "accuracy, f1 (of the second of two classes; of more macro_f1), macro_f1, matthews: of "
+        "classification alone. mae, r2, pearson, spearman: of regression alone. loss: and so "
+        "perplexity or mean square error. auto: accuracy in classification, else as "
+        "`patience_by`."),
     RUN(INT, checkpoint_every, 0, 0, 1e12, "Steps between checkpoints. 0: as `eval_every`."),
     RUN(INT, log_every, 10, 1, 1e9, "Steps between lines of metrics.jsonl."),
     FT_INT_KEY(ft_run_config, train.seed, "seed", 1, 0, 9e15,
@@ -220,18 +224,26 @@ filtra_status ft_run_config_of(const filtra_run_options *o, const char *context,
   return status;
 }
 
-/* Accuracy is for classification only. In regression no prediction is right or wrong, and language
- * models are compared by perplexity, which is exp(loss). */
+/* No prediction of a regression is right or wrong, and language models are compared by perplexity,
+ * which is exp(loss). */
+static filtra_status fit_measure(ft_measure *measure, ft_measure automatic, const char *key,
+                                 const char *context, filtra_task task) {
+  char list[FT_KEY_TEXT];
+  if (*measure == FT_MEASURE_AUTO) *measure = automatic;
+  if (ft_measure_fits(*measure, task)) return FILTRA_OK;
+  ft_measure_list(task, list);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is %s; in task \"%s\" accepted are %s", context,
+                 key, ft_measure_names[*measure], ft_task_name(task), list);
+}
+
 static filtra_status fit_selection(ft_run_config *config, const char *context) {
-  bool classes = config->model.config.task < FILTRA_TASK_REGRESSION;
-  if (config->select_by == FT_SELECT_AUTO)
-    config->select_by = classes ? FT_SELECT_ACCURACY : FT_SELECT_LOSS;
-  if (classes || config->select_by == FT_SELECT_LOSS) return FILTRA_OK;
-  return ft_fail(
-      FILTRA_ERROR_INPUT,
-      "%s: \"select_by\" accuracy is for classification; in task \"%s\" accepted are auto "
-      "and loss",
-      context, ft_task_name(config->model.config.task));
+  const filtra_task task = config->model.config.task;
+  const ft_measure loss = task == FILTRA_TASK_REGRESSION && config->train.regression_loss
+                              ? FT_MEASURE_MAE
+                              : FT_MEASURE_LOSS;
+  FT_TRY(fit_measure(&config->patience_by, loss, "patience_by", context, task));
+  return fit_measure(&config->select_by, task < FILTRA_TASK_REGRESSION ? FT_MEASURE_ACCURACY : loss,
+                     "select_by", context, task);
 }
 
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,

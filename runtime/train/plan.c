@@ -42,6 +42,7 @@ static filtra_status add_graphs(const planning *p, filtra_model *model,
                         .length = p->lengths[i],
                         .judged = true,
                         .part = parts > 1,
+                        .absolute = c->train.regression_loss == FILTRA_REGRESSION_LOSS_MAE,
                         .mixed = ft_run_train_options(c, 0, 0).mixed_labels};
     FT_TRY(add_graph(model, &b, true, (ft_recompute)c->train.recompute, plan));
   }
