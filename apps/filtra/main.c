@@ -32,6 +32,7 @@ static const command commands[] = {
     {"metrics", "write what a run logged as CSV or for TensorBoard", run_metrics},
     {"predict", "predict classes or values of texts", run_predict},
     {"convert", "write a model with weights of another type", run_convert},
+    {"tokens", "print the token ids of texts, and the texts of ids", run_tokens},
     {"generate", "go on with a text by a language model", run_generate},
     {"analyze", "show what a run's mixers do to their tokens", run_analyze},
     {"bench", "time kernels on the device", run_bench},

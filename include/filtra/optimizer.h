@@ -54,14 +54,16 @@ typedef enum filtra_schedule {
 
 /** Settings for some of the parameters. */
 typedef struct filtra_parameter_group {
-  /** Pattern of parameter names; "*" stands for any characters: "layers.0.*". A parameter belongs
-   * to the last group that matches it. A group that matches none is an error. */
+  /** Pattern of parameter names; "*" stands for any characters: "layers.0.*". Several have commas
+   * between. A parameter belongs to the last group that matches it. A pattern that matches none is
+   * an error. */
   const char *names;
   /** No update. The gradients count neither for clipping nor for the check for NaN and infinity. */
   bool frozen;
   float rate_scale;     /**< factor on the learning rate; 0: 1 */
   float weight_decay;   /**< 0: the optimizer's; negative: none */
-  uint64_t reserved[4]; /**< 0 */
+  bool decay_all;       /**< weight decay applies to all parameters of the group */
+  uint64_t reserved[3]; /**< 0 */
 } filtra_parameter_group;
 
 /** Start from zeros: 0 means the default given with each field. The fields up to `warmup_steps` are

@@ -1,5 +1,5 @@
 /* Tokenizers: from text to token ids and back. Some are constant and known by name, others are
- * fitted to the text of a dataset. */
+ * fitted to the text of a dataset or come with a pretrained model. */
 #ifndef FILTRA_TOKENIZER_H
 #define FILTRA_TOKENIZER_H
 
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/** Converts text to token ids and back. Id 0 is padding, except in "pixels". All functions but
- * filtra_tokenizer_destroy are thread-safe.
+/** Converts text to token ids and back. Id 0 is padding, except in "pixels" and in pretrained ones.
+ * All functions but filtra_tokenizer_destroy are thread-safe.
  *
  * Constant tokenizers, found by name:
  *   "listops"           1 to 10 are the digits 0 to 9, 11 [MIN, 12 [MAX, 13 [MED, 14 [SM, 15 ].
@@ -30,7 +30,14 @@ extern "C" {
  *                       the data did not have is an error
  *   "words"             1 `<unk>`, 2 `<eos>` for a line's end, then the words of the training text
  *                       (between ASCII white space), most frequent first; 65,536 ids in all, or
- *                       `max_vocabulary`. Other words, and words over 128 bytes, become `<unk>` */
+ *                       `max_vocabulary`. Other words, and words over 128 bytes, become `<unk>`
+ *
+ * Tokenizers of pretrained models, read by filtra_tokenizer_load from files of Hugging Face, whose
+ * ids are theirs:
+ *   "bpe"               byte-level BPE, as of GPT-2 and RoBERTa
+ *   "wordpiece"         WordPiece, as of BERT, cased or uncased
+ * A special token that the text spells becomes that token. What tokenizer.json says of truncation
+ * and padding is not done */
 typedef struct filtra_tokenizer filtra_tokenizer;
 
 /** A constant tokenizer, never freed. NULL for an unknown name; the error message then lists the
@@ -48,8 +55,20 @@ FILTRA_API const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer
 FILTRA_API filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer,
                                                  const char *text, size_t length, int32_t *tokens,
                                                  size_t capacity, size_t *count);
+/** As filtra_tokenizer_encode. `special` puts the special tokens around the text that a pretrained
+ * model's texts have, such as [CLS] and [SEP]; tokenizers without such add none. begins[i] and
+ * ends[i] (NULL: not wanted) receive the bytes of the text, from and to, that token i is made of;
+ * two tokens can share a character, and a special token that was added has 0 and 0. They fail with
+ * ARGUMENT unless the tokenizer is pretrained. */
+FILTRA_API filtra_status filtra_tokenizer_encode_offsets(const filtra_tokenizer *tokenizer,
+                                                         const char *text, size_t length,
+                                                         bool special, int32_t *tokens,
+                                                         size_t *begins, size_t *ends,
+                                                         size_t capacity, size_t *count);
 /** Decodes `count` ids; padding is skipped. "words" joins words by spaces and ends lines at
- * `<eos>`; the other tokenizers return the text that was encoded. Stores the bytes that fit, and a
+ * `<eos>`; "bpe" gives the text's bytes, of which single ids may be parts of characters;
+ * "wordpiece" joins words by spaces as Hugging Face does, special tokens included; the other
+ * tokenizers return the text that was encoded. Stores the bytes that fit, and a
  * final NUL, in `text` (NULL with capacity 0: none); *length receives the length of the text. Fails
  * with ARGUMENT when an id is out of range. */
 FILTRA_API filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokenizer,
@@ -60,12 +79,17 @@ FILTRA_API filtra_status filtra_tokenizer_decode(const filtra_tokenizer *tokeniz
 FILTRA_API filtra_status filtra_tokenizer_decode_next(const filtra_tokenizer *tokenizer,
                                                       int32_t previous, int32_t token, char *text,
                                                       size_t capacity, size_t *length);
-/** Whether the tokenizer was fitted to a dataset. Then it must be saved to read other text the same
- * way. */
+/** Whether the tokenizer was fitted to a dataset or is pretrained. Then it must be saved to read
+ * other text the same way. */
 FILTRA_API bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer);
-/** Writes a fitted tokenizer to a JSON file, atomically. */
+/** Writes a fitted or pretrained tokenizer to a JSON file, atomically; the latter as a
+ * tokenizer.json. */
 FILTRA_API filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path);
-/** Reads a file of filtra_tokenizer_save. Caller destroys, after the datasets opened with it. */
+/** Reads a file of filtra_tokenizer_save, a tokenizer.json of Hugging Face, or a folder with one,
+ * with vocab.json and merges.txt, or with vocab.txt; what else such a folder says of its tokenizer
+ * (tokenizer_config.json, special_tokens_map.json, added_tokens.json) is followed. A model,
+ * normaliser, pattern or other part that is not known fails with INPUT, which names it. Caller
+ * destroys, after the datasets opened with it. */
 FILTRA_API filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **tokenizer);
 /** Frees a loaded tokenizer; sets *tokenizer to NULL. */
 FILTRA_API void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer);

@@ -27,6 +27,12 @@ typedef enum filtra_recompute {
   FILTRA_RECOMPUTE_BLOCKS        /**< everything, layer by layer: a second forward pass in all */
 } filtra_recompute;
 
+/** What a regression minimizes. */
+typedef enum filtra_regression_loss {
+  FILTRA_REGRESSION_LOSS_MSE = 0, /**< the mean squared error */
+  FILTRA_REGRESSION_LOSS_MAE      /**< the mean absolute error, less moved by outliers */
+} filtra_regression_loss;
+
 /** How to train. Start from zeros: 0 means the default given with each field. Ranges are those of
  * the keys with these names in a run's configuration (docs/config.md). */
 typedef struct filtra_train_options {
@@ -56,8 +62,23 @@ typedef struct filtra_train_options {
   /** This rank's share, relative to the others': with 3 and 1, the first takes 3 of 4 samples. 0:
    * 1; or FILTRA_SHARE_AUTO. */
   float share;
-  float deadline;       /**< seconds to wait for another rank; 0: 300 */
-  uint64_t reserved[9]; /**< 0 */
+  float deadline; /**< seconds to wait for another rank; 0: 300 */
+  /** Factor on the learning rate for each layer downward: the head has the whole rate, the last of
+   * n layers layer_decay times as much, the embeddings layer_decay^(n + 1) times. 0: 1. */
+  float layer_decay;
+  /** In regression, of the standardised values: divided by target_scale. Evaluations have both. */
+  filtra_regression_loss regression_loss;
+  /** Parameters that stay as they are, with commas between: names, patterns with "*", and words as
+   * "embeddings", "all but the head" or "first 6 layers"; "!" before one takes it out again. Their
+   * gradients are not computed and do not count for clipping. NULL: none. */
+  const char *freeze;
+  /** Factors on the learning rate, beside layer_decay, as in "head=10,embeddings=0.1"; of several
+   * that name a parameter the last counts. NULL: none. */
+  const char *learning_rates;
+  /** Weight decay of parameters, in place of the optimizer's, as in "embeddings=0.01,layers.0=0".
+   * NULL: none. */
+  const char *weight_decays;
+  uint64_t reserved[5]; /**< 0 */
 } filtra_train_options;
 
 /** As `share`: before the first step all ranks time a forward and backward pass on their devices,
@@ -119,6 +140,31 @@ FILTRA_API filtra_status filtra_trainer_save(filtra_trainer *trainer, const char
 /** Reads a file of filtra_trainer_save. The model must have the same parameters. */
 FILTRA_API filtra_status filtra_trainer_restore(filtra_trainer *trainer, const char *path);
 
+/** Results of a model on a split. */
+typedef struct filtra_evaluation {
+  filtra_task task;
+  uint64_t samples;
+  uint64_t predictions; /**< samples; of a language model, predicted tokens */
+  double loss;     /**< mean cross-entropy; in regression mean squared error / target_scale^2 */
+  double accuracy; /**< fraction of correct predictions; 0 in regression, as chance and majority */
+  double chance;   /**< accuracy of guessing: 1 / classes, or 1 / vocabulary */
+  double majority; /**< accuracy of always predicting the split's most frequent label */
+  double perplexity; /**< exp(loss) of a language model; else 0 */
+  /** In regression: both errors in the units of the values, and r_squared = 1 - squared error /
+   * variance. Else 0. */
+  double absolute_error, root_mean_square_error, r_squared;
+  /** Fraction of samples whose class is among the five most probable. < 0 in other tasks than
+   * classification, and with five classes or fewer. */
+  double top5_accuracy;
+  /** In classification: F1 of the second of two classes, as GLUE has it, of more classes macro_f1;
+   * the mean F1 of the classes; Matthews' correlation (Gorodkin 2004). Else 0. */
+  double f1, macro_f1, matthews;
+  /** In regression: Pearson's correlation of values and predictions, and Spearman's, of their
+   * ranks; 0 where one of them is constant. Else 0. */
+  double pearson, spearman;
+  uint64_t reserved[2]; /**< 0 */
+} filtra_evaluation;
+
 /* ---- whole runs: one thread at a time per device, one process per folder ------------------ */
 
 /** Progress of filtra_run_train; passed to the callback before the first step and after each. */
@@ -142,10 +188,16 @@ typedef struct filtra_run_progress {
   double best_loss, best_accuracy, best_absolute_error;
   /** Steps of the configuration, if the key `patience` ended the run before them; else 0. */
   uint64_t ended_of;
+  /** Numbers in all parameters, and those that are trained: the others are frozen. */
+  uint64_t parameters, trained_parameters;
   uint64_t device_memory_bytes;
   /** The ranks' shares, measured or from the configuration, as in "3:1"; NULL: neither. */
   const char *shares;
-  uint64_t reserved[6]; /**< 0 */
+  /** The last evaluation and the best, with all measures, during the call; NULL: none yet. The
+   * fields above are of these. */
+  const filtra_evaluation *validation, *best;
+  const char *patience_by; /**< what `patience` waits for: a measure's name */
+  uint64_t reserved[1];    /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {
@@ -213,31 +265,20 @@ FILTRA_API filtra_status filtra_run_measure(filtra_device *device,
                                             const filtra_run_options *options,
                                             filtra_run_memory_use *plan);
 
-/** Results of a model on a split. */
-typedef struct filtra_evaluation {
-  filtra_task task;
-  uint64_t samples;
-  uint64_t predictions; /**< samples; of a language model, predicted tokens */
-  double loss;     /**< mean cross-entropy; in regression mean squared error / target_scale^2 */
-  double accuracy; /**< fraction of correct predictions; 0 in regression, as chance and majority */
-  double chance;   /**< accuracy of guessing: 1 / classes, or 1 / vocabulary */
-  double majority; /**< accuracy of always predicting the split's most frequent label */
-  double perplexity; /**< exp(loss) of a language model; else 0 */
-  /** In regression: both errors in the units of the values, and r_squared = 1 - squared error /
-   * variance. Else 0. */
-  double absolute_error, root_mean_square_error, r_squared;
-  /** Fraction of samples whose class is among the five most probable. < 0 in other tasks than
-   * classification, and with five classes or fewer. */
-  double top5_accuracy;
-  uint64_t reserved[7]; /**< 0 */
-} filtra_evaluation;
-
 /** Evaluates a model on a split, in batches of `batch_size`. Fails with NONFINITE if the loss is
  * not finite. */
 FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
                                                      const filtra_dataset *data, filtra_split split,
                                                      uint32_t batch_size,
                                                      filtra_evaluation *result);
+/** Evaluates a language model on a split that is one text, by a window of its max_length that moves
+ * on by `stride` tokens, 1 to max_length: each token but the first is predicted once, from at least
+ * max_length - stride tokens before it, where there are so many. Windows are computed anew, so that
+ * half the stride takes twice the time. `samples` of the result counts windows. Fails with ARGUMENT
+ * for samples that are not one text, and with NONFINITE. */
+FILTRA_API filtra_status filtra_model_evaluate_text(filtra_model *model, const filtra_dataset *data,
+                                                    filtra_split split, uint32_t batch_size,
+                                                    uint32_t stride, filtra_evaluation *result);
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data or, unless `data`
  * is NULL, of the data at that path. Computes in *precision; NULL: in the model's precision.
  * *scores receives the scores of a classifier, which the caller destroys, of other tasks NULL;

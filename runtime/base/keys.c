@@ -105,7 +105,7 @@ static void set_number(const ft_key *k, void *at, double value) {
 
 static void set_default(const ft_key *k, void *at) {
   ft_floats *list = at;
-  if (k->type == FT_KEY_STRING)
+  if (k->type == FT_KEY_STRING || k->type == FT_KEY_LIST)
     *(char *)at = '\0';
   else if (k->type == FT_KEY_FLOATS)
     for (list->count = 0; k->list[list->count] != 0; list->count++)
@@ -122,6 +122,7 @@ bool ft_key_is_default(const ft_key *k, const void *options) {
   case FT_KEY_OTHER:
     return true;
   case FT_KEY_STRING:
+  case FT_KEY_LIST:
     return !*(const char *)at;
   case FT_KEY_FLOATS:
     while (i < list->count && k->list[i] != 0 && k->list[i] == list->values[i])
@@ -157,6 +158,40 @@ static filtra_status read_string(const json_t *value, const ft_key *k, source fr
   return FILTRA_OK;
 }
 
+/* Adds one text of a list behind the others. */
+static filtra_status add_text(const ft_key *k, source from, const char *text, char *out) {
+  const size_t used = strlen(out), length = strlen(text);
+  if (!*text || strchr(text, ','))
+    return ft_fail(from.status, "%s: \"%s\" lists \"%.60s\", accepted are texts without commas",
+                   from.context, k->name, text);
+  if (used + length + 1 >= k->size)
+    return ft_fail(from.status, "%s: \"%s\" is longer than %zu characters", from.context, k->name,
+                   k->size - 1);
+  snprintf(out + used, k->size - used, "%s%s", used ? "," : "", text);
+  return FILTRA_OK;
+}
+
+static filtra_status read_list(const json_t *value, const ft_key *k, source from, char *out) {
+  const char *name;
+  json_t *number;
+  char text[256];
+  if (json_is_string(value)) return read_string(value, k, from, out);
+  if (!json_is_array(value) && !json_is_object(value))
+    return wrong_type(k, from, "a text or a list of texts");
+  *out = '\0';
+  for (size_t i = 0; i < json_array_size(value); i++) {
+    const char *one = json_string_value(json_array_get(value, i));
+    if (!one) return wrong_type(k, from, "a text or a list of texts");
+    FT_TRY(add_text(k, from, one, out));
+  }
+  json_object_foreach((json_t *)value, name, number) {
+    if (!json_is_number(number)) return wrong_type(k, from, "a text, or numbers by name");
+    ft_print(text, sizeof text, "%.200s=%.9g", name, json_number_value(number));
+    FT_TRY(add_text(k, from, text, out));
+  }
+  return FILTRA_OK;
+}
+
 static filtra_status read_floats(const json_t *value, const ft_key *k, source from,
                                  ft_floats *out) {
   size_t count = json_is_array(value) ? json_array_size(value) : json_is_number(value);
@@ -178,6 +213,8 @@ static filtra_status read_value(const json_t *value, const ft_key *k, source fro
     return FILTRA_OK;
   case FT_KEY_STRING:
     return read_string(value, k, from, at);
+  case FT_KEY_LIST:
+    return read_list(value, k, from, at);
   case FT_KEY_FLOATS:
     return read_floats(value, k, from, at);
   case FT_KEY_INT:
@@ -257,6 +294,7 @@ static json_t *write_value(const ft_key *k, const void *at) {
   case FT_KEY_ENUM:
     return json_string(k->names[*(const int *)at]);
   case FT_KEY_STRING:
+  case FT_KEY_LIST:
     return json_string(at);
   case FT_KEY_FLOATS:
     return write_floats(at);
@@ -298,6 +336,7 @@ void ft_key_accepted(const ft_key *k, char text[FT_KEY_TEXT]) {
                                       [FT_KEY_FLOATS] = "number or list of numbers",
                                       [FT_KEY_BOOL] = "true or false",
                                       [FT_KEY_STRING] = "text",
+                                      [FT_KEY_LIST] = "text or list of texts",
                                       [FT_KEY_OTHER] = "a name, or an object with options"};
   char low[32], high[32];
   if (k->type == FT_KEY_ENUM) {

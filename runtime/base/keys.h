@@ -15,6 +15,8 @@ typedef enum ft_key_type {
   FT_KEY_BOOL,   /* bool */
   FT_KEY_ENUM,   /* int or an enum: the index of one of the names */
   FT_KEY_STRING, /* char array */
+  FT_KEY_LIST,   /* char array, texts with commas between; also from a list, or from an object of
+                    numbers as NAME=NUMBER */
   FT_KEY_FLOATS  /* ft_floats, from a list of numbers or from one number */
 } ft_key_type;
 
@@ -64,6 +66,8 @@ typedef struct ft_keys {
 /** The default is "". */
 #define FT_STRING_KEY(type, member, key, ...)                                                      \
   FT_KEY_ROW(FT_KEY_STRING, type, member, key, .help = __VA_ARGS__)
+#define FT_LIST_KEY(type, member, key, ...)                                                        \
+  FT_KEY_ROW(FT_KEY_LIST, type, member, key, .help = __VA_ARGS__)
 #define FT_FLOATS_KEY(type, member, key, usually, least, most, ...)                                \
   FT_KEY_ROW(FT_KEY_FLOATS, type, member, key, .list = usually, .low = least, .high = most,        \
              .help = __VA_ARGS__)

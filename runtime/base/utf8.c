@@ -19,6 +19,17 @@ size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point) {
   return surrogate || *code_point < smallest[count] || *code_point > 0x10ffff ? 0 : count;
 }
 
+size_t ft_utf8_damaged(const char *text, size_t length) {
+  const unsigned char *byte = (const unsigned char *)text;
+  size_t count = 1, most = byte[0] >= 0xf0 ? 3 : byte[0] >= 0xe0 ? 2 : 1;
+  unsigned low = byte[0] == 0xe0 ? 0xa0 : byte[0] == 0xf0 ? 0x90 : 0x80;
+  unsigned high = byte[0] == 0xed ? 0x9f : byte[0] == 0xf4 ? 0x8f : 0xbf;
+  if (byte[0] < 0xc2 || byte[0] > 0xf4) return 1;
+  for (; count < most && count < length; count++, low = 0x80, high = 0xbf)
+    if (byte[count] < low || byte[count] > high) break;
+  return count;
+}
+
 size_t ft_utf8_write(uint32_t code_point, char text[4]) {
   static const unsigned char lead[5] = {0, 0, 0xc0, 0xe0, 0xf0};
   size_t count = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;

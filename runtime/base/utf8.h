@@ -8,6 +8,9 @@
 
 /** Bytes of the character at the start of `text`, 1 to 4; 0 if it is not valid. */
 size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point);
+/** Bytes that one U+FFFD stands for where ft_utf8_next gives 0: those that begin a character, as
+ * Unicode recommends (and Rust and Python do). */
+size_t ft_utf8_damaged(const char *text, size_t length);
 /** Writes a character; returns its number of bytes. */
 size_t ft_utf8_write(uint32_t code_point, char text[4]);
 bool ft_utf8_valid(const char *text, size_t length);

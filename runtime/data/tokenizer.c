@@ -1,10 +1,11 @@
 /* Built-in tokenizers by name, text to ids and back, and files of fitted tokenizers. Called by
  * data/corpus.c, train/ and applications through filtra/tokenizer.h. */
-#include "data/tokenizer.h"
+#include "data/pretrained.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "data/pretrained_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,6 @@ static const filtra_tokenizer *const tokenizers[] = {
     &ft_tokenizer_bytes,   &ft_tokenizer_printable,
     &ft_tokenizer_dna,     &ft_tokenizer_pixels,
 };
-
-/* Largest tokenizer file: a million words of 60 bytes. Model files hold the words too, in up to 100
- * MB of metadata. */
-enum { FILE_LIMIT = 64 << 20 };
 
 const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
   char list[256] = "";
@@ -34,8 +31,9 @@ const filtra_tokenizer *filtra_tokenizer_find(const char *name) {
             name);
   else
     ft_fail(FILTRA_ERROR_ARGUMENT,
-            "there is no tokenizer \"%s\"; known are %s, characters and words", name ? name : "",
-            list);
+            "there is no tokenizer \"%s\"; known are %s, characters, words, and folders of "
+            "pretrained tokenizers",
+            name ? name : "", list);
   return NULL;
 }
 
@@ -53,10 +51,65 @@ const char *filtra_tokenizer_symbol(const filtra_tokenizer *tokenizer, uint32_t 
 }
 
 bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer) {
-  return tokenizer ? tokenizer->index != NULL : false;
+  return tokenizer ? tokenizer->index || tokenizer->pretrained : false;
+}
+
+bool ft_tokenizer_is_kept(const char *name) {
+  return ft_tokenizer_is_made(name) || !strcmp(name, "bpe") || !strcmp(name, "wordpiece");
+}
+
+const ft_frame *ft_tokenizer_frame(const filtra_tokenizer *tokenizer) {
+  return tokenizer && tokenizer->pretrained && tokenizer->pretrained->framed
+             ? &tokenizer->pretrained->frame
+             : NULL;
 }
 
 /* ---- text and ids ---- */
+
+/* Puts the special tokens around a text's tokens; they are nowhere in the text. */
+static filtra_status add_frame(const filtra_tokenizer *t, ft_tokens *tokens, ft_spans *spans) {
+  const ft_frame *frame = ft_tokenizer_frame(t);
+  const size_t before = frame && frame->begin >= 0;
+  FT_TRY(ft_frame_tokens(frame, tokens, 0, SIZE_MAX, SIZE_MAX, false, NULL));
+  while (spans && spans->count < tokens->count) {
+    FT_TRY(FT_GROW(spans->list, spans->count, spans->capacity));
+    spans->list[spans->count++] = (ft_span){0};
+  }
+  if (!spans || !before) return FILTRA_OK;
+  memmove(spans->list + 1, spans->list, (spans->count - 1) * sizeof *spans->list);
+  spans->list[0] = (ft_span){0};
+  return FILTRA_OK;
+}
+
+filtra_status filtra_tokenizer_encode_offsets(const filtra_tokenizer *tokenizer, const char *text,
+                                              size_t length, bool special, int32_t *tokens,
+                                              size_t *begins, size_t *ends, size_t capacity,
+                                              size_t *count) {
+  FT_NEED(tokenizer, count);
+  *count = 0;
+  if (length) FT_NEED(text);
+  if (capacity) FT_NEED(tokens);
+  const bool places = begins || ends;
+  if (places && !tokenizer->pretrained)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "the tokenizer \"%s\" does not tell where tokens are; pretrained ones do",
+                   tokenizer->name);
+  ft_tokens encoded = {0};
+  ft_spans spans = {0};
+  filtra_status status =
+      places ? ft_pretrained_encode(tokenizer->pretrained, text, length, &encoded, &spans)
+             : tokenizer->encode(tokenizer, text, length, &encoded);
+  if (!status && special) status = add_frame(tokenizer, &encoded, places ? &spans : NULL);
+  if (!status) *count = encoded.count;
+  for (size_t i = 0; i < *count && i < capacity; i++) {
+    tokens[i] = encoded.ids[i];
+    if (begins) begins[i] = spans.list[i].begin;
+    if (ends) ends[i] = spans.list[i].end;
+  }
+  free(encoded.ids);
+  free(spans.list);
+  return status;
+}
 
 filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer, const char *text,
                                       size_t length, int32_t *tokens, size_t capacity,
@@ -64,13 +117,8 @@ filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokenizer, const c
   FT_NEED(tokenizer, count);
   if (length) FT_NEED(text);
   if (capacity) FT_NEED(tokens);
-  ft_tokens encoded = {0};
-  filtra_status status = tokenizer->encode(tokenizer, text, length, &encoded);
-  *count = status ? 0 : encoded.count;
-  for (size_t i = 0; i < *count && i < capacity; i++)
-    tokens[i] = encoded.ids[i];
-  free(encoded.ids);
-  return status;
+  return filtra_tokenizer_encode_offsets(tokenizer, text, length, false, tokens, NULL, NULL,
+                                         capacity, count);
 }
 
 typedef struct text_writer {
@@ -81,6 +129,24 @@ typedef struct text_writer {
 static void write_text(text_writer *w, const char *bytes, size_t count) {
   for (size_t i = 0; i < count; i++, w->length++)
     if (w->length + 1 < w->capacity) w->text[w->length] = bytes[i];
+}
+
+/* Writes an id of a pretrained tokenizer into `room`, and from there. */
+static void write_pretrained(text_writer *w, const ft_pretrained *p, int32_t id, bool first,
+                             char *room) {
+  size_t length;
+  const char *text = ft_pretrained_decode(p, id, first, room, &length);
+  write_text(w, text, length);
+}
+
+static filtra_status decode_pretrained(const filtra_tokenizer *t, bool first, const int32_t *tokens,
+                                       size_t count, text_writer *w) {
+  char *room = ft_calloc((size_t)t->pretrained->longest + 1, 1);
+  if (!room) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++)
+    write_pretrained(w, t->pretrained, tokens[i], first && i == 0, room);
+  free(room);
+  return FILTRA_OK;
 }
 
 static void write_symbol(text_writer *w, const filtra_tokenizer *t, int32_t id, bool line_start) {
@@ -110,8 +176,10 @@ static filtra_status decode(const filtra_tokenizer *t, bool line_start, const in
                             size_t count, char *text, size_t capacity, size_t *length) {
   text_writer w = {.text = text, .capacity = capacity};
   *length = 0;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     FT_TRY(check_id(t, i, tokens[i]));
+  if (t->pretrained) FT_TRY(decode_pretrained(t, line_start, tokens, count, &w));
+  for (size_t i = 0; i < count && !t->pretrained; i++) {
     if (!*t->symbols[tokens[i]]) continue; /* padding; "pixels" has none, its id 0 is a pixel */
     write_symbol(&w, t, tokens[i], line_start);
     line_start = ends_line(t, tokens[i]);
@@ -135,7 +203,8 @@ filtra_status filtra_tokenizer_decode_next(const filtra_tokenizer *tokenizer, in
   FT_NEED(tokenizer, length);
   if (capacity) FT_NEED(text);
   if (previous != -1) FT_TRY(check_id(tokenizer, 0, previous));
-  const bool line_start = previous == -1 || ends_line(tokenizer, previous);
+  const bool line_start =
+      previous == -1 || (!tokenizer->pretrained && ends_line(tokenizer, previous));
   return decode(tokenizer, line_start, &token, 1, text, capacity, length);
 }
 
@@ -144,14 +213,15 @@ filtra_status filtra_tokenizer_decode_next(const filtra_tokenizer *tokenizer, in
 /* Writes a file, unless it would be too large to be read again. */
 static filtra_status write_file(const char *within, const char *path, const char *text) {
   size_t size = strlen(text);
-  if (size <= FILE_LIMIT) return ft_file_write_in(within, path, text, size);
+  if (size <= FT_TOKENIZER_FILE_LIMIT) return ft_file_write_in(within, path, text, size);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: the words take %zu bytes, and such a file has %d at most; a lower "
                  "max_vocabulary makes fewer of them",
-                 path, size, FILE_LIMIT);
+                 path, size, FT_TOKENIZER_FILE_LIMIT);
 }
 
 json_t *ft_tokenizer_write(const filtra_tokenizer *tokenizer) {
+  if (tokenizer->pretrained) return json_incref(tokenizer->pretrained->source);
   json_t *symbols = json_array();
   for (uint32_t id = 1; id < tokenizer->size; id++)
     ft_json_append(&symbols, json_string(tokenizer->symbols[id]));
@@ -177,6 +247,7 @@ filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const cha
 }
 
 filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out) {
+  if (json_object_get(root, "model")) return ft_pretrained_read(root, out);
   const char *name = json_string_value(json_object_get(root, "tokenizer"));
   const json_t *list = json_object_get(root, "symbols");
   if (!name || !ft_tokenizer_is_made(name) || !json_is_array(list))
@@ -211,14 +282,10 @@ filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **out) {
   FT_NEED(out);
   *out = NULL;
   FT_NEED(path);
-  char *text;
-  size_t size;
   json_t *root = NULL;
-  FT_TRY(ft_file_read(path, FILE_LIMIT, &text, &size));
-  filtra_status status = ft_json_parse(text, size, path, &root);
-  free(text);
-  if (status) return status;
-  status = ft_tokenizer_read(root, out);
+  FT_TRY(ft_is_directory(path) ? ft_pretrained_load(path, &root)
+                               : ft_pretrained_parse(path, &root));
+  filtra_status status = ft_tokenizer_read(root, out);
   json_decref(root);
   return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
 }

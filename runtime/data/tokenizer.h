@@ -19,6 +19,15 @@ typedef struct ft_tokens {
 /** Makes room for `extra` more ids. */
 filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra);
 
+/** Special tokens around texts: one is [begin] A [end], two are [begin] A [middle ...] B [end].
+ * BERT has CLS, {SEP} and SEP; RoBERTa <s>, {</s>, </s>} and </s>. -1: none. */
+typedef struct ft_frame {
+  int32_t begin;
+  int32_t middle[2];
+  uint32_t middle_count;
+  int32_t end;
+} ft_frame;
+
 struct filtra_tokenizer {
   const char *name;
   const char *const *symbols; /* [size], by id */
@@ -34,8 +43,22 @@ struct filtra_tokenizer {
   /* Only if fitted to data: symbol to id, by open addressing; 0: free. */
   int32_t *index; /* [index_mask + 1] */
   uint32_t index_mask;
-  int32_t ascii[128]; /* ids of one-byte symbols; 0: none */
+  int32_t ascii[128];               /* ids of one-byte symbols; 0: none */
+  struct ft_pretrained *pretrained; /* NULL: none */
 };
+
+/** The frame of texts that a pretrained model classifies; NULL: none. */
+const ft_frame *ft_tokenizer_frame(const filtra_tokenizer *tokenizer);
+/** How many tokens it puts around one text, or around a pair. */
+size_t ft_frame_size(const ft_frame *frame, bool pair);
+/** Puts the frame (NULL: none) around the texts at the end of `tokens`: A from `first` on, and B
+ * from `second` on (SIZE_MAX: one text). With `truncate` the longer text is cut, then both, so that
+ * all has `limit` tokens; else more are refused with INPUT. *second_at (or NULL) receives where B
+ * begins within the sequence; 0: one text. */
+filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t first, size_t second,
+                              size_t limit, bool truncate, size_t *second_at);
+/** Fails with INPUT: the byte at `text` is not UTF-8. */
+filtra_status ft_fail_encoding(const char *text, size_t column);
 
 /** Ids of the two symbols that "words" always has. */
 enum { FT_WORD_UNKNOWN = 1, FT_WORD_END_OF_LINE = 2 };
@@ -47,6 +70,9 @@ extern const filtra_tokenizer ft_tokenizer_listops, ft_tokenizer_listops_origina
 
 /** Whether tokenizers of this name ("characters", "words") are fitted to data. */
 bool ft_tokenizer_is_made(const char *name);
+
+/** Whether a run keeps tokenizers of this name in a file: those, and pretrained ones. */
+bool ft_tokenizer_is_kept(const char *name);
 
 /** Counts of a text's characters or words, from which a tokenizer is made. */
 typedef struct ft_vocabulary ft_vocabulary;
@@ -64,19 +90,21 @@ void ft_vocabulary_free(ft_vocabulary *vocabulary);
  * symbols that such a tokenizer cannot have, that repeat, or that are in the wrong order. */
 filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
                                 filtra_tokenizer **tokenizer);
-/** A fitted tokenizer as JSON; NULL when out of memory. */
+/** A fitted or pretrained tokenizer as JSON, the latter as tokenizer.json; NULL when out of
+ * memory. */
 json_t *ft_tokenizer_write(const filtra_tokenizer *tokenizer);
 /** filtra_tokenizer_save through no link below `within` (ft_atomic_open_in); NULL: a path that a
  * person gave. */
 filtra_status ft_tokenizer_save(const filtra_tokenizer *tokenizer, const char *within,
                                 const char *path);
-/** Reads a fitted tokenizer, as filtra_tokenizer_save writes it; errors name no file. */
+/** Reads a tokenizer as filtra_tokenizer_save writes it, or any tokenizer.json; errors name no
+ * file. */
 filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out);
 /** The tokenizer of a description (ft_dataset_describe): of a name, or one that *own is, too, and
  * the caller destroys. NULL or null: none. */
 filtra_status ft_tokenizer_described(const json_t *value, const filtra_tokenizer **tokenizer,
                                      filtra_tokenizer **own);
-/** Frees a fitted tokenizer with its symbols; NULL is fine. */
+/** Frees a fitted or pretrained tokenizer; NULL is fine. */
 void ft_tokenizer_free(filtra_tokenizer *tokenizer);
 
 #endif

@@ -1,4 +1,4 @@
-/* Grows a list of token ids, for all tokenizers. */
+/* Lists of token ids, and the error of text that is not UTF-8, for all tokenizers. */
 #include "base/memory.h"
 #include "data/tokenizer.h"
 
@@ -12,4 +12,10 @@ filtra_status ft_tokens_reserve(ft_tokens *tokens, size_t extra) {
   tokens->ids = ids;
   tokens->capacity = wanted;
   return FILTRA_OK;
+}
+
+filtra_status ft_fail_encoding(const char *text, size_t column) {
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "byte 0x%02x at column %zu is not UTF-8 text; the tokenizer \"bytes\" takes any",
+                 (unsigned char)*text, column);
 }

@@ -2,7 +2,7 @@
  * the tokenizer, encoding. Called by corpus.c and tokenizer.c. */
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "data/tokenizer.h"
+#include "data/pretrained.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +46,6 @@ static int32_t *find_entry(const filtra_tokenizer *t, const char *text, size_t l
 
 /* ---- encoding ---- */
 
-static filtra_status fail_encoding(const char *text, size_t column) {
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "byte 0x%02x at column %zu is not UTF-8 text; the tokenizer \"bytes\" takes any",
-                 (unsigned char)*text, column);
-}
-
 static filtra_status fail_character(const char *text, size_t bytes, uint32_t code_point,
                                     size_t column) {
   int shown = code_point < ' ' || code_point == 0x7f ? 0 : (int)bytes;
@@ -68,7 +62,7 @@ static filtra_status encode_characters(const filtra_tokenizer *t, const char *te
   size_t column = 1; /* counted in characters */
   for (size_t at = 0, bytes; at < length; at += bytes, column++) {
     bytes = ft_utf8_next(text + at, length - at, &code_point);
-    if (bytes == 0) return fail_encoding(text + at, column);
+    if (bytes == 0) return ft_fail_encoding(text + at, column);
     int32_t id = bytes == 1 ? t->ascii[code_point] : *find_entry(t, text + at, bytes);
     if (id == 0) return fail_character(text + at, bytes, code_point, column);
     tokens->ids[tokens->count++] = id;
@@ -97,7 +91,7 @@ static filtra_status encode_words(const filtra_tokenizer *t, const char *text, s
     FT_TRY(ft_tokens_reserve(tokens, 1));
     int32_t id = *word == '\n' ? FT_WORD_END_OF_LINE : *find_entry(t, word, bytes);
     if (id == 0 && !ft_utf8_valid(word, bytes))
-      return fail_encoding(word, (size_t)(word - text) + 1);
+      return ft_fail_encoding(word, (size_t)(word - text) + 1);
     tokens->ids[tokens->count++] = id ? id : FT_WORD_UNKNOWN;
   }
   return FILTRA_OK;
@@ -174,9 +168,10 @@ filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, si
 
 void ft_tokenizer_free(filtra_tokenizer *t) {
   if (!t) return;
-  for (uint32_t i = 0; t->symbols && i < t->size; i++)
+  for (uint32_t i = 0; !t->pretrained && t->symbols && i < t->size; i++)
     free((char *)t->symbols[i]);
-  free((void *)t->symbols);
+  if (!t->pretrained) free((void *)t->symbols);
+  ft_pretrained_free(t->pretrained);
   free(t->index);
   free(t);
 }
@@ -227,7 +222,7 @@ static filtra_status count_characters(ft_vocabulary *v, const char *text, size_t
   size_t column = 1;
   for (size_t at = 0, bytes; at < length; at += bytes, column++) {
     bytes = ft_utf8_next(text + at, length - at, &code_point);
-    if (bytes == 0) return fail_encoding(text + at, column);
+    if (bytes == 0) return ft_fail_encoding(text + at, column);
     v->seen[code_point / 8] |= (uint8_t)(1 << code_point % 8);
   }
   return FILTRA_OK;
@@ -272,7 +267,7 @@ static filtra_status count_words(ft_vocabulary *v, const char *text, size_t leng
       entry->count++;
       continue;
     }
-    if (!ft_utf8_valid(word, bytes)) return fail_encoding(word, (size_t)(word - text) + 1);
+    if (!ft_utf8_valid(word, bytes)) return ft_fail_encoding(word, (size_t)(word - text) + 1);
     FT_TRY(add_word(v, entry, word, bytes));
   }
   return FILTRA_OK;

@@ -85,7 +85,7 @@ static void clear_unreached(filtra_graph *g) {
   for (size_t i = 0; i < tape->cleared; i++) {
     const filtra_tensor *t = i < tape->parameter_count ? tape->parameters[i] : NULL;
     const ft_parameter *p = &tape->params->list[i];
-    if ((t && t->grad) || p->options.buffer) continue;
+    if ((t && t->grad) || p->options.buffer || p->frozen) continue;
     ft_emit_fill(
         g, ft_tensor_of_parameter(g, p->name, FILTRA_F32, 1, &p->elements, FT_HOME_GRADIENTS, i),
         0.0f);

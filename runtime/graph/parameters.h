@@ -10,6 +10,7 @@ typedef struct ft_parameter {
   int64_t shape[FILTRA_MAX_DIMS];
   int64_t elements;
   filtra_parameter_options options;
+  bool frozen;          /* trained, but not by the trainer at hand: no gradient is computed */
   uint64_t offset;      /* bytes into the flat buffers, once committed, */
   uint64_t copy_offset; /* and into the copies */
 } ft_parameter;

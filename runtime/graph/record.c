@@ -169,7 +169,7 @@ filtra_tensor *filtra_graph_parameter(filtra_graph *g, filtra_parameters *params
   if (!entry || *entry) return entry ? *entry : NULL;
   filtra_tensor *t = parameter_tensor(g, name, FILTRA_F32, p, FT_HOME_VALUES);
   if (!t) return NULL;
-  t->requires_grad = (!params->committed || params->trainable) && !p->options.buffer;
+  t->requires_grad = (!params->committed || params->trainable) && !p->options.buffer && !p->frozen;
   t->params = params;
   t->param_index = index;
   return *entry = t;

@@ -179,15 +179,16 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   *result = ft_network_build(&scope, &model->options, &in, auxiliary);
 }
 
-/* Loss and score of regression. The squared error is in units of the model's output, the absolute
- * error in units of the values. */
+/* Loss and score of regression. The loss is in units of the model's output, the score, an absolute
+ * error, in units of the values. */
 static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
                          filtra_tensor **loss, filtra_tensor **score) {
   b->values = filtra_graph_input(g, "values", FILTRA_F32, 2, (int64_t[]){b->rows, 1});
   float scale = 1.0f / o->target_scale;
   filtra_tensor *target = filtra_affine(g, b->values, scale, -o->target_mean * scale);
-  *loss = filtra_squared_error(g, b->logits, target);
-  *score = filtra_affine(g, filtra_absolute_error(g, b->logits, target), o->target_scale, 0.0f);
+  filtra_tensor *error = filtra_absolute_error(g, b->logits, target);
+  *loss = b->absolute ? error : filtra_squared_error(g, b->logits, target);
+  *score = filtra_affine(g, error, o->target_scale, 0.0f);
 }
 
 /* Loss and score of classification. For mixed samples, the mean of the cross-entropies against both

@@ -12,7 +12,7 @@
 /* ---- inference ---- */
 
 /* Builds an inference graph. If labels are judged, a language model's logits stay on the device: a
- * vocabulary for each token, they can take gigabytes of host memory. */
+ * vocabulary for each token can take gigabytes of host memory. */
 static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length, bool judged,
                                     ft_observer *observer, ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size, .length = length, .judged = judged, .observer = observer};

@@ -104,6 +104,7 @@ typedef struct ft_batch_graph {
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
   filtra_tensor *types;                       /* with token_types */
   bool typed;                                 /* there is more than one */
+  bool absolute;                              /* the loss of a regression is the absolute error */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */
   filtra_tensor *labels, *values, *weights;      /* [rows] each; labels or values */
   filtra_tensor *other_labels, *label_fractions; /* [rows] each, if mixed */

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const SELECT[] = {"auto", "accuracy", "loss", NULL}; /* ft_select */
-
 #define RUN(kind, member, ...) FT_##kind##_KEY(ft_run_config, member, #member, __VA_ARGS__)
 #define DATA                   .usual = "from the data"
 
@@ -32,12 +30,18 @@ static const ft_key RUN_KEYS[] = {
         "Steps between evaluations on the validation split; there is one at the end, too. 0: an "
         "epoch."),
     RUN(INT, patience, 0, 0, 1e9,
-        "Evaluations without a lower validation loss after which the run ends. 0: it does not.",
+        "Evaluations without a better one by `patience_by` after which the run ends. 0: it does "
+        "not.",
         .paper = "Prechelt 1998"),
-    RUN(ENUM, select_by, FT_SELECT_AUTO, SELECT,
-        "What the best model on the validation split is chosen by. accuracy: of classification "
-        "alone; where it is equal, the loss. loss: and so perplexity or mean square error. auto: "
-        "accuracy in classification, else the loss. `patience` is about the loss either way."),
+    RUN(ENUM, patience_by, FT_MEASURE_AUTO, ft_measure_names,
+        "What `patience` waits for, as in `select_by`. auto: a lower loss on the validation split, "
+        "or mae where `regression_loss` is that."),
+    RUN(ENUM, select_by, FT_MEASURE_AUTO, ft_measure_names,
+        "What the best model on the validation split is chosen by; where it is equal, by the loss. "
+        "accuracy, f1 (of the second of two classes; of more macro_f1), macro_f1, matthews: of "
+        "classification alone. mae, r2, pearson, spearman: of regression alone. loss: and so "
+        "perplexity or mean square error. auto: accuracy in classification, else as "
+        "`patience_by`."),
     RUN(INT, checkpoint_every, 0, 0, 1e12, "Steps between checkpoints. 0: as `eval_every`."),
     RUN(INT, log_every, 10, 1, 1e9, "Steps between lines of metrics.jsonl."),
     FT_INT_KEY(ft_run_config, train.seed, "seed", 1, 0, 9e15,
@@ -45,6 +49,17 @@ static const ft_key RUN_KEYS[] = {
     RUN(INT, split_seed, 1, 0, 9e15,
         "Seed by which validation samples are drawn from the training data, where these have none "
         "of their own. Runs with other seeds have the same ones."),
+    RUN(LIST, freeze,
+        "Parameters that stay as they are, as in embeddings,first 6 layers or all but the head: "
+        "names (docs/weights.md), patterns with *, or the words embeddings, head, backbone, "
+        "layers, "
+        "first 6 layers, last layer, biases and norms, with commas between or as a list. ! before "
+        "one takes it out again. Their gradients are not computed."),
+    RUN(LIST, learning_rates,
+        "Factors on the learning rate of parameters, which are named as in `freeze`: "
+        "head=10,embeddings=0.1. The last that names a parameter counts."),
+    RUN(LIST, weight_decays,
+        "Weight decay of parameters in place of `weight_decay`, as in embeddings=0.01,layers.0=0."),
     RUN(STRING, class_weights,
         "Weights of classes in the training loss, whose scores are then weighted, too: balanced, "
         "samples / (classes * samples of the class), or a number for each class in their order, "
@@ -215,18 +230,26 @@ filtra_status ft_run_config_of(const filtra_run_options *o, const char *context,
   return status;
 }
 
-/* Accuracy is for classification only. In regression no prediction is right or wrong, and language
- * models are compared by perplexity, which is exp(loss). */
+/* No prediction of a regression is right or wrong, and language models are compared by perplexity,
+ * which is exp(loss). */
+static filtra_status fit_measure(ft_measure *measure, ft_measure automatic, const char *key,
+                                 const char *context, filtra_task task) {
+  char list[FT_KEY_TEXT];
+  if (*measure == FT_MEASURE_AUTO) *measure = automatic;
+  if (ft_measure_fits(*measure, task)) return FILTRA_OK;
+  ft_measure_list(task, list);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is %s; in task \"%s\" accepted are %s", context,
+                 key, ft_measure_names[*measure], ft_task_name(task), list);
+}
+
 static filtra_status fit_selection(ft_run_config *config, const char *context) {
-  bool classes = config->model.config.task < FILTRA_TASK_REGRESSION;
-  if (config->select_by == FT_SELECT_AUTO)
-    config->select_by = classes ? FT_SELECT_ACCURACY : FT_SELECT_LOSS;
-  if (classes || config->select_by == FT_SELECT_LOSS) return FILTRA_OK;
-  return ft_fail(
-      FILTRA_ERROR_INPUT,
-      "%s: \"select_by\" accuracy is for classification; in task \"%s\" accepted are auto "
-      "and loss",
-      context, ft_task_name(config->model.config.task));
+  const filtra_task task = config->model.config.task;
+  const ft_measure loss = task == FILTRA_TASK_REGRESSION && config->train.regression_loss
+                              ? FT_MEASURE_MAE
+                              : FT_MEASURE_LOSS;
+  FT_TRY(fit_measure(&config->patience_by, loss, "patience_by", context, task));
+  return fit_measure(&config->select_by, task < FILTRA_TASK_REGRESSION ? FT_MEASURE_ACCURACY : loss,
+                     "select_by", context, task);
 }
 
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
@@ -313,6 +336,9 @@ filtra_train_options ft_run_train_options(const ft_run_config *c, uint64_t steps
                                           uint64_t batches) {
   const filtra_augmentation a = ft_run_augmentation(c);
   filtra_train_options options = c->train;
+  options.freeze = c->freeze;
+  options.learning_rates = c->learning_rates;
+  options.weight_decays = c->weight_decays;
   options.mixed_labels = a.mixup > 0.0f || a.cutmix > 0.0f;
   options.optimizer.steps = steps;
   options.optimizer.warmup_steps = warmup_steps(c, steps, batches);

@@ -3,16 +3,10 @@
 #define FT_TRAIN_CONFIG_H
 
 #include "model/model.h"
+#include "train/measures.h"
 
 #include <filtra/data.h>
 #include <filtra/train.h>
-
-/** How the best of several models on the validation split is chosen. */
-typedef enum ft_select {
-  FT_SELECT_AUTO = 0, /* accuracy in classification, the loss in other tasks */
-  FT_SELECT_ACCURACY, /* the loss decides between equal accuracies; classification only */
-  FT_SELECT_LOSS
-} ft_select;
 
 /** All settings of a run. A key's value lies in the public struct that has such a field; keys that
  * only runs have come last. */
@@ -24,8 +18,9 @@ typedef struct ft_run_config {
   int64_t batch_size, epochs, eval_every, patience, checkpoint_every, log_every;
   int64_t split_seed; /* of held-out validation samples */
   float warmup_epochs;
-  ft_select select_by;
-  bool drop_last;           /* leave out partial batches in training */
+  ft_measure select_by, patience_by;
+  bool drop_last; /* leave out partial batches in training */
+  char freeze[1024], learning_rates[1024], weight_decays[1024]; /* of parameters, by names */
   char class_weights[4096]; /* "balanced" or one for each class, "1:5"; "": 1 each */
   char shares[4096];    /* each rank's share, "3:1"; FT_SHARES_AUTO: by speed; "": equal shares */
   char preset[64];      /* the recipe that was expanded; "": none */

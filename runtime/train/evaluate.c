@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
+#include "train/measures.h"
 #include "train/run.h"
 
 #include <filtra/run.h>
@@ -19,9 +20,8 @@ static void count_labels(const filtra_sample *s, bool tokens, uint64_t *count) {
     count[s->tokens[n]]++;
 }
 
-/* Accuracy of always predicting the most frequent label. */
-static filtra_status majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
-                                    double *share) {
+filtra_status ft_majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
+                                double *share) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   uint32_t labels = tokens ? filtra_tokenizer_size(info->tokenizer) : info->classes;
   uint64_t most = 0, all = 0, *count = ft_calloc(labels, sizeof *count);
@@ -60,19 +60,27 @@ typedef struct sums {
   ft_pending_batch pending;
   double pending_weight; /* < 0: no batch is pending */
   const ft_ranks *ranks; /* they divide the batches among them; NULL: one process */
-  float *results;        /* [samples, outputs], by sample; NULL: not wanted */
-  float *rows;           /* the same of a batch */
-  uint32_t *indices;     /* of the pending batch's samples */
-  uint32_t count;        /* of them */
+  /* The class or value predicted of each sample, by its index; NaN: not by this rank, or not
+   * finite. NULL: of a language model. */
+  float *predicted;
+  float *all;        /* what filtra_model_predict_batch gives, likewise; NULL: not wanted */
+  float *results;    /* [batch_size, outputs] */
+  uint32_t *indices; /* [batch_size] of the pending batch */
+  uint32_t pending_count;
 } sums;
 
-/* Copies the results of the pending batch to their samples' places. */
-static filtra_status take_results(const sums *s) {
+/* Keeps what the pending batch predicts. */
+static filtra_status keep_predictions(sums *s) {
   const size_t outputs = (size_t)filtra_model_outputs(s->model);
-  if (!s->results) return FILTRA_OK;
-  FT_TRY(ft_model_rows(s->model, &s->pending, NULL, s->count, s->rows));
-  for (uint32_t i = 0; i < s->count; i++)
-    memcpy(s->results + s->indices[i] * outputs, s->rows + i * outputs, outputs * sizeof *s->rows);
+  FT_TRY(ft_model_rows(s->model, &s->pending, NULL, s->pending_count, s->results));
+  for (uint32_t i = 0; i < s->pending_count; i++) {
+    const float *row = s->results + i * outputs;
+    size_t best = 0;
+    for (size_t k = 1; k < outputs; k++)
+      if (row[k] > row[best]) best = k;
+    s->predicted[s->indices[i]] = outputs > 1 ? (float)best : row[0];
+    if (s->all) memcpy(s->all + s->indices[i] * outputs, row, outputs * sizeof *row);
+  }
   return FILTRA_OK;
 }
 
@@ -80,10 +88,10 @@ static filtra_status collect(sums *s) {
   double loss, score, top5;
   if (s->pending_weight < 0.0) return FILTRA_OK;
   FT_TRY(ft_model_collect(s->model, &s->pending, &loss, &score, &top5));
-  FT_TRY(take_results(s));
   s->loss += loss * s->pending_weight;
   s->score += score * s->pending_weight;
   s->top5 += top5 * s->pending_weight;
+  if (s->predicted && isfinite(loss)) FT_TRY(keep_predictions(s));
   s->weight += s->pending_weight;
   s->pending_weight = -1.0;
   return FILTRA_OK;
@@ -117,6 +125,20 @@ static filtra_status join(sums *s) {
   return status;
 }
 
+/* Takes from all ranks what each has predicted. */
+static filtra_status join_predictions(sums *s, uint64_t count) {
+  if (!s->ranks || !s->predicted) return FILTRA_OK;
+  const size_t size = (size_t)s->ranks->transport->size, rank = (size_t)s->ranks->transport->rank;
+  float *all = ft_calloc(size * count, sizeof *all);
+  if (!all) return FILTRA_ERROR_HOST_MEMORY;
+  memcpy(all + rank * count, s->predicted, count * sizeof *all);
+  filtra_status status = ft_ranks_gather(s->ranks, all, count * sizeof *all);
+  for (size_t i = 0; i < size * count && !status; i++)
+    if (!isnan(all[i])) s->predicted[i % count] = all[i];
+  free(all);
+  return status;
+}
+
 static filtra_status walk(sums *s, filtra_loader *loader) {
   uint64_t batches = filtra_loader_batch_count(loader);
   for (uint64_t i = 0; i < batches; i++) {
@@ -127,11 +149,43 @@ static filtra_status walk(sums *s, filtra_loader *loader) {
     FT_TRY(ft_model_submit(s->model, &batch, true, &next));
     FT_TRY(collect(s));
     s->pending = next;
+    s->pending_count = batch.count;
+    if (s->predicted) memcpy(s->indices, batch.indices, batch.count * sizeof *s->indices);
     s->pending_weight = ft_batch_weight(s->model, &batch);
-    s->count = batch.count;
-    if (s->results) memcpy(s->indices, batch.indices, batch.count * sizeof *s->indices);
   }
   return collect(s);
+}
+
+/* Measures the predictions against the samples' labels. */
+static filtra_status measure_classes(const sums *s, const filtra_dataset *data, filtra_split split,
+                                     filtra_evaluation *e) {
+  int32_t *labels = ft_calloc(2 * e->samples, sizeof *labels);
+  filtra_status status = labels ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < e->samples && !status; i++) {
+    filtra_sample sample;
+    status = filtra_dataset_sample(data, split, i, &sample);
+    labels[i] = sample.label;
+    labels[e->samples + i] = isnan(s->predicted[i]) ? 0 : (int32_t)s->predicted[i];
+  }
+  const uint32_t classes = (uint32_t)filtra_model_outputs(s->model);
+  if (!status) status = ft_measure_classes(classes, e->samples, labels, labels + e->samples, e);
+  free(labels);
+  return status;
+}
+
+static filtra_status measure_values(const sums *s, const filtra_dataset *data, filtra_split split,
+                                    filtra_evaluation *e) {
+  double *values = ft_calloc(2 * e->samples, sizeof *values);
+  filtra_status status = values ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < e->samples && !status; i++) {
+    filtra_sample sample;
+    status = filtra_dataset_sample(data, split, i, &sample);
+    values[i] = sample.value;
+    values[e->samples + i] = (double)s->predicted[i];
+  }
+  if (!status) status = ft_measure_values(e->samples, values, values + e->samples, e);
+  free(values);
+  return status;
 }
 
 static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_split split,
@@ -152,13 +206,25 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
     e->accuracy = score;
     e->chance = 1.0 / (double)ft_model_outputs(o);
     e->perplexity = language ? ft_perplexity(loss) : 0.0;
-    return majority_share(data, split, language, &e->majority);
+    if (!language) FT_TRY(measure_classes(s, data, split, e));
+    return ft_majority_share(data, split, language, &e->majority);
   }
   double scale = o->target_scale, spread = variance(data, split);
   e->absolute_error = score;
   e->root_mean_square_error = sqrt(loss) * scale;
   e->r_squared = spread > 0.0 ? 1.0 - loss * scale * scale / spread : 0.0;
-  return FILTRA_OK;
+  return measure_values(s, data, split, e);
+}
+
+/* Makes room for the predictions of `count` samples; a language model has none. */
+static filtra_status make_room(sums *s, uint64_t count, uint32_t batch_size) {
+  if (filtra_model_task(s->model) == FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
+  s->predicted = ft_calloc(count, sizeof *s->predicted);
+  s->results = ft_calloc(batch_size, (size_t)filtra_model_outputs(s->model) * sizeof *s->results);
+  s->indices = ft_calloc(batch_size, sizeof *s->indices);
+  for (uint64_t i = 0; i < count && s->predicted; i++)
+    s->predicted[i] = NAN;
+  return s->predicted && s->results && s->indices ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
 filtra_status filtra_model_evaluate_split(filtra_model *model, const filtra_dataset *data,
@@ -172,21 +238,21 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
                                  filtra_evaluation *result, float *results) {
   filtra_loader *loader;
-  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks, .results = results};
+  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks, .all = results};
   FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
-  if (results) {
-    s.rows = ft_calloc(batch_size, (size_t)filtra_model_outputs(model) * sizeof *s.rows);
-    s.indices = ft_calloc(batch_size, sizeof *s.indices);
-  }
-  filtra_status status = !results || (s.rows && s.indices) ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  filtra_status status = make_room(&s, count, batch_size);
   if (!status) status = walk(&s, loader);
   if (!status) status = join(&s);
+  if (!status) status = join_predictions(&s, count);
   filtra_loader_destroy(&loader);
-  free(s.rows);
+  if (!status) status = conclude(&s, data, split, result);
+  free(s.predicted);
+  free(s.results);
   free(s.indices);
-  return status ? status : conclude(&s, data, split, result);
+  return status;
 }
 
 filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data,

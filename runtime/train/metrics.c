@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "train/measures.h"
 #include "train/run.h"
 
 #include <stdio.h>
@@ -173,7 +174,7 @@ filtra_status ft_metrics_validation(ft_metrics *m, const filtra_run_progress *p)
   if (p->validation_top5_accuracy >= 0.0)
     object = ft_json_join(object, json_pack("{sf}", "validation_top5_accuracy",
                                             rounded(p->validation_top5_accuracy)));
-  return write_line(
-      m, ft_json_join(object, score("validation_", p->task, p->validation_loss,
-                                    p->validation_accuracy, p->validation_absolute_error)));
+  object = ft_json_join(object, score("validation_", p->task, p->validation_loss,
+                                      p->validation_accuracy, p->validation_absolute_error));
+  return write_line(m, ft_json_join(object, ft_measures_write("validation_", p->validation)));
 }

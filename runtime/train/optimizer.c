@@ -4,6 +4,7 @@
  * Called by programs through <filtra/optimizer.h> and by train/trainer.c. */
 #include "train/optimizer.h"
 
+#include "train/groups.h"
 #include "train/schedule.h"
 #include "train/update.h"
 
@@ -13,16 +14,6 @@
 #include <string.h>
 
 /* ---- groups ---- */
-
-/* "*" matches any characters. */
-static bool fits(const char *pattern, const char *name) {
-  if (*pattern == '*') return fits(pattern + 1, name) || (*name && fits(pattern, name + 1));
-  return *pattern == *name && (!*name || fits(pattern + 1, name + 1));
-}
-
-static bool names(const filtra_parameter_group *group, const ft_parameter *p) {
-  return fits(group->names, p->name);
-}
 
 static filtra_status check_group(const filtra_parameters *params, const filtra_parameter_group *g) {
   FT_TRY(FT_CHECK_RESERVED(filtra_parameter_group, g));
@@ -35,10 +26,9 @@ static filtra_status check_group(const filtra_parameters *params, const filtra_p
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "optimizer: a group's weight_decay is %g, accepted are at most 1000",
                    (double)g->weight_decay);
-  for (size_t i = 0; i < params->count; i++)
-    if (!params->list[i].options.buffer && names(g, &params->list[i])) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: the group \"%s\" names no trained parameter",
-                 g->names);
+  char text[256];
+  if (!ft_group_names_none(params, g, text)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: the group %s", text);
 }
 
 static filtra_status take_groups(filtra_optimizer *o) {
@@ -60,13 +50,6 @@ static filtra_status take_groups(filtra_optimizer *o) {
   return FILTRA_OK;
 }
 
-/* The last group that matches the parameter, counted from 1; 0: none. */
-static size_t group_of(const filtra_optimizer *o, const ft_parameter *p) {
-  for (size_t i = o->group_count; i > 0; i--)
-    if (names(&o->groups[i - 1], p)) return i;
-  return 0;
-}
-
 static int by_offset(const void *a, const void *b) {
   const ft_parameter *x = *(ft_parameter *const *)a, *y = *(ft_parameter *const *)b;
   return (x->offset > y->offset) - (x->offset < y->offset);
@@ -74,7 +57,7 @@ static int by_offset(const void *a, const void *b) {
 
 static void add_range(filtra_optimizer *o, const ft_parameter *p, uint64_t end) {
   const filtra_parameters *params = o->params;
-  size_t group = group_of(o, p);
+  size_t group = ft_group_of(o->groups, o->group_count, p->name);
   ft_parameter_range *last = o->range_count ? &o->ranges[o->range_count - 1] : NULL;
   if (!last || last->group != group) {
     last = &o->ranges[o->range_count++];
@@ -83,7 +66,8 @@ static void add_range(filtra_optimizer *o, const ft_parameter *p, uint64_t end) 
                                  .frozen = group && o->groups[group - 1].frozen};
   }
   last->end = end / sizeof(float);
-  if (o->options.decay_all || p->offset < params->decay_bytes)
+  const bool whole = group && o->groups[group - 1].decay_all;
+  if (o->options.decay_all || whole || p->offset < params->decay_bytes)
     last->decayed = last->end - last->begin;
 }
 

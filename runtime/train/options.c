@@ -9,6 +9,7 @@
 /* In the order of the enums in filtra/optimizer.h and filtra/train.h. */
 static const char *const OPTIMIZERS[] = {"adamw", "adam", "radam", NULL};
 static const char *const SCHEDULES[] = {"constant", "linear", "cosine", "one_cycle", NULL};
+static const char *const REGRESSION_LOSSES[] = {"mse", "mae", NULL};
 const char *const ft_recompute_names[] = {"none", "cheap", "feed_forward", "blocks", NULL};
 
 #define FLOAT(member, ...) FT_FLOAT_KEY(filtra_optimizer_options, member, #member, __VA_ARGS__)
@@ -58,6 +59,10 @@ static const ft_key TRAIN_KEYS[] = {
                  "Share of the target that is spread over all classes or tokens. Not in "
                  "regression.",
                  .paper = "Szegedy et al. 2016, section 7"),
+    FT_ENUM_KEY(
+        filtra_train_options, regression_loss, "regression_loss", 0, REGRESSION_LOSSES,
+        "What a regression minimizes, of the standardised values: mse, the squared error, or "
+        "mae, the absolute error, which outliers move less. Evaluations have both."),
     FT_INT_KEY(filtra_train_options, accumulate, "accumulate", 1, 1, FT_MOST_PARTS,
                "Parts that a batch is cut into, one after the other: less memory for activations. "
                "Losses, clipping and dropout stay the batch's."),
@@ -68,6 +73,11 @@ static const ft_key TRAIN_KEYS[] = {
                 "everything, a second forward pass. The same bits each way, except that a GPU's "
                 "compiler may round a recomputed activation differently from a fused one.",
                 .paper = "Chen et al. 2016"),
+    FT_FLOAT_KEY(
+        filtra_train_options, layer_decay, "layer_decay", 1.0, 0.01, 1.0,
+        "Factor on the learning rate for each layer downward: 1 for the head, this for the "
+        "last layer, its square for the one before, and so on to the embeddings.",
+        .paper = "Clark et al. 2020 (ELECTRA), section 3"),
     FT_INT_KEY(filtra_train_options, loss_chunks, "loss_chunks", 0, 0, FT_MOST_CHUNKS,
                "Chunks in which a language model's logits are computed and judged; the backward "
                "pass recomputes each. 0: one, or more where a batch's logits would not fit a "
@@ -114,6 +124,10 @@ static filtra_status check_model(const filtra_model_config *model, const filtra_
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "trainer: label_smoothing is %g; task \"regression\" has values and no labels",
                    (double)o->label_smoothing);
+  if (o->regression_loss && model->task != FILTRA_TASK_REGRESSION)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "trainer: regression_loss is for regression, not for task \"%s\"",
+                   ft_task_name(model->task));
   if (o->mixed_labels && model->task >= FILTRA_TASK_REGRESSION)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "trainer: mixed_labels is for classification, not \"%s\"",
                    ft_task_name(model->task));

@@ -35,6 +35,7 @@ filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t len
                         .length = length,
                         .judged = true,
                         .part = ft_trainer_in_parts(t),
+                        .absolute = t->options.regression_loss == FILTRA_REGRESSION_LOSS_MAE,
                         .mixed = t->options.mixed_labels};
   ft_tuning *before = ft_tuning_use(t->model->device, t->tuning);
   filtra_status status = record_graph(t, b);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "graph/parameters.h"
+#include "train/groups.h"
 #include "train/preset.h"
 #include "train/run.h"
 #include "train/trainer.h"
@@ -41,12 +42,23 @@ static filtra_status add_graphs(const planning *p, filtra_model *model,
                         .length = p->lengths[i],
                         .judged = true,
                         .part = parts > 1,
+                        .absolute = c->train.regression_loss == FILTRA_REGRESSION_LOSS_MAE,
                         .mixed = ft_run_train_options(c, 0, 0).mixed_labels};
     FT_TRY(add_graph(model, &b, true, (ft_recompute)c->train.recompute, plan));
   }
   if (!p->validates) return FILTRA_OK;
   ft_batch_graph b = {.size = c->batch_size, .length = p->lengths[p->count - 1], .judged = true};
   return add_graph(model, &b, false, FT_RECOMPUTE_NONE, plan);
+}
+
+/* Marks the parameters that the configuration freezes: no gradient is computed of them. */
+static filtra_status freeze(const planning *p, filtra_parameters *params) {
+  const filtra_train_options options = ft_run_train_options(&p->config, 0, 0);
+  ft_groups groups;
+  filtra_status status = ft_groups_make(&options, params, &groups);
+  if (!status) ft_groups_freeze(groups.list, groups.count, params);
+  ft_groups_free(&groups);
+  return status;
 }
 
 /* Computes the memory with the current settings. A tensor or buffer larger than the device allows
@@ -57,13 +69,18 @@ static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   *plan = (filtra_run_memory_use){.available = caps->memory_limit ? caps->memory_limit
                                                                   : caps->info.memory_bytes};
   FT_TRY(ft_model_declare(p->device, &p->config.model, false, &model));
+  filtra_status status = freeze(p, model->params);
+  if (status) {
+    filtra_model_destroy(&model);
+    return status;
+  }
   ft_parameters_lay_out(model->params);
   uint64_t trained = ft_buffer_extent(model->params->trained_bytes);
   plan->parameters = ft_parameters_extent(model->params);
   plan->gradients = p->config.train.accumulate > 1 ? 2 * trained : trained;
   plan->moments = 2 * trained;
   plan->fits = model->params->bytes <= ft_buffer_limit(p->device);
-  filtra_status status = add_graphs(p, model, plan);
+  status = add_graphs(p, model, plan);
   filtra_model_destroy(&model);
   if (status == FILTRA_ERROR_DEVICE_MEMORY) plan->fits = false;
   plan->total =

@@ -38,11 +38,12 @@ typedef struct run {
   uint64_t total, eval_every, checkpoint_every;
   filtra_run_progress progress; /* best_loss < 0: no evaluation yet */
   ft_recent recent;
-  double lowest_loss;    /* of all evaluations; < 0: none */
-  uint64_t waited;       /* evaluations since the lowest loss */
-  bool saved;            /* the folder holds a best model of this run */
-  bool wants_stop, stop; /* the caller wants to stop; all ranks know it */
-  bool writes;           /* this process writes files: the only one, or rank 0 */
+  filtra_evaluation validation, best; /* the last and the best */
+  double lowest;                      /* lack of all evaluations by `patience_by`; < 0: none */
+  uint64_t waited;                    /* evaluations since the lowest lack */
+  bool saved;                         /* the folder holds a best model of this run */
+  bool wants_stop, stop;              /* the caller wants to stop; all ranks know it */
+  bool writes;                        /* this process writes files: the only one, or rank 0 */
 } run;
 
 static filtra_status name_files(run *r) {
@@ -65,21 +66,30 @@ static bool extends(const run *r) {
 
 /* ---- evaluation ---- */
 
-/* Whether an evaluation is better than the best so far. The loss decides between equal accuracies,
+/* Whether an evaluation is better than the best so far. The loss decides between equal measures,
  * which are frequent on small validation splits. */
 static bool is_better(const run *r, const filtra_evaluation *e) {
-  const filtra_run_progress *p = &r->progress;
-  bool by_accuracy = r->config.select_by == FT_SELECT_ACCURACY;
-  if (p->best_loss < 0.0) return true;
-  if (by_accuracy && e->accuracy != p->best_accuracy) return e->accuracy > p->best_accuracy;
-  return e->loss < p->best_loss;
+  const double lack = ft_measure_lack(r->config.select_by, e);
+  const double least = ft_measure_lack(r->config.select_by, &r->best);
+  if (r->progress.best_loss < 0.0) return true;
+  return lack != least ? lack < least : e->loss < r->best.loss;
 }
 
-static void note_best(run *r, const filtra_evaluation *e) {
-  r->progress.best_step = filtra_trainer_step_count(r->trainer);
-  r->progress.best_loss = e->loss;
-  r->progress.best_accuracy = e->accuracy;
-  r->progress.best_absolute_error = e->absolute_error;
+static void note_best(run *r) {
+  filtra_run_progress *p = &r->progress;
+  p->best = &r->best;
+  p->best_loss = r->best.loss;
+  p->best_accuracy = r->best.accuracy;
+  p->best_absolute_error = r->best.absolute_error;
+}
+
+static void note_validation(run *r) {
+  filtra_run_progress *p = &r->progress;
+  p->validation = &r->validation;
+  p->validation_loss = r->validation.loss;
+  p->validation_accuracy = r->validation.accuracy;
+  p->validation_absolute_error = r->validation.absolute_error;
+  p->validation_top5_accuracy = r->validation.top5_accuracy;
 }
 
 static filtra_status forget_evaluations(const run *r) {
@@ -93,9 +103,10 @@ static filtra_status forget_evaluations(const run *r) {
   return FILTRA_OK;
 }
 
-static void count_patience(run *r, double loss) {
-  bool lower = r->lowest_loss < 0.0 || loss < r->lowest_loss;
-  if (lower) r->lowest_loss = loss;
+static void count_patience(run *r) {
+  const double lack = ft_measure_lack(r->config.patience_by, &r->validation);
+  bool lower = r->lowest < 0.0 || lack < r->lowest;
+  if (lower) r->lowest = lack;
   r->waited = lower ? 0 : r->waited + 1;
 }
 
@@ -121,17 +132,17 @@ static filtra_status evaluate(run *r) {
   bool better = true;
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   if (filtra_dataset_get_info(r->data)->count[FILTRA_SPLIT_VAL]) {
-    filtra_evaluation e;
     FT_TRY(ft_evaluate_shared(r->model, r->data, FILTRA_SPLIT_VAL, (uint32_t)r->config.batch_size,
-                              ranks_of(r), &e, NULL));
-    p->validation_loss = e.loss;
-    p->validation_accuracy = e.accuracy;
-    p->validation_absolute_error = e.absolute_error;
-    p->validation_top5_accuracy = e.top5_accuracy;
+                              ranks_of(r), &r->validation, NULL));
+    note_validation(r);
     p->evaluated = true;
-    better = is_better(r, &e);
-    count_patience(r, e.loss);
-    if (better) note_best(r, &e);
+    better = is_better(r, &r->validation);
+    count_patience(r);
+    if (better) {
+      r->best = r->validation;
+      p->best_step = filtra_trainer_step_count(r->trainer);
+      note_best(r);
+    }
     FT_TRY(ft_metrics_validation(r->metrics, p));
   }
   if (!r->writes) r->saved = r->saved || better;
@@ -147,13 +158,14 @@ static json_t *write_position(const run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   const filtra_run_progress *p = &r->progress;
   json_t *more = json_pack(
-      "{sO sb sI sI sf sI sI sf sf sf sf sf sf sf}", "settings", r->identity.settings, "model",
-      r->saved, "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch, "lowest_loss",
-      r->lowest_loss, "waited", (json_int_t)r->waited, "best_step", (json_int_t)p->best_step,
-      "best_accuracy", p->best_accuracy, "best_loss", p->best_loss, "best_mae",
-      p->best_absolute_error, "validation_loss", p->validation_loss, "validation_accuracy",
-      p->validation_accuracy, "validation_mae", p->validation_absolute_error,
-      "validation_top5_accuracy", p->validation_top5_accuracy);
+      "{sO sb sI sI sf sI sI sf sf sf sf sf sf sf so so}", "settings", r->identity.settings,
+      "model", r->saved, "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch,
+      "lowest_loss", r->lowest, "waited", (json_int_t)r->waited, "best_step",
+      (json_int_t)p->best_step, "best_accuracy", p->best_accuracy, "best_loss", p->best_loss,
+      "best_mae", p->best_absolute_error, "validation_loss", p->validation_loss,
+      "validation_accuracy", p->validation_accuracy, "validation_mae", p->validation_absolute_error,
+      "validation_top5_accuracy", p->validation_top5_accuracy, "best",
+      ft_evaluation_write(&r->best), "validation", ft_evaluation_write(&r->validation));
   return ft_json_join(ft_run_identity_write(&r->identity), more);
 }
 
@@ -168,6 +180,24 @@ static filtra_status save_checkpoint(run *r) {
   return status;
 }
 
+/* Takes the evaluations of a checkpoint; earlier versions kept some of their numbers alone. */
+static void take_evaluations(run *r) {
+  filtra_run_progress *p = &r->progress;
+  r->best = (filtra_evaluation){.task = filtra_model_task(r->model),
+                                .loss = p->best_loss,
+                                .accuracy = p->best_accuracy,
+                                .absolute_error = p->best_absolute_error};
+  r->validation = (filtra_evaluation){.task = filtra_model_task(r->model),
+                                      .loss = p->validation_loss,
+                                      .accuracy = p->validation_accuracy,
+                                      .absolute_error = p->validation_absolute_error,
+                                      .top5_accuracy = p->validation_top5_accuracy};
+  ft_evaluation_read(json_object_get(r->checkpoint, "best"), &r->best);
+  ft_evaluation_read(json_object_get(r->checkpoint, "validation"), &r->validation);
+  if (p->best_loss >= 0.0) note_best(r);
+  if (p->validation_loss >= 0.0) note_validation(r);
+}
+
 static filtra_status take_position(run *r) {
   const char *path = r->checkpoint_path;
   filtra_run_progress *p = &r->progress;
@@ -175,14 +205,15 @@ static filtra_status take_position(run *r) {
   int saved;
   filtra_status status = ft_json_unpack(
       r->checkpoint, path, "{sb sI sI sF sI s?I sF sF s?F sF sF s?F s?F}", "model", &saved, "epoch",
-      &epoch, "batch", &batch, "lowest_loss", &r->lowest_loss, "waited", &waited, "best_step",
-      &best, "best_accuracy", &p->best_accuracy, "best_loss", &p->best_loss, "best_mae",
+      &epoch, "batch", &batch, "lowest_loss", &r->lowest, "waited", &waited, "best_step", &best,
+      "best_accuracy", &p->best_accuracy, "best_loss", &p->best_loss, "best_mae",
       &p->best_absolute_error, "validation_loss", &p->validation_loss, "validation_accuracy",
       &p->validation_accuracy, "validation_mae", &p->validation_absolute_error,
       "validation_top5_accuracy", &p->validation_top5_accuracy);
   if (status == FILTRA_ERROR_HOST_MEMORY) return status;
   if (status || epoch < 0 || batch < 0 || waited < 0 || best < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
+  take_evaluations(r);
   r->saved = saved;
   r->waited = extends(r) ? 0 : (uint64_t)waited;
   p->best_step = (uint64_t)best;
@@ -349,6 +380,8 @@ static filtra_status make_trainer(run *r) {
   FT_TRY(filtra_trainer_create(r->model, &options, &r->trainer));
   r->trainer->finished = step_finished;
   r->trainer->user = r;
+  r->progress.parameters = r->trainer->trainable;
+  r->progress.trained_parameters = r->trainer->trained;
   bool measures = r->trainer->measures;
   FT_TRY(prepare_graphs(r));
   if (measures)
@@ -478,6 +511,7 @@ static filtra_status train(run *r) {
   r->progress.steps = is_out_of_patience(r) ? filtra_trainer_step_count(r->trainer) : r->total;
   if (r->progress.steps < r->total) r->progress.ended_of = r->total;
   r->progress.task = filtra_model_task(r->model);
+  r->progress.patience_by = ft_measure_names[r->config.patience_by];
   report(r);
   while (filtra_trainer_step_count(r->trainer) < r->progress.steps && !r->stop) {
     filtra_batch batch;
@@ -525,7 +559,7 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   r->device = device;
   r->options = options;
   r->writes = !options->transport || options->transport->rank == 0;
-  r->lowest_loss = r->progress.best_accuracy = r->progress.best_loss = -1.0;
+  r->lowest = r->progress.best_accuracy = r->progress.best_loss = -1.0;
   r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
   r->progress.validation_top5_accuracy = -1.0;
   r->progress.seconds_left = -1.0;

@@ -62,6 +62,10 @@ filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device
 filtra_status ft_run_write_about(const char *folder, filtra_model *model);
 /** Removes half-written files of a run that was killed. */
 void ft_run_clean_folder(const char *folder);
+/** Accuracy of always predicting the most frequent label of a split, or with `tokens` the most
+ * frequent next token. */
+filtra_status ft_majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
+                                double *share);
 /** filtra_model_evaluate_split by all ranks together, with the same result on each; `ranks` NULL:
  * one process. `results` [samples, outputs] receives what filtra_model_predict_batch gives, in the
  * split's order; NULL: not wanted, as it must be of language models and with ranks. */

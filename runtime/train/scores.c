@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "train/measures.h"
 #include "train/run.h"
 
 #include <math.h>
@@ -122,31 +123,36 @@ static filtra_status score_areas(owner *o, const int32_t *labels, const float *l
 
 /* ---- from labels and logits ---- */
 
-static filtra_status count_sample(owner *o, uint64_t index, int32_t label, const float *logits) {
+static filtra_status check_label(const owner *o, uint64_t index, int32_t label) {
   const uint32_t classes = o->scores.classes;
-  uint32_t best = 0;
-  if (label < 0 || (uint32_t)label >= classes)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "scores: label %d of sample %llu, accepted are 0 to %u",
-                   label, (unsigned long long)index, classes - 1);
+  if (label >= 0 && (uint32_t)label < classes) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT, "scores: label %d of sample %llu, accepted are 0 to %u",
+                 label, (unsigned long long)index, classes - 1);
+}
+
+static void count_sample(owner *o, int32_t label, uint32_t predicted) {
+  o->of_class[label].samples++;
+  o->of_class[label].hits += predicted == (uint32_t)label;
+  o->of_class[predicted].predicted++;
+  if (o->confusion) o->confusion[(size_t)label * o->scores.classes + predicted]++;
+}
+
+/* The first largest of the logits. */
+static filtra_status predict(uint32_t classes, uint64_t index, const float *logits,
+                             uint32_t *best) {
+  *best = 0;
   for (uint32_t k = 0; k < classes; k++) {
     if (!isfinite(logits[k]))
       return ft_fail(FILTRA_ERROR_ARGUMENT, "scores: logit %u of sample %llu is not finite", k,
                      (unsigned long long)index);
-    if (logits[k] > logits[best]) best = k;
+    if (logits[k] > logits[*best]) *best = k;
   }
-  o->of_class[label].samples++;
-  o->of_class[label].hits += best == (uint32_t)label;
-  o->of_class[best].predicted++;
-  if (o->confusion) o->confusion[(size_t)label * classes + best]++;
   return FILTRA_OK;
 }
 
-static filtra_status score(owner *o, const int32_t *labels, const float *logits) {
-  filtra_scores *s = &o->scores;
+/* What follows from the counts. */
+static void conclude(filtra_scores *s, owner *o) {
   uint64_t hits = 0;
-  for (uint64_t i = 0; i < s->samples; i++)
-    FT_TRY(count_sample(o, i, labels[i], logits + i * s->classes));
-  FT_TRY(score_areas(o, labels, logits));
   for (uint32_t k = 0; k < s->classes; k++) {
     score_class(&o->of_class[k]);
     hits += o->of_class[k].hits;
@@ -157,7 +163,38 @@ static filtra_status score(owner *o, const int32_t *labels, const float *logits)
   s->macro_f1 = mean_of(s, offsetof(filtra_class_scores, f1));
   s->auc = mean_of(s, offsetof(filtra_class_scores, auc));
   s->matthews = matthews(s);
+}
+
+static filtra_status score(owner *o, const int32_t *labels, const float *logits) {
+  filtra_scores *s = &o->scores;
+  for (uint64_t i = 0; i < s->samples; i++) {
+    uint32_t best;
+    FT_TRY(check_label(o, i, labels[i]));
+    FT_TRY(predict(s->classes, i, logits + i * s->classes, &best));
+    count_sample(o, labels[i], best);
+  }
+  FT_TRY(score_areas(o, labels, logits));
+  conclude(s, o);
   return FILTRA_OK;
+}
+
+filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *labels,
+                              const int32_t *predicted, filtra_scores **out) {
+  owner *o = ft_calloc(1, sizeof *o);
+  *out = o ? &o->scores : NULL;
+  if (!o) return FILTRA_ERROR_HOST_MEMORY;
+  o->of_class = ft_calloc(classes, sizeof *o->of_class);
+  o->scores = (filtra_scores){.classes = classes, .samples = count, .of_class = o->of_class};
+  filtra_status status = o->of_class ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < count && !status; i++) {
+    status = check_label(o, i, labels[i]);
+    if (!status) count_sample(o, labels[i], (uint32_t)predicted[i]);
+  }
+  if (status)
+    filtra_scores_destroy(out);
+  else
+    conclude(&o->scores, o);
+  return status;
 }
 
 filtra_status filtra_scores_create(uint32_t classes, uint64_t count, const int32_t *labels,
@@ -198,8 +235,8 @@ filtra_status filtra_model_predict_split(filtra_model *model, const filtra_datas
                                          filtra_split split, uint32_t batch_size, float *results) {
   FT_NEED(model, data, results);
   filtra_loader *loader;
-  const size_t outputs = (size_t)filtra_model_outputs(model);
-  if (filtra_model_task(model) == FILTRA_TASK_LANGUAGE_MODEL)
+  const size_t outputs = (size_t)ft_model_numbers(model);
+  if (filtra_model_task(model) == FILTRA_TASK_LANGUAGE_MODEL && !model->vector)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "a language model predicts at every token: use batches");
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));

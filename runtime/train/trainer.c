@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "ops/tuning.h"
+#include "train/groups.h"
 #include "train/shares.h"
 
 #include <stdlib.h>
@@ -90,6 +91,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   filtra_train_options complete = {0};
   if (options) complete = *options;
   FT_TRY(ft_train_options_complete(&complete, &model->options.config));
+  ft_groups groups;
   filtra_trainer *t = ft_calloc(1, sizeof *t);
   if (!t) return FILTRA_ERROR_HOST_MEMORY;
   t->model = model;
@@ -98,11 +100,20 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   t->accumulate = (int64_t)complete.accumulate;
   model->loss_chunks = (int64_t)complete.loss_chunks;
   t->tuning = ft_tuning_hold(ft_tuning_of(model->device));
-  filtra_status status = join_ranks(t);
+  filtra_status status = ft_groups_make(&complete, model->params, &groups);
+  if (!status) status = join_ranks(t);
   const ft_ranks *ranks = t->ranks.transport ? &t->ranks : NULL;
+  if (groups.count) complete.optimizer.groups = groups.list;
+  if (groups.count) complete.optimizer.group_count = groups.count;
   if (!status)
     status = ft_optimizer_create(model->params, &complete.optimizer, ranks, &t->optimizer);
-  t->options.optimizer = (filtra_optimizer_options){0}; /* its groups belong to the caller */
+  t->trainable = ft_groups_freeze(NULL, 0, model->params);
+  if (!status)
+    t->trained = ft_groups_freeze(t->optimizer->groups, t->optimizer->group_count, model->params);
+  ft_groups_free(&groups);
+  /* Groups and names belong to the caller. */
+  t->options.optimizer = (filtra_optimizer_options){0};
+  t->options.freeze = t->options.learning_rates = t->options.weight_decays = NULL;
   if (status) filtra_trainer_destroy(&t);
   *out = t;
   return status;
@@ -123,6 +134,7 @@ void filtra_trainer_destroy(filtra_trainer **trainer) {
   free(t->graphs);
   free(t->shares);
   ft_tuning_release(&t->tuning);
+  if (t->optimizer) ft_groups_freeze(NULL, 0, t->model->params);
   filtra_optimizer_destroy(&t->optimizer);
   t->model->users--;
   free(t);

@@ -28,6 +28,8 @@ struct filtra_trainer {
   filtra_model *model;
   /* Defaults filled in; `optimizer` is 0: the optimizer keeps its own. */
   filtra_train_options options;
+  /* Numbers in parameters that have gradients, and in those of them that are not frozen. */
+  uint64_t trainable, trained;
   int64_t accumulate; /* parts of a batch, one execution each */
   ft_ranks ranks;     /* transport NULL: one process */
   /* [size + 1]: where each rank's share of a batch begins and the last ends, 0 to 1 */

@@ -16,6 +16,7 @@ set(optional
     filtra_predictor_predict_split:probabilities filtra_run_create_predictor:options
     filtra_config_complete:name filtra_config_describe:key filtra_run_open_data:path
     filtra_model_import:changes filtra_run_import:changes filtra_sample_token:options
+    filtra_tokenizer_encode_offsets:begins filtra_tokenizer_encode_offsets:ends
     filtra_trainer_create:options
     filtra_trainer_finish:metrics filtra_trainer_step:metrics)
 

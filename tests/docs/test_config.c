@@ -136,7 +136,8 @@ static void check_key(const char *mixer, const ft_key *k, const json_t *defaults
   } else if (k->type != FT_KEY_OTHER) {
     assert_refused(mixer, k, json_integer(2));
   }
-  if (k->usual || k->type == FT_KEY_OTHER || k->type == FT_KEY_STRING) return;
+  if (k->usual || k->type == FT_KEY_OTHER || k->type == FT_KEY_STRING || k->type == FT_KEY_LIST)
+    return;
   ft_key_default(k, text);
   json_auto_t *documented = json_loads(text, JSON_DECODE_ANY, NULL);
   const json_t *value = json_object_get(defaults, k->name);

@@ -25,7 +25,7 @@ typedef struct node {
   int missing; /* steps that this rank leaves out */
   bool other, poisoned;
   bool waits; /* for the end of the backward pass */
-  const char *caps;
+  const char *caps, *freeze;
   float share;
   int64_t samples; /* that it took of a batch */
   uint64_t parts;  /* accumulate */
@@ -131,6 +131,7 @@ static filtra_status run(node *n, filtra_model **model, filtra_trainer **trainer
                                         .accumulate = n->parts,
                                         .transport = &n->transport,
                                         .share = n->share,
+                                        .freeze = n->freeze,
                                         .deadline = 20.0f};
   const float bad[CLASSES] = {NAN, 0, 0};
   FT_TRY(filtra_model_create(n->device, &config, model));
@@ -246,6 +247,30 @@ TEST(early_buckets_change_no_bit) {
   free_all(late, 2);
   free_all(brief, 2);
   free_all(parts, 2);
+}
+
+/* Ranks agree about what is frozen, in one part and in two, and it stays as it was. */
+TEST(ranks_freeze_the_same) {
+  node alone[1], nodes[2];
+  start(alone, 1);
+  alone[0].freeze = "embeddings,first layer";
+  run_all(alone, 1);
+  for (uint64_t parts = 1; parts <= 2; parts++) {
+    start(nodes, 2);
+    for (int i = 0; i < 2; i++) {
+      nodes[i].freeze = "embeddings,first layer";
+      nodes[i].parts = parts;
+    }
+    run_all(nodes, 2);
+    same(&nodes[0], &nodes[1]);
+    assert_memory_equal(nodes[0].weights, alone[0].weights,
+                        alone[0].count * sizeof *alone[0].weights); /* of the embedding */
+    for (int i = 0; i < STEPS; i++)
+      assert_true(fabsf(nodes[0].losses[i] - alone[0].losses[i]) <=
+                  1e-6f * fabsf(alone[0].losses[i]));
+    free_all(nodes, 2);
+  }
+  free_all(alone, 1);
 }
 
 static void run_in(filtra_precision precision, node nodes[], int size) {

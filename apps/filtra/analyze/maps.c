@@ -8,10 +8,6 @@
 
 #include <stdlib.h>
 
-static const char *mixer_of(const analysis *a) {
-  return a->model->mixer.kind->name;
-}
-
 /* ---- the page ---- */
 
 static void write_sample(FILE *to, const analysis_sample *s, bool pair) {
@@ -37,7 +33,9 @@ void analyze_write_maps(FILE *to, const analysis *a) {
   if (!a->chosen_count) return;
   fputs("<h3>Attention in chosen samples</h3>\n", to);
   if (!a->chosen->map_count) {
-    fprintf(to, "<p>The mixer %s forms no matrix of tokens by tokens.</p>\n", mixer_of(a));
+    char names[FT_MIXERS_TEXT];
+    fprintf(to, "<p>The mixer %s forms no matrix of tokens by tokens.</p>\n",
+            ft_mixers_name(&a->model->mixers, names));
     return;
   }
   fputs(

@@ -118,6 +118,7 @@ int run_compare(int argc, char **argv);
 int run_report(int argc, char **argv);
 int run_metrics(int argc, char **argv);
 int run_predict(int argc, char **argv);
+int run_tokens(int argc, char **argv);
 int run_generate(int argc, char **argv);
 int run_analyze(int argc, char **argv);
 int run_check(int argc, char **argv);

@@ -14,6 +14,7 @@ typedef struct eval_arguments {
   filtra_device_options device;
   const char *run, *split, *data;
   const filtra_precision *precision;
+  uint64_t stride; /* 0: windows without overlap */
   bool json;
 } eval_arguments;
 
@@ -25,6 +26,8 @@ static void print_help(void) {
       "  --run DIR          the run folder, too\n"
       "  --split NAME       train, val or test (default)\n"
       "  --data PATH        other data than the run's\n"
+      "  --stride N         of a language model: a window that moves on by N tokens, so that each\n"
+      "                     is predicted from at least max_length - N before it; not kept\n"
       "%s"
       "  --json             print one JSON object\n%s",
       precision_option_help, device_options_help);
@@ -43,24 +46,26 @@ static json_t *result_json(const eval_arguments *a, const outcome *o) {
                              (json_int_t)e->samples, "loss", e->loss);
   json_t *rest = NULL;
   if (e->task == FILTRA_TASK_REGRESSION)
-    rest = json_pack("{sf sf sf}", "mae", e->absolute_error, "rmse", e->root_mean_square_error,
-                     "r2", e->r_squared);
+    rest =
+        json_pack("{sf sf sf sf sf}", "mae", e->absolute_error, "rmse", e->root_mean_square_error,
+                  "r2", e->r_squared, "pearson", e->pearson, "spearman", e->spearman);
   else if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
     rest = json_pack("{sI sf sf sf sf}", "tokens", (json_int_t)e->predictions, "perplexity",
                      e->perplexity, "accuracy", e->accuracy, "chance", e->chance, "majority",
                      e->majority);
   else
-    rest = json_pack("{sf sf sf}", "accuracy", e->accuracy, "chance", e->chance, "majority",
-                     e->majority);
+    rest = json_pack("{sf sf sf sf}", "accuracy", e->accuracy, "f1", e->f1, "chance", e->chance,
+                     "majority", e->majority);
   if (e->top5_accuracy >= 0.0)
     rest = ft_json_join(rest, json_pack("{sf}", "top5_accuracy", e->top5_accuracy));
+  if (a->stride) rest = ft_json_join(rest, json_pack("{sI}", "stride", (json_int_t)a->stride));
   if (o->scores) rest = ft_json_join(rest, scores_json(o->scores, o->names));
   return ft_json_join(object, rest);
 }
 
 /* Stores the result in the run folder, for `filtra report`. */
 static void keep_result(const eval_arguments *a, const outcome *o) {
-  if (a->data) return;
+  if (a->data || a->stride) return;
   char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, a->run, a->split);
   char *text = ft_json_text(result_json(a, o), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (!path || !text || ft_file_write_in(a->run, path, text, strlen(text)))
@@ -72,10 +77,12 @@ static void keep_result(const eval_arguments *a, const outcome *o) {
 static int print_result(const eval_arguments *a, const outcome *o) {
   const filtra_evaluation *e = &o->evaluation;
   if (a->json) return command_print_json("filtra eval", result_json(a, o));
-  printf("%s: %llu samples, loss %.4f, ", a->split, (unsigned long long)e->samples, e->loss);
+  printf("%s: %llu %s, loss %.4f, ", a->split, (unsigned long long)e->samples,
+         a->stride ? "windows" : "samples", e->loss);
   if (e->task == FILTRA_TASK_REGRESSION) {
-    printf("mean absolute error %.6g, root mean square error %.6g, R2 %.4f\n", e->absolute_error,
-           e->root_mean_square_error, e->r_squared);
+    printf("mean absolute error %.6g, root mean square error %.6g, R2 %.4f, Pearson %.4f, Spearman "
+           "%.4f\n",
+           e->absolute_error, e->root_mean_square_error, e->r_squared, e->pearson, e->spearman);
     return COMMAND_DONE;
   }
   if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
@@ -88,12 +95,36 @@ static int print_result(const eval_arguments *a, const outcome *o) {
   return COMMAND_DONE;
 }
 
+/* Evaluates a language model by a sliding window. */
+static filtra_status evaluate_text(filtra_device *device, const eval_arguments *a,
+                                   filtra_evaluation *result) {
+  filtra_run *run = NULL;
+  filtra_model *model = NULL;
+  filtra_dataset *data = NULL;
+  filtra_split split;
+  FT_TRY(filtra_split_from_name(a->split, &split));
+  FT_TRY(filtra_run_open(a->run, &run));
+  filtra_status status = filtra_run_load_model(run, device, &model);
+  if (!status && a->precision) status = filtra_model_set_precision(model, *a->precision);
+  if (!status)
+    status = filtra_run_open_data(run, a->data, a->data ? split : FILTRA_SPLIT_TRAIN, &data);
+  if (!status)
+    status = filtra_model_evaluate_text(model, data, split, filtra_run_get_info(run)->batch_size,
+                                        (uint32_t)a->stride, result);
+  filtra_model_destroy(&model);
+  filtra_dataset_close(&data);
+  filtra_run_close(&run);
+  return status;
+}
+
 static int evaluate(const eval_arguments *a) {
   filtra_device *device = NULL;
   filtra_run *run = NULL;
   outcome o = {0};
   filtra_status status = filtra_device_open(&a->device, &device);
-  if (!status)
+  if (!status && a->stride)
+    status = evaluate_text(device, a, &o.evaluation);
+  else if (!status)
     status = filtra_run_evaluate(device, a->run, a->split, a->data, a->precision, &o.evaluation,
                                  &o.scores);
   if (!status) status = filtra_run_open(a->run, &run);
@@ -113,8 +144,11 @@ static int evaluate(const eval_arguments *a) {
 }
 
 static const command_option OPTIONS[] = {
-    COMMAND_TEXT("run", eval_arguments, run),   COMMAND_TEXT("split", eval_arguments, split),
-    COMMAND_TEXT("data", eval_arguments, data), COMMAND_PRECISION(eval_arguments, precision),
+    COMMAND_TEXT("run", eval_arguments, run),
+    COMMAND_TEXT("split", eval_arguments, split),
+    COMMAND_TEXT("data", eval_arguments, data),
+    COMMAND_PRECISION(eval_arguments, precision),
+    COMMAND_NUMBER("stride", eval_arguments, stride, 1, 1 << 24),
     COMMAND_FLAG("json", eval_arguments, json),
 };
 

@@ -1,5 +1,6 @@
-/* Writes what classifiers are judged by besides accuracy: averages of all runs, and on pages each
- * run's classes and confusion matrix. From the files of `filtra eval`. Called by write.c. */
+/* Writes what classifiers are judged by besides accuracy, and regressions besides their error:
+ * averages of all runs, and on pages each run's classes and confusion matrix. From the files of
+ * `filtra eval`. Called by write.c. */
 #include "base/json.h"
 #include "report.h"
 
@@ -7,20 +8,34 @@
 
 enum { MOST_LISTED = 20 }; /* classes */
 
-static const struct {
+typedef struct score {
   const char *title;
   size_t offset;
-} SCORES[] = {{"Chance", offsetof(report_run, chance)},
-              {"Majority", offsetof(report_run, majority)},
-              {"Balanced accuracy", offsetof(report_run, balanced_accuracy)},
-              {"Macro F1", offsetof(report_run, macro_f1)},
-              {"AUC", offsetof(report_run, auc)}};
+} score;
+
+static const score SCORES[] = {{"Chance", offsetof(report_run, chance)},
+                               {"Majority", offsetof(report_run, majority)},
+                               {"Balanced accuracy", offsetof(report_run, balanced_accuracy)},
+                               {"Macro F1", offsetof(report_run, macro_f1)},
+                               {"Matthews", offsetof(report_run, matthews)},
+                               {"AUC", offsetof(report_run, auc)}};
+static const score VALUE_SCORES[] = {{"R2", offsetof(report_run, r2)},
+                                     {"Pearson", offsetof(report_run, pearson)},
+                                     {"Spearman", offsetof(report_run, spearman)}};
 
 static bool is_scored(const report_run *r) {
   return !isnan(r->macro_f1);
 }
 
+static bool has_values(const report_run *r) {
+  return !isnan(r->spearman);
+}
+
 /* ---- averages ---- */
+
+static double number_at(const report_run *r, const score *s) {
+  return *(const double *)((const char *)r + s->offset);
+}
 
 static table make_averages(const report_set *set) {
   table t = {0};
@@ -39,9 +54,26 @@ static table make_averages(const report_set *set) {
                    number_text("%.2f %%", 100.0 * r->accuracy_high, high));
     for (size_t k = 0; k < FT_COUNT(SCORES); k++)
       table_cell_add(&t, false, "%s",
-                     number_text("%.2f %%",
-                                 100.0 * *(const double *)((const char *)r + SCORES[k].offset),
-                                 low));
+                     number_text("%.2f %%", 100.0 * number_at(r, &SCORES[k]), low));
+  }
+  return t;
+}
+
+/* What regressions are judged by besides their error. */
+static table make_values(const report_set *set) {
+  table t = {0};
+  char text[NUMBER_TEXT];
+  table_column(&t, "text", "Run");
+  table_column(&t, NULL, "Test error");
+  for (size_t k = 0; k < FT_COUNT(VALUE_SCORES); k++)
+    table_column(&t, NULL, "%s", VALUE_SCORES[k].title);
+  for (size_t i = 0; i < set->count; i++) {
+    const report_run *r = &set->runs[i];
+    if (!has_values(r)) continue;
+    table_cell_add(&t, false, "%s", r->path);
+    table_cell_add(&t, false, "%s", report_score_text(REPORT_ERROR, r->test, text));
+    for (size_t k = 0; k < FT_COUNT(VALUE_SCORES); k++)
+      table_cell_add(&t, false, "%s", number_text("%.4f", number_at(r, &VALUE_SCORES[k]), text));
   }
   return t;
 }
@@ -95,27 +127,38 @@ static filtra_status write_classes(FILE *to, const report_run *r) {
   return starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
 }
 
-filtra_status report_write_classes(FILE *to, const report_set *set, report_format format) {
+/* Writes the averages if any run has them. */
+static filtra_status write_averages(FILE *to, const report_set *set, report_format format,
+                                    bool values) {
   bool any = false;
   for (size_t i = 0; i < set->count; i++)
-    any = any || is_scored(&set->runs[i]);
+    any = any || (values ? has_values(&set->runs[i]) : is_scored(&set->runs[i]));
   if (!any) return FILTRA_OK;
-  table t = make_averages(set);
+  table t = values ? make_values(set) : make_averages(set);
   filtra_status status = t.starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
   if (format == REPORT_PAGE) {
-    fputs("<h2>Classes</h2>\n", to);
+    fprintf(to, "<h2>%s</h2>\n", values ? "Values" : "Classes");
     table_write_page(to, &t);
-    fputs("<p>Of the test split. Chance is 1 / classes, majority the accuracy of always the most "
-          "frequent class; balanced accuracy is the mean recall, macro F1 and AUC are means over "
-          "the classes. Below, → counts how often each class was predicted for the samples of a "
-          "row.</p>\n",
+    fputs(values
+              ? "<p>Of the test split. R2 is 1 - squared error / variance; Pearson and Spearman "
+                "are the correlations of values and predictions, and of their ranks.</p>\n"
+              : "<p>Of the test split. Chance is 1 / classes, majority the accuracy of always "
+                "the most frequent class; balanced accuracy is the mean recall, macro F1 and AUC "
+                "are means over the classes, Matthews is his correlation. Below, → counts how "
+                "often each class was predicted for the samples of a row.</p>\n",
           to);
   } else {
     fputc('\n', to);
     table_write_markdown(to, &t);
   }
   table_free(&t);
+  return status;
+}
+
+filtra_status report_write_classes(FILE *to, const report_set *set, report_format format) {
+  FT_TRY(write_averages(to, set, format, true));
+  filtra_status status = write_averages(to, set, format, false);
   for (size_t i = 0; i < set->count && format == REPORT_PAGE && !status; i++)
-    status = write_classes(to, &set->runs[i]);
+    if (is_scored(&set->runs[i])) status = write_classes(to, &set->runs[i]);
   return status;
 }

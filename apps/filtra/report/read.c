@@ -33,6 +33,8 @@ static filtra_status add_point(report_curve *c, double step, double value) {
 
 typedef struct metrics {
   report_curve speed, time; /* tokens per second, milliseconds per step */
+  report_curve selected;    /* what the best model is chosen by */
+  char select_by[64];       /* its key in evaluations */
 } metrics;
 
 static const char *validation_key(report_score score) {
@@ -50,6 +52,7 @@ static filtra_status add_line(report_run *run, metrics *m, const json_t *line) {
   FT_TRY(add_point(&run->loss, step, number_of(line, "loss")));
   FT_TRY(add_point(&run->validation_loss, step, number_of(line, "validation_loss")));
   FT_TRY(add_point(&run->validation_score, step, number_of(line, validation_key(run->score))));
+  FT_TRY(add_point(&m->selected, step, number_of(line, m->select_by)));
   if (speed > 0.0) FT_TRY(add_point(&m->speed, step, speed));
   return time > 0.0 ? add_point(&m->time, step, time) : FILTRA_OK;
 }
@@ -92,9 +95,32 @@ static void free_curve(report_curve *c) {
   free(c->value);
 }
 
+/* The key of what the best model is chosen by: the configuration's, which by itself is accuracy in
+ * classification, else the loss. Returns whether less is better. */
+static bool selection_key(const report_run *run, char key[64]) {
+  const char *by = json_string_value(json_object_get(run->config, "select_by"));
+  if (!by || !strcmp(by, "auto")) by = run->score == REPORT_ACCURACY ? "accuracy" : "loss";
+  snprintf(key, 64, "validation_%s", by);
+  return !strcmp(by, "loss") || !strcmp(by, "mae");
+}
+
+/* The best model, chosen as training does; of equal ones the loss decides. */
+static void find_best(report_run *run, const report_curve *selected, bool lower) {
+  const double *by = selected->value, *loss = run->validation_loss.value;
+  size_t best = 0, count = run->validation_loss.count;
+  if (count == 0 || run->validation_score.count != count || selected->count != count) return;
+  for (size_t i = 1; i < count; i++) {
+    bool better = lower ? by[i] < by[best] : by[i] > by[best];
+    if (by[i] == by[best] ? loss[i] < loss[best] : better) best = i;
+  }
+  run->best = run->validation_score.value[best];
+  run->best_step = run->validation_loss.step[best];
+}
+
 static filtra_status read_metrics(report_run *run) {
   ft_lines lines;
   metrics m = {0};
+  const bool lower = selection_key(run, m.select_by);
   char *path = ft_path_join(run->path, FILTRA_RUN_METRICS);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_file_exists(path) ? ft_lines_open(path, &lines) : FILTRA_OK;
@@ -104,6 +130,8 @@ static filtra_status read_metrics(report_run *run) {
   }
   run->tokens_per_second = median(&m.speed);
   run->milliseconds = median(&m.time);
+  if (!status) find_best(run, &m.selected, lower);
+  free_curve(&m.selected);
   free_curve(&m.speed);
   free_curve(&m.time);
   free(path);
@@ -150,24 +178,13 @@ static filtra_status read_test(report_run *run) {
   run->balanced_accuracy = number_of(result, "balanced_accuracy");
   run->macro_f1 = number_of(result, "macro_f1");
   run->auc = number_of(result, "auc");
+  run->test_f1 = number_of(result, "f1");
+  run->matthews = number_of(result, "matthews");
+  run->r2 = number_of(result, "r2");
+  run->pearson = number_of(result, "pearson");
+  run->spearman = number_of(result, "spearman");
   free(path);
   return status;
-}
-
-/* The best model, chosen as training does: by accuracy if there is one, unless the configuration
- * says by loss; else by loss. */
-static void find_best(report_run *run) {
-  const double *score = run->validation_score.value, *loss = run->validation_loss.value;
-  const char *select_by = json_string_value(json_object_get(run->config, "select_by"));
-  bool accuracy = run->score == REPORT_ACCURACY && !(select_by && !strcmp(select_by, "loss"));
-  size_t best = 0, count = run->validation_loss.count;
-  if (count == 0 || run->validation_score.count != count) return;
-  for (size_t i = 1; i < count; i++) {
-    bool by_score = accuracy && score[i] != score[best];
-    if (by_score ? score[i] > score[best] : loss[i] < loss[best]) best = i;
-  }
-  run->best = score[best];
-  run->best_step = run->validation_loss.step[best];
 }
 
 /* Thins a curve out to CURVE_POINTS means over groups of steps, as more would be noise and large. A
@@ -205,7 +222,7 @@ static filtra_status read_config(report_run *run) {
 
 filtra_status report_read(const char *path, report_run *run) {
   *run = (report_run){.folder = ft_strdup(path), .best = NAN, .best_step = NAN, .test = NAN};
-  run->test_top5 = run->macro_f1 = NAN;
+  run->test_top5 = run->macro_f1 = run->spearman = NAN;
   run->memory_bytes = run->parameters = run->tokens_per_second = run->milliseconds = NAN;
   run->seed = run->seconds = NAN;
   run->commit = "";
@@ -215,7 +232,6 @@ filtra_status report_read(const char *path, report_run *run) {
   FT_TRY(read_metrics(run));
   FT_TRY(read_about(run));
   FT_TRY(read_test(run));
-  find_best(run);
   thin_out(&run->loss);
   thin_out(&run->validation_loss);
   thin_out(&run->validation_score);

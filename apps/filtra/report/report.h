@@ -33,6 +33,7 @@ typedef struct report_run {
   double test;            /* score stored by `filtra eval`; NaN: none */
   /* From the same file; NaN: none. */
   double test_top5, accuracy_low, accuracy_high, chance, majority, balanced_accuracy, macro_f1, auc;
+  double test_f1, matthews, r2, pearson, spearman;
   json_t *evaluation; /* that file, with its classes; NULL: none */
   double last_step;
   double tokens_per_second, milliseconds; /* medians; NaN: unknown */

@@ -1,6 +1,7 @@
 /* filtra train: trains a new run from a configuration, or resumes an interrupted one. */
 #include "common/options.h"
 #include "common/sets.h"
+#include "result.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -42,6 +43,7 @@ typedef struct display {
   bool extended;                         /* --resume with --steps or --epochs */
   double shown_at;
   filtra_run_progress last;
+  filtra_evaluation validation, best; /* that `last` points to */
 } display;
 
 /* Formats the task's score, besides the loss. */
@@ -108,6 +110,9 @@ static void begin(display *d, const filtra_run_progress *p) {
   if (d->extended)
     fprintf(stderr, "The learning rate goes on as in a run of %llu steps\n",
             (unsigned long long)p->steps);
+  if (p->trained_parameters < p->parameters)
+    command_say("Training %llu of %llu numbers in parameters; the others are frozen\n",
+                (unsigned long long)p->trained_parameters, (unsigned long long)p->parameters);
   if (p->shares) fprintf(stderr, "Ranks share each batch as %s\n", p->shares);
 }
 
@@ -117,6 +122,10 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
   if (d->silent) return !command_interrupted();
   if (!d->begun) begin(d, p);
   d->last = *p;
+  if (p->validation) d->validation = *p->validation;
+  if (p->validation) d->last.validation = &d->validation;
+  if (p->best) d->best = *p->best;
+  if (p->best) d->last.best = &d->best;
   bool due = now - d->shown_at >= (d->terminal ? 0.2 : 10.0) || p->evaluated || p->step == p->steps;
   if (due && p->last.step) {
     d->shown_at = now;
@@ -185,74 +194,6 @@ static char *choose_folder(const json_t *config) {
 
 /* ---- the run ---- */
 
-static bool add_number(json_t *object, const char *prefix, const char *name, double value,
-                       bool known) {
-  char key[64];
-  snprintf(key, sizeof key, "%s%s", prefix, name);
-  return !json_object_set_new(object, key, known ? json_real(value) : json_null());
-}
-
-/* Adds loss and score, under the names of metrics.jsonl. */
-static bool add_score(json_t *object, const char *prefix, filtra_task task, double loss,
-                      double accuracy, double error, bool known) {
-  bool done = add_number(object, prefix, "loss", loss, known);
-  if (task == FILTRA_TASK_REGRESSION)
-    return done && add_number(object, prefix, "mae", error, known);
-  if (task == FILTRA_TASK_LANGUAGE_MODEL)
-    done = done && add_number(object, prefix, "perplexity", ft_perplexity(loss), known);
-  return done && add_number(object, prefix, "accuracy", accuracy, known);
-}
-
-static int print_json(const display *d) {
-  const filtra_run_progress *p = &d->last;
-  json_t *object = json_pack("{ss sI}", "run", d->folder, "steps", (json_int_t)p->step);
-  bool done =
-      object &&
-      add_score(object, "", p->task, ft_shortest(p->last.loss), ft_shortest(p->last.accuracy),
-                ft_shortest(p->last.absolute_error), p->last.step > 0) &&
-      add_score(object, "validation_", p->task, p->validation_loss, p->validation_accuracy,
-                p->validation_absolute_error, p->validation_loss >= 0.0) &&
-      add_score(object, "best_", p->task, p->best_loss, p->best_accuracy, p->best_absolute_error,
-                p->best_step > 0) &&
-      !json_object_set_new(object, "best_step", json_integer((json_int_t)p->best_step)) &&
-      !json_object_set_new(object, "stopped_early", json_boolean(p->ended_of));
-  if (done) return command_print_json("filtra train", object);
-  json_decref(object);
-  return command_print_json("filtra train", NULL);
-}
-
-static void print_evaluation(filtra_task task, double loss, double accuracy, double error) {
-  printf("loss %.4f, ", loss);
-  if (task == FILTRA_TASK_REGRESSION)
-    printf("mean absolute error %.6g\n", error);
-  else if (task == FILTRA_TASK_LANGUAGE_MODEL)
-    printf("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(loss), 100.0 * accuracy);
-  else
-    printf("accuracy %.2f%%\n", 100.0 * accuracy);
-}
-
-static int print_result(const train_arguments *a, const display *d) {
-  const filtra_run_progress *p = &d->last;
-  if (a->json) return print_json(d);
-  if (p->last.step)
-    printf("Trained %llu steps; the run is in %s\n", (unsigned long long)p->step, d->folder);
-  else
-    printf("%s is complete: %llu of %llu steps; nothing to do\n", d->folder,
-           (unsigned long long)p->step, (unsigned long long)p->steps);
-  if (p->ended_of)
-    printf("Stopped early, after %llu of %llu steps: no evaluation of the last \"patience\" had a "
-           "lower validation loss\n",
-           (unsigned long long)p->step, (unsigned long long)p->ended_of);
-  if (p->validation_loss < 0.0) return COMMAND_DONE;
-  printf("Last validation: ");
-  print_evaluation(p->task, p->validation_loss, p->validation_accuracy,
-                   p->validation_absolute_error);
-  if (p->best_step == 0) return COMMAND_DONE;
-  printf("Best, at step %llu and saved: ", (unsigned long long)p->best_step);
-  print_evaluation(p->task, p->best_loss, p->best_accuracy, p->best_absolute_error);
-  return COMMAND_DONE;
-}
-
 /* The share was checked before. */
 static float share_of(const train_arguments *a) {
   if (!a->share) return 0.0f;
@@ -287,7 +228,7 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
   signal(SIGPIPE, SIG_IGN);   /* a closed progress pipe must not end the run */
   filtra_status status = filtra_run_train(device, &options);
   if (d.terminal && d.shown_at > 0.0) fputc('\n', stderr);
-  if (!status) return d.silent ? COMMAND_DONE : print_result(a, &d);
+  if (!status) return d.silent ? COMMAND_DONE : train_print_result(&d.last, d.folder, a->json);
   if (d.silent && status == FILTRA_ERROR_CANCELLED) return COMMAND_FAILED; /* rank 0 prints it */
   int code = fail(a, status);
   if (status == FILTRA_ERROR_CANCELLED)

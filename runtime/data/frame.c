@@ -1,0 +1,61 @@
+/* Puts the special tokens of a pretrained tokenizer around one text or two. Called by corpus.c, by
+ * tokenizer.c and by train/predictor.c. */
+#include "base/memory.h"
+#include "data/tokenizer.h"
+
+#include <string.h>
+
+size_t ft_frame_size(const ft_frame *frame, bool pair) {
+  return frame ? (frame->begin >= 0) + (frame->end >= 0) + (pair ? frame->middle_count : 0) : 0;
+}
+
+/* How many tokens of each text stay, so that both fit `room`: the longer one is cut first, then
+ * both to half (tokenizers, "longest first"). */
+static void cut_longest(size_t room, size_t *a, size_t *b) {
+  size_t *less = *a > *b ? b : a, *more = *a > *b ? a : b;
+  if (*a + *b <= room) return;
+  *more = *less > room || room - *less < *less ? *less : room - *less;
+  if (*less + *more <= room) return;
+  *less = room / 2;
+  *more = room - *less;
+}
+
+static filtra_status check_fit(size_t needed, size_t taken, size_t limit, bool truncate) {
+  if (needed <= limit) return FILTRA_OK;
+  if (!truncate)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   taken ? "a sequence of more than %zu tokens, %zu special ones included; raise "
+                           "max_length or set truncate"
+                         : "a sequence of more than %zu tokens; raise max_length or set truncate",
+                   limit, taken);
+  if (taken < limit) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "max_length %zu leaves no room for text beside %zu special tokens", limit, taken);
+}
+
+filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t first, size_t second,
+                              size_t limit, bool truncate, size_t *second_at) {
+  static const ft_frame none = {.begin = -1, .end = -1};
+  const bool pair = second < SIZE_MAX;
+  size_t a = (pair ? second : tokens->count) - first, b = pair ? tokens->count - second : 0;
+  const size_t taken = ft_frame_size(frame, pair);
+  FT_TRY(check_fit(a + b + taken, taken, limit, truncate));
+  FT_TRY(ft_tokens_reserve(tokens, taken));
+  if (!frame) frame = &none;
+  const size_t before = frame->begin >= 0, between = pair ? frame->middle_count : 0;
+  int32_t *ids = tokens->ids + first;
+  const size_t b_from = a;
+  cut_longest(limit - taken, &a, &b);
+  /* From the right, so that nothing is overwritten before it has moved; B may also move left. */
+  const size_t b_to = before + a + between;
+  if (b_to > b_from) memmove(ids + b_to, ids + b_from, b * sizeof *ids);
+  memmove(ids + before, ids, a * sizeof *ids);
+  if (b_to < b_from) memmove(ids + b_to, ids + b_from, b * sizeof *ids);
+  if (before) ids[0] = frame->begin;
+  for (size_t i = 0; i < between; i++)
+    ids[before + a + i] = frame->middle[i];
+  if (frame->end >= 0) ids[b_to + b] = frame->end;
+  tokens->count = first + a + b + taken;
+  if (second_at) *second_at = pair ? b_to : 0;
+  return FILTRA_OK;
+}

@@ -1,0 +1,288 @@
+/* Encodes and decodes with pretrained tokenizers: added tokens first, then words, which a cache
+ * remembers. Called by tokenizer.c and corpus.c. */
+#include "data/pretrained.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "data/pretrained_added.h"
+#include "data/pretrained_bpe.h"
+#include "data/pretrained_wordpiece.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- scratch memory ---- */
+
+static ft_scratch *take_scratch(ft_pretrained *p) {
+  ft_lock(&p->lock);
+  ft_scratch *s = p->idle;
+  if (s) p->idle = s->next;
+  ft_unlock(&p->lock);
+  return s ? s : ft_calloc(1, sizeof *s);
+}
+
+static void give_scratch(ft_pretrained *p, ft_scratch *s) {
+  ft_lock(&p->lock);
+  s->next = p->idle;
+  p->idle = s;
+  ft_unlock(&p->lock);
+}
+
+static void free_scratch(ft_scratch *s) {
+  free(s->text);
+  free(s->origins);
+  free(s->marks);
+  free(s->word);
+  free(s->heap);
+  free(s->ends);
+  free(s);
+}
+
+/* ---- words ---- */
+
+static filtra_status encode_word(const ft_pretrained *p, ft_scratch *s, const char *word,
+                                 size_t length, ft_tokens *tokens) {
+  return p->bpe ? ft_bpe_encode(p, s, word, length, tokens)
+                : ft_wordpiece_encode(p, s, word, length, tokens);
+}
+
+/* Appends the ids of a word, from the cache if it has it. */
+static filtra_status add_word(const ft_pretrained *p, ft_scratch *s, const char *word,
+                              size_t length, ft_tokens *tokens) {
+  if (length > FT_CACHED_BYTES) return encode_word(p, s, word, length, tokens);
+  const uint32_t hash = ft_hash_more(FT_HASH_BEGIN, word, length);
+  ft_cached_word *cached = &s->cache[(hash ^ hash >> 15) % FT_CACHE_WORDS];
+  if (cached->length == length && !memcmp(cached->word, word, length)) {
+    FT_TRY(ft_tokens_reserve(tokens, cached->count));
+    memcpy(tokens->ids + tokens->count, cached->ids, cached->count * sizeof *cached->ids);
+    tokens->count += cached->count;
+    return FILTRA_OK;
+  }
+  const size_t before = tokens->count;
+  FT_TRY(encode_word(p, s, word, length, tokens));
+  const size_t count = tokens->count - before;
+  if (count > FT_CACHED_IDS) return FILTRA_OK;
+  cached->length = (uint8_t)length;
+  cached->count = (uint8_t)count;
+  memcpy(cached->word, word, length);
+  memcpy(cached->ids, tokens->ids + before, count * sizeof *cached->ids);
+  return FILTRA_OK;
+}
+
+/* ---- texts ---- */
+
+/* An encoding under way, and the buffer that is being split into words. */
+typedef struct encoding {
+  const ft_pretrained *p;
+  ft_scratch *s;
+  ft_tokens *tokens;
+  ft_spans *spans; /* NULL: not wanted */
+  const char *buffer;
+  const ft_span *origins; /* of the buffer's bytes; NULL: as follows */
+  size_t base, added;     /* byte i of the buffer is byte base + i - added of the text */
+} encoding;
+
+static ft_span span_of(const encoding *e, size_t begin, size_t end) {
+  if (e->origins) return (ft_span){e->origins[begin].begin, e->origins[end - 1].end};
+  begin = begin > e->added ? begin - e->added : 0;
+  end = end > e->added ? end - e->added : 0;
+  return (ft_span){(uint32_t)(e->base + begin), (uint32_t)(e->base + end)};
+}
+
+static filtra_status add_span(encoding *e, size_t begin, size_t end) {
+  if (!e->spans) return FILTRA_OK;
+  FT_TRY(FT_GROW(e->spans->list, e->spans->count, e->spans->capacity));
+  e->spans->list[e->spans->count++] = span_of(e, begin, end);
+  return FILTRA_OK;
+}
+
+/* Bytes that an id stands for within a word that has `left` bytes from `at` on. */
+static size_t bytes_of(const ft_pretrained *p, int32_t id, bool inside, size_t left) {
+  size_t bytes = p->lengths[id];
+  if (id == p->unknown) return p->bpe ? 1 : left;
+  if (!p->bpe) return bytes - (inside ? strlen(p->prefix) : 0);
+  for (size_t i = 0; i < p->lengths[id]; i++)
+    bytes -= (p->symbols[id][i] & 0xc0) == 0x80;
+  return bytes;
+}
+
+static filtra_status add_word_spans(encoding *e, const char *word, size_t length, size_t first) {
+  size_t at = (size_t)(word - e->buffer);
+  const size_t begin = at, end = at + length;
+  for (size_t i = first; i < e->tokens->count; i++) {
+    const size_t next = at + bytes_of(e->p, e->tokens->ids[i], at > begin, end - at);
+    size_t shown = at;
+    while (e->p->trim_offsets && shown < next && e->buffer[shown] == ' ')
+      shown++;
+    FT_TRY(add_span(e, shown, next));
+    at = next;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status encode_span(encoding *e, const char *word, size_t length) {
+  const size_t first = e->tokens->count;
+  FT_TRY(add_word(e->p, e->s, word, length, e->tokens));
+  return e->spans ? add_word_spans(e, word, length, first) : FILTRA_OK;
+}
+
+/* Splits text into words as GPT-2 does. It gets a blank in front if it has none and the tokenizer
+ * wants one. */
+static filtra_status split_bpe(encoding *e, const char *text, size_t length) {
+  encoding piece = *e;
+  if (e->p->prefix_space && *text != ' ') {
+    if (e->s->capacity <= length) {
+      char *room = ft_realloc(e->s->text, length + 1, 1);
+      if (!room) return FILTRA_ERROR_HOST_MEMORY;
+      e->s->text = room;
+      e->s->capacity = length + 1;
+    }
+    e->s->text[0] = ' ';
+    memcpy(e->s->text + 1, text, length);
+    piece.base += (size_t)(text - e->buffer);
+    piece.buffer = text = e->s->text;
+    piece.added = 1;
+    length++;
+  }
+  for (size_t at = 0, bytes; at < length; at += bytes) {
+    bytes = ft_bpe_word(e->p, text + at, length - at);
+    FT_TRY(encode_span(&piece, text + at, bytes));
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status split_bert(encoding *e, const char *text, size_t length) {
+  size_t at = 0, bytes;
+  const char *word;
+  while (word = ft_bert_word(e->p, text, length, &at, &bytes), bytes > 0)
+    FT_TRY(encode_span(e, word, bytes));
+  return FILTRA_OK;
+}
+
+static filtra_status add_match(encoding *e, const ft_added_match *m) {
+  FT_TRY(ft_tokens_reserve(e->tokens, 1));
+  e->tokens->ids[e->tokens->count++] = m->id;
+  return add_span(e, m->begin, m->end);
+}
+
+static filtra_status split_words(encoding *e, size_t begin, size_t end) {
+  return e->p->bpe ? split_bpe(e, e->buffer + begin, end - begin)
+                   : split_bert(e, e->buffer + begin, end - begin);
+}
+
+/* Takes added tokens out of the buffer and passes on what is between them. */
+static filtra_status search(encoding *e, size_t length, const ft_added_tokens *added,
+                            filtra_status (*between)(encoding *, size_t, size_t)) {
+  size_t at = 0, from = 0;
+  ft_added_match m;
+  while (ft_added_find(added, e->buffer, length, &at, from, &m)) {
+    if (m.begin > from) FT_TRY(between(e, from, m.begin));
+    FT_TRY(add_match(e, &m));
+    from = m.end;
+  }
+  return from < length ? between(e, from, length) : FILTRA_OK;
+}
+
+/* Text between added tokens: normalises it, and looks for those that are found then. */
+static filtra_status encode_piece(encoding *e, size_t begin, size_t end) {
+  encoding piece = *e;
+  size_t length = end - begin;
+  piece.buffer += begin;
+  piece.base += begin;
+  if (e->p->normalizes) {
+    FT_TRY(ft_bert_normalize(e->p, e->s, piece.buffer, length, piece.base));
+    piece.buffer = e->s->text;
+    piece.origins = e->s->origins;
+    length = e->s->length;
+  }
+  return search(&piece, length, &e->p->added[1], split_words);
+}
+
+/* Fails where the text is not UTF-8. */
+static filtra_status check_text(const char *text, size_t length) {
+  uint32_t c;
+  size_t column = 1; /* counted in characters */
+  for (size_t at = 0, bytes = 1; at < length; at += bytes, column++) {
+    if (!(text[at] & 0x80)) {
+      bytes = 1;
+      continue;
+    }
+    bytes = ft_utf8_next(text + at, length - at, &c);
+    if (!bytes) return ft_fail_encoding(text + at, column);
+  }
+  if (length <= FT_PRETRAINED_MOST_BYTES) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "a text of %zu bytes; a pretrained tokenizer takes %zu at most", length,
+                 FT_PRETRAINED_MOST_BYTES);
+}
+
+filtra_status ft_pretrained_encode(ft_pretrained *p, const char *text, size_t length,
+                                   ft_tokens *tokens, ft_spans *spans) {
+  FT_TRY(check_text(text, length));
+  ft_scratch *s = take_scratch(p);
+  if (!s) return FILTRA_ERROR_HOST_MEMORY;
+  s->spans = spans != NULL;
+  encoding e = {.p = p, .s = s, .tokens = tokens, .spans = spans, .buffer = text};
+  filtra_status status = search(&e, length, &p->added[0], encode_piece);
+  give_scratch(p, s);
+  return status;
+}
+
+/* ---- decoding ---- */
+
+/* Whether Hugging Face's WordPiece decoder takes the blank before a symbol away. */
+static bool joins_left(const char *symbol) {
+  static const char *const begins[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
+  for (size_t i = 0; i < FT_COUNT(begins); i++)
+    if (!strncmp(symbol, begins[i], strlen(begins[i]))) return true;
+  return false;
+}
+
+/* Text of an id; of added tokens that are searched for in normalised text, that. */
+static const char *symbol_of(const ft_pretrained *p, int32_t id, size_t *length) {
+  const ft_added_tokens *added = &p->added[1];
+  for (size_t i = 0; i < added->count; i++) {
+    if (added->list[i].id != id) continue;
+    *length = added->list[i].length;
+    return added->list[i].text;
+  }
+  *length = p->lengths[id];
+  return p->symbols[id];
+}
+
+const char *ft_pretrained_decode(const ft_pretrained *p, int32_t id, bool first, char *room,
+                                 size_t *length) {
+  const char *symbol = symbol_of(p, id, length);
+  if (p->bpe) {
+    *length = ft_bpe_bytes(symbol, *length, room);
+    return room;
+  }
+  const size_t prefix = strlen(p->prefix);
+  if (first) return symbol;
+  if (!strncmp(symbol, p->prefix, prefix)) {
+    *length -= prefix;
+    return symbol + prefix;
+  }
+  if (p->cleanup && joins_left(symbol)) return symbol;
+  room[0] = ' ';
+  memcpy(room + 1, symbol, (*length)++);
+  return room;
+}
+
+void ft_pretrained_free(ft_pretrained *p) {
+  if (!p) return;
+  while (p->idle) {
+    ft_scratch *s = p->idle;
+    p->idle = s->next;
+    free_scratch(s);
+  }
+  ft_added_free(&p->added[0]);
+  ft_added_free(&p->added[1]);
+  free((void *)p->symbols);
+  free(p->lengths);
+  free(p->table);
+  free(p->merges);
+  ft_mutex_free(&p->lock);
+  json_decref(p->source);
+  free(p);
+}

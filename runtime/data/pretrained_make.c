@@ -1,0 +1,242 @@
+/* Makes tokenizer.json of a vocabulary and of what configurations say, as `transformers` does where
+ * a folder has none. Called by pretrained_files.c. */
+#include "base/memory.h"
+#include "data/pretrained_folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- families ---- */
+
+typedef struct family {
+  const char *class,
+      *model; /* of tokenizer_config.json, without "Fast"; model_type of config.json */
+  enum { BERT, ROBERTA, GPT2 } kind;
+} family;
+
+static const family families[] = {
+    {"BertTokenizer", "bert", BERT},          {"DistilBertTokenizer", "distilbert", BERT},
+    {"ElectraTokenizer", "electra", BERT},    {"MobileBertTokenizer", "mobilebert", BERT},
+    {"RobertaTokenizer", "roberta", ROBERTA}, {"LongformerTokenizer", "longformer", ROBERTA},
+    {"GPT2Tokenizer", "gpt2", GPT2},
+};
+
+static const family *find_class(const char *name) {
+  for (size_t i = 0; i < FT_COUNT(families); i++) {
+    const size_t length = strlen(families[i].class);
+    if (!strncmp(name, families[i].class, length) &&
+        (!name[length] || !strcmp(name + length, "Fast")))
+      return &families[i];
+  }
+  return NULL;
+}
+
+static filtra_status find_family(const ft_pretrained_folder *f, const family **out) {
+  const char *class = ft_json_string(f->config, "tokenizer_class");
+  const char *model = ft_json_string(f->model, "model_type");
+  *out = *class ? find_class(class) : NULL;
+  if (*class && (!*out || f->bpe == ((*out)->kind == BERT)))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s/tokenizer_config.json: \"tokenizer_class\" is \"%.64s\"; known %s", f->path,
+                   class,
+                   f->bpe ? "with merges are GPT2Tokenizer and RobertaTokenizer"
+                          : "with vocab.txt are BertTokenizer and DistilBertTokenizer");
+  for (size_t i = 0; i < FT_COUNT(families) && !*out; i++)
+    if (!strcmp(model, families[i].model) && f->bpe == (families[i].kind != BERT))
+      *out = &families[i];
+  if (!*out && f->bpe && json_object_get(f->vocabulary, "<s>") &&
+      json_object_get(f->vocabulary, "</s>"))
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: has <s> and </s> in its vocabulary, but no file says whether they go around "
+        "texts; write {\"tokenizer_class\": \"RobertaTokenizer\"} or \"GPT2Tokenizer\" "
+        "into tokenizer_config.json",
+        f->path);
+  if (!*out) *out = find_class(f->bpe ? "GPT2Tokenizer" : "BertTokenizer");
+  return FILTRA_OK;
+}
+
+/* ---- special tokens ---- */
+
+/* A special token's part, and its text where no file says it: BERT's, RoBERTa's, GPT-2's. */
+static const struct {
+  const char *key, *usual[3];
+} roles[] = {
+    {"bos_token", {NULL, "<s>", "<|endoftext|>"}}, {"eos_token", {NULL, "</s>", "<|endoftext|>"}},
+    {"unk_token", {"[UNK]", "<unk>", NULL}},       {"sep_token", {"[SEP]", "</s>", NULL}},
+    {"pad_token", {"[PAD]", "<pad>", NULL}},       {"cls_token", {"[CLS]", "<s>", NULL}},
+    {"mask_token", {"[MASK]", "<mask>", NULL}},
+};
+enum { UNK = 2, SEP = 3, CLS = 5, MASK = 6 };
+
+/* What a file says of a role, a text or an object; NULL: nothing. */
+static json_t *said_of(const ft_pretrained_folder *f, const char *key) {
+  json_t *value = json_object_get(f->config, key);
+  if (!value || json_is_null(value)) value = json_object_get(f->special, key);
+  return json_is_null(value) ? NULL : value;
+}
+
+/* The text of a role; NULL: it has none. */
+static const char *text_of(const ft_pretrained_folder *f, const family *kind, int role) {
+  const json_t *said = said_of(f, roles[role].key);
+  if (json_is_object(said)) said = json_object_get(said, "content");
+  return said ? json_string_value(said) : roles[role].usual[kind->kind];
+}
+
+static const json_t *find_added(const json_t *list, const char *content) {
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (!strcmp(ft_json_string(json_array_get(list, i), "content"), content))
+      return json_array_get(list, i);
+  return NULL;
+}
+
+/* The id of a token, of the vocabulary or added; -1: none. */
+static json_int_t id_of(const ft_pretrained_folder *f, const json_t *list, const char *content) {
+  const json_t *id = json_object_get(f->vocabulary, content);
+  if (!id) id = json_object_get(find_added(list, content), "id");
+  return id ? json_integer_value(id) : -1;
+}
+
+/* Appends a token: {"id", "content"} and the flags. */
+static void add_token(json_t **list, const char *content, json_int_t id, bool special,
+                      bool lstrip) {
+  ft_json_append(list, json_pack("{sI ss sb sb sb}", "id", id, "content", content, "special",
+                                 (int)special, "normalized", (int)!special, "lstrip", (int)lstrip));
+}
+
+/* Tokens of tokenizer_config.json's "added_tokens_decoder", {"5": {"content": ...}}. */
+static filtra_status add_decoder(const ft_pretrained_folder *f, json_t **list) {
+  json_t *decoder = json_object_get(f->config, "added_tokens_decoder"), *value;
+  const char *key;
+  json_object_foreach(decoder, key, value) {
+    char *end;
+    const long long id = strtoll(key, &end, 10);
+    if (*end || !*key || !json_is_object(value))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s/tokenizer_config.json: \"added_tokens_decoder\": \"%.40s\" must be an id, "
+                     "and its value an object",
+                     f->path, key);
+    json_t *token = json_copy(value);
+    if (token && json_object_set_new(token, "id", json_integer(id))) {
+      json_decref(token);
+      token = NULL;
+    }
+    ft_json_append(list, token);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status add_roles(const ft_pretrained_folder *f, const family *kind, json_t **list) {
+  for (int role = 0; role < (int)FT_COUNT(roles); role++) {
+    const json_t *said = said_of(f, roles[role].key);
+    const char *content = text_of(f, kind, role);
+    if (!content || !*content || find_added(*list, content)) continue;
+    const json_int_t id = id_of(f, *list, content);
+    if (id < 0 && said)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is \"%.40s\", which has no id", f->path,
+                     roles[role].key, content);
+    if (id < 0) continue;
+    const bool lstrip = json_is_object(said) ? json_is_true(json_object_get(said, "lstrip"))
+                                             : role == MASK && kind->kind == ROBERTA;
+    add_token(list, content, id, true, lstrip);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status make_added(const ft_pretrained_folder *f, const family *kind, json_t **list) {
+  const char *content;
+  json_t *id;
+  *list = json_array();
+  FT_TRY(add_decoder(f, list));
+  json_object_foreach(f->added, content, id) {
+    if (!find_added(*list, content))
+      add_token(list, content, json_is_integer(id) ? json_integer_value(id) : -1, false, false);
+  }
+  FT_TRY(add_roles(f, kind, list));
+  return *list ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+/* ---- tokenizer.json ---- */
+
+/* A value of tokenizer_config.json, or the usual one. */
+static json_t *configured(const ft_pretrained_folder *f, const char *key, json_t *usual) {
+  json_t *value = json_object_get(f->config, key);
+  if (!value) return usual;
+  json_decref(usual);
+  return json_incref(value);
+}
+
+static filtra_status make_frame(const ft_pretrained_folder *f, const family *kind,
+                                const json_t *added, json_t **out) {
+  static const int parts[] = {SEP, CLS};
+  const char *names[2];
+  json_int_t ids[2];
+  for (int i = 0; i < 2; i++) {
+    names[i] = text_of(f, kind, parts[i]);
+    ids[i] = names[i] ? id_of(f, added, names[i]) : -1;
+    if (ids[i] < 0)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: has no id for \"%s\" (\"%.40s\")", f->path,
+                     roles[parts[i]].key, names[i] ? names[i] : "");
+  }
+  *out = json_pack("{ss s[sI] s[sI]}", "type",
+                   kind->kind == BERT ? "BertProcessing" : "RobertaProcessing", "sep", names[0],
+                   ids[0], "cls", names[1], ids[1]);
+  return FILTRA_OK;
+}
+
+static json_t *make_bert(const ft_pretrained_folder *f, const family *kind, json_t *added,
+                         json_t *frame) {
+  return json_pack("{s{ss so so so so} s{ss} s{ss ss} s{ss ss ss sO} sO so}", "normalizer", "type",
+                   "BertNormalizer", "clean_text", json_true(), "handle_chinese_chars",
+                   configured(f, "tokenize_chinese_chars", json_true()), "strip_accents",
+                   configured(f, "strip_accents", json_null()), "lowercase",
+                   configured(f, "do_lower_case", json_true()), "pre_tokenizer", "type",
+                   "BertPreTokenizer", "decoder", "type", "WordPiece", "prefix", "##", "model",
+                   "type", "WordPiece", "unk_token", text_of(f, kind, UNK),
+                   "continuing_subword_prefix", "##", "vocab", f->vocabulary, "added_tokens", added,
+                   "post_processor", frame);
+}
+
+static json_t *make_bpe(const ft_pretrained_folder *f, json_t *added, json_t *frame) {
+  return json_pack("{s{ss so} s{ss} s{ss sO sO} sO so}", "pre_tokenizer", "type", "ByteLevel",
+                   "add_prefix_space", configured(f, "add_prefix_space", json_false()), "decoder",
+                   "type", "ByteLevel", "model", "type", "BPE", "vocab", f->vocabulary, "merges",
+                   f->merges, "added_tokens", added, "post_processor", frame);
+}
+
+filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root) {
+  const family *kind;
+  json_t *added = NULL, *frame = NULL;
+  FT_TRY(find_family(f, &kind));
+  filtra_status status = make_added(f, kind, &added);
+  if (!status && kind->kind != GPT2)
+    status = make_frame(f, kind, added, &frame);
+  else if (!status)
+    frame = json_null();
+  if (!status) {
+    *root = kind->kind == BERT ? make_bert(f, kind, added, frame) : make_bpe(f, added, frame);
+    if (!*root) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
+  json_decref(added);
+  return status;
+}
+
+/* ---- over a tokenizer.json that is there ---- */
+
+static filtra_status set_from(json_t *part, const char *key, const json_t *config,
+                              const char *name) {
+  json_t *value = json_object_get(config, name);
+  if (!part || !value || !json_object_set(part, key, value)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+filtra_status ft_pretrained_configure(json_t *root, const json_t *config) {
+  json_t *normalizer = json_object_get(root, "normalizer");
+  json_t *splitter = json_object_get(root, "pre_tokenizer");
+  if (strcmp(ft_json_string(normalizer, "type"), "BertNormalizer") != 0) normalizer = NULL;
+  if (strcmp(ft_json_string(splitter, "type"), "ByteLevel") != 0) splitter = NULL;
+  FT_TRY(set_from(normalizer, "lowercase", config, "do_lower_case"));
+  FT_TRY(set_from(normalizer, "strip_accents", config, "strip_accents"));
+  FT_TRY(set_from(normalizer, "handle_chinese_chars", config, "tokenize_chinese_chars"));
+  return set_from(splitter, "add_prefix_space", config, "add_prefix_space");
+}

@@ -1,0 +1,35 @@
+/* Groups of parameters: what is frozen, and learning rates and weight decay by name. */
+#ifndef FT_TRAIN_GROUPS_H
+#define FT_TRAIN_GROUPS_H
+
+#include "graph/parameters.h"
+
+#include <filtra/train.h>
+
+/** The last of the groups that names the parameter, counted from 1; 0: none does. */
+size_t ft_group_of(const filtra_parameter_group *groups, size_t count, const char *name);
+/** Whether one of a group's patterns names no trained parameter; `text` then says so of the first,
+ * with the nearest name. */
+bool ft_group_names_none(const filtra_parameters *params, const filtra_parameter_group *group,
+                         char text[256]);
+
+/** Groups of a trainer, and what their names point to. */
+typedef struct ft_groups {
+  filtra_parameter_group *list;
+  size_t count;
+  char **names; /* [count] */
+} ft_groups;
+
+/** The options' own groups with freeze, learning_rates, weight_decays and layer_decay over them.
+ * `params` need not be committed. Fails with ARGUMENT where a name means no parameter. Caller
+ * frees, also on failure. */
+filtra_status ft_groups_make(const filtra_train_options *options, const filtra_parameters *params,
+                             ft_groups *out);
+void ft_groups_free(ft_groups *groups);
+
+/** Marks the frozen parameters: graphs that are recorded from now on compute no gradients of them.
+ * Returns how many numbers are trained. */
+uint64_t ft_groups_freeze(const filtra_parameter_group *groups, size_t count,
+                          filtra_parameters *params);
+
+#endif

@@ -1,0 +1,52 @@
+/* Measures of predictions beside the loss: F1, Matthews', Pearson's and Spearman's correlation; and
+ * choosing between evaluations by one of them. */
+#ifndef FT_TRAIN_MEASURES_H
+#define FT_TRAIN_MEASURES_H
+
+#include "base/keys.h"
+
+#include <filtra/train.h>
+
+/** What evaluations are compared by. */
+typedef enum ft_measure {
+  FT_MEASURE_AUTO = 0, /* accuracy in classification, the loss in other tasks */
+  FT_MEASURE_ACCURACY,
+  FT_MEASURE_LOSS,
+  FT_MEASURE_F1,
+  FT_MEASURE_MACRO_F1,
+  FT_MEASURE_MATTHEWS,
+  FT_MEASURE_MAE,
+  FT_MEASURE_R2,
+  FT_MEASURE_PEARSON,
+  FT_MEASURE_SPEARMAN
+} ft_measure;
+
+/** Their names; ends with NULL. */
+extern const char *const ft_measure_names[];
+/** Whether a model of the task has the measure. */
+bool ft_measure_fits(ft_measure measure, filtra_task task);
+/** Lists the measures of a task, with commas between. */
+void ft_measure_list(filtra_task task, char text[FT_KEY_TEXT]);
+/** What an evaluation lacks by a measure, 0 or more, and the less the better: loss and mae
+ * themselves, of the others 1 - measure. */
+double ft_measure_lack(ft_measure measure, const filtra_evaluation *evaluation);
+
+/** An evaluation as JSON, and back; fields that an earlier version did not write are 0. */
+json_t *ft_evaluation_write(const filtra_evaluation *evaluation);
+void ft_evaluation_read(const json_t *object, filtra_evaluation *evaluation);
+/** The measures of the task beside loss, accuracy and mae, each key behind the prefix; NULL when
+ * out of memory. */
+json_t *ft_measures_write(const char *prefix, const filtra_evaluation *evaluation);
+
+/** Sets f1, macro_f1 and matthews; labels and predictions [count] are below `classes`. */
+filtra_status ft_measure_classes(uint32_t classes, uint64_t count, const int32_t *labels,
+                                 const int32_t *predicted, filtra_evaluation *evaluation);
+/** Sets pearson and spearman; 0 where they are not defined: a side is constant. */
+filtra_status ft_measure_values(uint64_t count, const double *values, const double *predicted,
+                                filtra_evaluation *evaluation);
+
+/** Counts of classes without probabilities: no AUC and no confusion matrix (train/scores.c). */
+filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *labels,
+                              const int32_t *predicted, filtra_scores **out);
+
+#endif
