@@ -16,8 +16,9 @@ typedef struct predict_arguments {
   filtra_device_options device;
   const char *run, *input, *data, *split, *output;
   const filtra_precision *precision;
+  const char *embeddings, *pool; /* pool: how, "mean" without */
   uint64_t top;
-  bool json, logits;
+  bool json, logits, normalise;
 } predict_arguments;
 
 typedef struct printer {
@@ -27,6 +28,7 @@ typedef struct printer {
   answers answers;
   float *numbers; /* probabilities [outputs], then logits [outputs] */
   bool bad;       /* a line failed, and the error was printed */
+  bool vectors;   /* are wanted in place of predictions */
 } printer;
 
 static void print_help(void) {
@@ -47,6 +49,11 @@ static void print_help(void) {
       "  --logits           the logits of all classes, too, after the probability\n"
       "  --output FILE      write a file instead: FILE.csv, FILE.jsonl, or FILE.npy, an array of\n"
       "                     probabilities [samples, classes], or logits, or values [samples]\n"
+      "  --embeddings FILE  write the vectors of the samples instead, [samples, width], as "
+      "FILE.npy\n"
+      "  --pool HOW         which vector: mean (default) over the tokens, first for the first\n"
+      "                     token's, head for what goes to the last layer, as of BERT's pooler\n"
+      "  --normalise        vectors of length 1\n"
       "%s"
       "  --json             print one JSON object\n%s",
       precision_option_help, device_options_help);
@@ -72,14 +79,16 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   filtra_prediction made;
   FT_TRY(read_line(p, l, &request));
   const bool values = answers_are_values(&p->answers);
-  request.probabilities = values ? NULL : p->numbers;
-  request.logits = p->answers.logits ? p->numbers + p->info->outputs : NULL;
+  float *const second = p->numbers + p->info->outputs;
+  request.probabilities = values || p->vectors ? NULL : p->numbers;
+  request.logits = p->answers.logits && !p->vectors ? second : NULL;
+  request.vector = p->vectors ? second : NULL;
   FT_TRY(filtra_predictor_predict(p->predictor, 1, &request, &made));
   return answers_add(&p->answers, &(answer){.number = l->number,
                                             .text = l->line,
                                             .made = &made,
                                             .probabilities = request.probabilities,
-                                            .logits = request.logits});
+                                            .logits = p->vectors ? second : request.logits});
 }
 
 /* Prints the error of a bad line and continues. */
@@ -132,7 +141,7 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
   if (!status)
     status = filtra_predictor_predict_split(p->predictor, data, split,
                                             filtra_run_get_info(p->run)->batch_size, logits,
-                                            probabilities, made);
+                                            p->vectors ? NULL : probabilities, made);
   for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
     filtra_sample sample;
     status = filtra_dataset_sample(data, split, i, &sample);
@@ -162,9 +171,18 @@ static filtra_status predict_data(printer *p, const char *path, const char *name
 
 /* ---- the command ---- */
 
+/* NONE: the name is not known. */
+static filtra_vector vector_of(const char *pool) {
+  static const char *const NAMES[] = {"mean", "first", "head"};
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++)
+    if (!strcmp(pool ? pool : NAMES[0], NAMES[i])) return FILTRA_VECTOR_MEAN + (filtra_vector)i;
+  return FILTRA_VECTOR_NONE;
+}
+
 /* Opens a run or a model file. */
 static filtra_status open_predictor(printer *p, const predict_arguments *a, filtra_device *device) {
-  const filtra_predictor_options options = {.precision = a->precision};
+  filtra_predictor_options options = {.precision = a->precision, .normalise = a->normalise};
+  if (a->embeddings) options.vector = vector_of(a->pool);
   const bool file = ft_file_exists(a->run) && !ft_is_directory(a->run);
   if (file && (a->data || a->split))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: --data and --split go with a run, not a model file",
@@ -183,7 +201,7 @@ static filtra_status open_printer(printer *p, const predict_arguments *a, filtra
   if ((a->logits || a->top) && answers_are_values(&p->answers))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "%s is of classes; %s predicts a number",
                    a->logits ? "--logits" : "--top", folder);
-  if (p->info->task != FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
+  if (p->info->task != FILTRA_TASK_LANGUAGE_MODEL || p->vectors) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "%s is a language model, which predicts no class and no number: see filtra "
                  "generate and filtra eval",
@@ -193,8 +211,13 @@ static filtra_status open_printer(printer *p, const predict_arguments *a, filtra
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
   const bool samples = a->data || a->split;
-  printer p = {.answers = {.logits = a->logits, .top = a->top, .lines = !samples}};
-  filtra_status status = a->output ? answers_open(&p.answers, a->output) : FILTRA_OK;
+  const char *output = a->embeddings ? a->embeddings : a->output;
+  printer p = {.answers = {.logits = a->logits || a->embeddings,
+                           .vectors = a->embeddings,
+                           .top = a->top,
+                           .lines = !samples},
+               .vectors = a->embeddings};
+  filtra_status status = output ? answers_open(&p.answers, output) : FILTRA_OK;
   if (a->json) p.answers.form = ANSWERS_JSON;
   if (a->json) p.answers.list = json_array();
   if (!status) status = filtra_device_open(&a->device, &device);
@@ -219,6 +242,9 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("data", predict_arguments, data),
     COMMAND_TEXT("split", predict_arguments, split),
     COMMAND_TEXT("output", predict_arguments, output),
+    COMMAND_TEXT("embeddings", predict_arguments, embeddings),
+    COMMAND_TEXT("pool", predict_arguments, pool),
+    COMMAND_FLAG("normalise", predict_arguments, normalise),
     COMMAND_NUMBER("top", predict_arguments, top, 1, 1000000),
     COMMAND_FLAG("json", predict_arguments, json),
     COMMAND_PRECISION(predict_arguments, precision),
@@ -233,6 +259,17 @@ int run_predict(int argc, char **argv) {
   if (code >= 0) return code;
   if (a.input && (a.data || a.split))
     return command_misused(argv[0], "--input is text; leave out --data and --split");
+  if (a.embeddings && (a.output || a.json || a.logits || a.top))
+    return command_misused(argv[0],
+                           "--embeddings gives vectors, not classes: leave out --output, --json, "
+                           "--logits and --top");
+  if (a.embeddings && !ft_ends_with(a.embeddings, ".npy"))
+    return command_misused(argv[0], "--embeddings %s: accepted are names that end with .npy",
+                           a.embeddings);
+  if (!a.embeddings && (a.pool || a.normalise))
+    return command_misused(argv[0], "--pool and --normalise go with --embeddings FILE");
+  if (a.pool && !vector_of(a.pool))
+    return command_misused(argv[0], "--pool is \"%s\", accepted are mean, first and head", a.pool);
   if (a.json && a.output) return command_misused(argv[0], "--json and --output exclude each other");
   return predict(&a);
 }

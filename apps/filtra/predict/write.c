@@ -12,7 +12,7 @@
 #include <string.h>
 
 bool answers_are_values(const answers *a) {
-  return a->info->task == FILTRA_TASK_REGRESSION;
+  return a->info->task == FILTRA_TASK_REGRESSION && !a->vectors;
 }
 
 const char *answers_class(const answers *a, int64_t label) {

@@ -29,6 +29,7 @@ typedef struct answers {
   const char *path; /* of the file; NULL: standard output */
   bool lines;       /* answers are to lines of text */
   bool logits;      /* wanted, too */
+  bool vectors;     /* `logits` are vectors */
   size_t top;       /* most probable classes to list; 0 and 1: the first */
   json_t *list;     /* with ANSWERS_JSON */
   FILE *stream;     /* of a file's text */
