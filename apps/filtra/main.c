@@ -25,6 +25,7 @@ static const command commands[] = {
     {"presets", "list the papers' recipes that can be trained by name", run_presets},
     {"train", "train a model, or resume an interrupted run", run_train},
     {"import", "make a run of a pretrained model, Hugging Face's or Filtra's", run_import},
+    {"export", "write a model as a folder that Hugging Face's transformers loads", run_export},
     {"sweep", "train and evaluate a grid of runs from one file", run_sweep},
     {"eval", "evaluate a run's best model", run_eval},
     {"compare", "lay devices side by side, for speed and for agreement", run_compare},

@@ -182,6 +182,12 @@ FILTRA_API filtra_status filtra_model_destroy(filtra_model **model);
  * known, and tensors that are not those of the family. */
 FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *path,
                                              const char *changes, filtra_model **out);
+/** Writes a model, of a run folder or model file, as a new folder that Hugging Face's
+ * `transformers` loads: config.json, model.safetensors (F32), and tokenizer.json or
+ * preprocessor_config.json where the model was imported with one. Needs no device. Fails with
+ * ARGUMENT, naming the key, for a model that is none of their architectures that
+ * filtra_model_import reads. */
+FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this
  * call gives it F32 weights. Fails with ARGUMENT after a trainer was created, and on any failure

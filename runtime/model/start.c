@@ -56,9 +56,9 @@ static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool 
   *head = ft_hf_has_head(*family, &config);
   if (!(p->keys = json_object()) || !(p->input = json_object()))
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  FT_TRY((*family)->read(&config, p->keys));
+  FT_TRY(ft_hf_read_keys(*family, &config, p->keys));
   if (!*head || !*(*family)->classifier) return FILTRA_OK;
-  FT_TRY(ft_hf_take_labels(&config, p->keys));
+  FT_TRY(ft_hf_read_labels(&config, p->keys));
   json_t *names = json_object_get(p->keys, "classes")
                       ? class_names(json_object_get(config.json, "id2label"))
                       : NULL;

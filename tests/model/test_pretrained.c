@@ -255,6 +255,56 @@ TEST(filters_begin_as_the_same_function) {
     }
 }
 
+/* ---- out again ---- */
+
+/* Imported and exported, each tensor has its bytes and its name again. */
+TEST(exports_are_the_originals) {
+  for (size_t i = 0; i < FT_COUNT(FAMILIES); i++) {
+    const char *run = test_path(test_folder(), "run"), *out = test_path(test_folder(), "out");
+    ft_safetensors *a, *b;
+    assert_ok(filtra_run_import(test_device(), folder_of(FAMILIES[i], NULL), NULL, run));
+    assert_ok(filtra_model_export(run, out));
+    assert_fails(filtra_model_export(run, out), FILTRA_ERROR_ARGUMENT, "is there already");
+    assert_ok(ft_safetensors_open(folder_of(FAMILIES[i], "model.safetensors"), &a));
+    assert_ok(ft_safetensors_open(test_path(out, "model.safetensors"), &b));
+    assert_int_equal(ft_safetensors_count(a), ft_safetensors_count(b));
+    for (size_t k = 0; k < ft_safetensors_count(a); k++) {
+      const ft_safetensor *x = ft_safetensors_at(a, k), *y = ft_safetensors_find(b, x->name);
+      if (!y) fail_msg("%s: no %s", FAMILIES[i], x->name);
+      assert_int_equal(x->ndim, y->ndim);
+      assert_memory_equal(x->shape, y->shape, (size_t)x->ndim * sizeof *x->shape);
+      assert_memory_equal(x->data, y->data, x->bytes);
+    }
+    ft_safetensors_close(&a);
+    ft_safetensors_close(&b);
+    golden g;
+    open_golden(FAMILIES[i], &g);
+    filtra_model *model;
+    assert_ok(filtra_model_import(test_device(), out, NULL, &model));
+    assert_true(logits_difference(model, &g) <= 2e-5);
+    filtra_model_destroy(&model);
+    ft_safetensors_close(&g.file);
+  }
+}
+
+TEST(what_is_not_theirs_is_not_exported) {
+  static const struct {
+    const char *family, *changes, *part;
+  } cases[] = {
+      {"bert", "{\"mixer\": \"gfsa\"}", "\"mixer\" is gfsa, which a bert cannot have"},
+      {"bert", "{\"norm\": \"pre\"}", "\"norm\" is \"pre\", which a bert cannot have"},
+      {"vit", "{\"mask_zero\": false, \"head\": \"mlp\"}", "\"head\" is \"mlp\""},
+      {"gpt2", "{\"scale_embeddings\": true}", "\"scale_embeddings\" is true"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *run = test_path(test_folder(), "run"), *out = test_path(test_folder(), "out");
+    assert_ok(
+        filtra_run_import(test_device(), folder_of(cases[i].family, NULL), cases[i].changes, run));
+    assert_fails(filtra_model_export(run, out), FILTRA_ERROR_ARGUMENT, cases[i].part);
+    assert_false(ft_file_exists(out));
+  }
+}
+
 /* ---- what is damaged or not known ---- */
 
 /* A copy of a golden folder. */
@@ -285,7 +335,7 @@ TEST(configurations_are_read_closely) {
        "\"hidden_act\" is \"silu\"; accepted are gelu, gelu_new"},
       {"bert", "\"is_decoder\": false", "\"is_decoder\": true", "\"is_decoder\" is true"},
       {"bert", "\"hidden_size\": 8", "\"hidden_size\": \"8\"",
-       "\"hidden_size\" is no whole number"},
+       "\"hidden_size\" is something else; accepted are whole numbers"},
       {"bert", ",\n \"vocab_size\": 20", "", "\"vocab_size\" is missing"},
       {"bert", "\"vocab_size\": 20", "\"vocab_size\": 21",
        "tensor bert.embeddings.word_embeddings.weight is [20, 8] as embedding.weight, which is "

@@ -110,6 +110,7 @@ int run_data_pathfinder(int argc, char **argv);
 int run_devices(int argc, char **argv);
 int run_train(int argc, char **argv);
 int run_convert(int argc, char **argv);
+int run_export(int argc, char **argv);
 int run_import(int argc, char **argv);
 int run_presets(int argc, char **argv);
 int run_eval(int argc, char **argv);

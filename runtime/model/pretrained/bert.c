@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-#define ROWS(array)                                                                                \
-  { array, FT_COUNT(array) }
-
 static const ft_hf_row BERT_ROWS[] = {
     {"embedding.weight", {"embeddings.word_embeddings.weight"}},
     {"token_types.weight", {"embeddings.token_type_embeddings.weight"}},
@@ -24,11 +21,11 @@ static const ft_hf_row BERT_ROWS[] = {
 };
 static const ft_hf_row BERT_HEAD[] = {
     {"head.1", {"pooler.dense"}, .layer = true, .optional = true},
-    {"head.2", {"classifier"}, .layer = true, .optional = true},
+    {"head.2", {"classifier"}, .layer = true, .optional = true, .bare = true},
 };
 static const ft_hf_row ROBERTA_HEAD[] = {
-    {"head.1", {"classifier.dense"}, .layer = true},
-    {"head.2", {"classifier.out_proj"}, .layer = true},
+    {"head.1", {"classifier.dense"}, .layer = true, .bare = true},
+    {"head.2", {"classifier.out_proj"}, .layer = true, .bare = true},
 };
 static const char *const BERT_UNUSED[] = {"cls.",     "qa_outputs.",   "classifier.",
                                           "lm_head.", "*position_ids", NULL};
@@ -36,39 +33,36 @@ static const char *const ROBERTA_UNUSED[] = {
     "lm_head.",           "qa_outputs.",   "classifier.", "*pooler.dense.weight",
     "*pooler.dense.bias", "*position_ids", NULL};
 
-/* What both have in common. */
-static filtra_status read_encoder(const ft_hf_config *c, json_t *keys) {
-  FT_TRY(ft_hf_require(c, "position_embedding_type", "\"absolute\""));
-  FT_TRY(ft_hf_require(c, "is_decoder", "false"));
-  FT_TRY(ft_hf_require(c, "add_cross_attention", "false"));
-  FT_TRY(ft_hf_require(c, "pruned_heads", "{}"));
-  FT_TRY(ft_hf_take_int(c, "vocab_size", -1, keys, "vocabulary"));
-  FT_TRY(ft_hf_take_int(c, "hidden_size", -1, keys, "width"));
-  FT_TRY(ft_hf_take_int(c, "hidden_size", -1, keys, "head_width"));
-  FT_TRY(ft_hf_take_int(c, "num_hidden_layers", -1, keys, "layers"));
-  FT_TRY(ft_hf_take_int(c, "num_attention_heads", -1, keys, "heads"));
-  FT_TRY(ft_hf_take_int(c, "intermediate_size", -1, keys, "ffn_width"));
-  FT_TRY(ft_hf_take_int(c, "max_position_embeddings", -1, keys, "max_length"));
-  FT_TRY(ft_hf_take_int(c, "type_vocab_size", 2, keys, "token_types"));
-  FT_TRY(ft_hf_take_activation(c, "hidden_act", keys));
-  FT_TRY(ft_hf_take_number(c, "layer_norm_eps", 1e-12, keys, "norm_epsilon"));
-  FT_TRY(ft_hf_take_number(c, "initializer_range", 0.02, keys, "init_std"));
-  FT_TRY(ft_hf_take_number(c, "hidden_dropout_prob", 0.1, keys, "dropout"));
-  FT_TRY(ft_hf_take_number(c, "classifier_dropout",
-                           json_number_value(json_object_get(keys, "dropout")), keys,
-                           "head_dropout"));
-  FT_TRY(ft_hf_take_mixer(c, "attention_probs_dropout_prob", keys));
-  return ft_hf_set(keys, "{ss sb sb ss ss ss}", "norm", "post", "no_last_norm", 1, "embedding_norm",
-                   1, "pooling", "first", "head", "mlp", "head_activation", "tanh");
-}
+/* Of BERT and RoBERTa. */
+static const ft_hf_key KEYS[] = {
+    {"vocab_size", "vocabulary", FT_HF_INT, NAN},
+    {"hidden_size", "width", FT_HF_INT, NAN},
+    {"hidden_size", "head_width", FT_HF_INT, NAN},
+    {"num_hidden_layers", "layers", FT_HF_INT, NAN},
+    {"num_attention_heads", "heads", FT_HF_INT, NAN},
+    {"intermediate_size", "ffn_width", FT_HF_INT, NAN},
+    {"max_position_embeddings", "max_length", FT_HF_INT, NAN},
+    {"type_vocab_size", "token_types", FT_HF_INT, 2},
+    {"hidden_act", "activation", FT_HF_ACTIVATION, NAN},
+    {"layer_norm_eps", "norm_epsilon", FT_HF_NUMBER, 1e-12},
+    {"initializer_range", "init_std", FT_HF_NUMBER, 0.02},
+    {"hidden_dropout_prob", "dropout", FT_HF_NUMBER, 0.1},
+    {"classifier_dropout", "head_dropout", FT_HF_NUMBER, NAN, "dropout"},
+    {"attention_probs_dropout_prob", "attention_dropout", FT_HF_DROPOUT, 0.1},
+};
+#define POST_NORM                                                                                  \
+  "{\"norm\": \"post\", \"no_last_norm\": true, \"embedding_norm\": true, \"pooling\": \"first\"," \
+  " \"head\": \"mlp\", "
+#define FIXED                                                                                      \
+  "{\"position_embedding_type\": \"absolute\", \"is_decoder\": false,"                             \
+  " \"add_cross_attention\": false, \"pruned_heads\": {}}"
 
 /* Positions count from the row after padding's. */
-static filtra_status read_roberta(const ft_hf_config *c, json_t *keys) {
-  FT_TRY(read_encoder(c, keys));
-  FT_TRY(ft_hf_take_int(c, "pad_token_id", 1, keys, "position_offset"));
-  const json_int_t offset = json_integer_value(json_object_get(keys, "position_offset")) + 1,
+static filtra_status read_positions(const ft_hf_config *c, json_t *keys) {
+  const json_t *padding = json_object_get(c->json, "pad_token_id");
+  const json_int_t offset = json_is_integer(padding) ? json_integer_value(padding) + 1 : 2,
                    rows = json_integer_value(json_object_get(keys, "max_length"));
-  if (rows > offset)
+  if (offset > 0 && rows > offset)
     return ft_hf_set(keys, "{sI sI}", "position_offset", offset, "max_length", rows - offset);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: \"max_position_embeddings\" is %lld; accepted are more than %lld, the rows "
@@ -76,20 +70,37 @@ static filtra_status read_roberta(const ft_hf_config *c, json_t *keys) {
                  c->path, (long long)rows, (long long)offset);
 }
 
+static filtra_status write_positions(const json_t *keys, json_t *config) {
+  const json_int_t offset = json_integer_value(json_object_get(keys, "position_offset")),
+                   length = json_integer_value(json_object_get(keys, "max_length"));
+  return ft_hf_set(config, "{sI sI sI sI}", "max_position_embeddings", length + offset,
+                   "pad_token_id", offset - 1, "bos_token_id", (json_int_t)0, "eos_token_id",
+                   (json_int_t)2);
+}
+
 const ft_hf_family ft_hf_bert = {.type = "bert",
+                                 .name = "Bert",
                                  .prefix = "bert.",
-                                 .rows = ROWS(BERT_ROWS),
-                                 .head = ROWS(BERT_HEAD),
+                                 .rows = FT_HF_LIST(BERT_ROWS),
+                                 .head = FT_HF_LIST(BERT_HEAD),
                                  .classifier = "ForSequenceClassification",
                                  .unused = BERT_UNUSED,
-                                 .read = read_encoder};
+                                 .keys = FT_HF_LIST(KEYS),
+                                 .ours = POST_NORM "\"head_activation\": \"tanh\","
+                                                   " \"position_offset\": 0}",
+                                 .theirs = FIXED};
 const ft_hf_family ft_hf_roberta = {.type = "roberta",
+                                    .name = "Roberta",
                                     .prefix = "roberta.",
-                                    .rows = ROWS(BERT_ROWS),
-                                    .head = ROWS(ROBERTA_HEAD),
+                                    .rows = FT_HF_LIST(BERT_ROWS),
+                                    .head = FT_HF_LIST(ROBERTA_HEAD),
                                     .classifier = "ForSequenceClassification",
                                     .unused = ROBERTA_UNUSED,
-                                    .read = read_roberta};
+                                    .keys = FT_HF_LIST(KEYS),
+                                    .ours = POST_NORM "\"head_activation\": \"tanh\"}",
+                                    .theirs = FIXED,
+                                    .adjust = read_positions,
+                                    .restore = write_positions};
 
 static const ft_hf_row DISTILBERT_ROWS[] = {
     {"embedding.weight", {"embeddings.word_embeddings.weight"}},
@@ -106,36 +117,39 @@ static const ft_hf_row DISTILBERT_ROWS[] = {
     {"layers.%d.norm2", {"transformer.layer.%d.output_layer_norm"}, .layer = true},
 };
 static const ft_hf_row DISTILBERT_HEAD[] = {
-    {"head.1", {"pre_classifier"}, .layer = true},
-    {"head.2", {"classifier"}, .layer = true},
+    {"head.1", {"pre_classifier"}, .layer = true, .bare = true},
+    {"head.2", {"classifier"}, .layer = true, .bare = true},
 };
 static const char *const DISTILBERT_UNUSED[] = {
     "vocab_transform.", "vocab_layer_norm.", "vocab_projector.", "qa_outputs.",
     "pre_classifier.",  "classifier.",       "*position_ids",    NULL};
 
-static filtra_status read_distilbert(const ft_hf_config *c, json_t *keys) {
-  FT_TRY(ft_hf_require(c, "pruned_heads", "{}"));
-  FT_TRY(ft_hf_take_int(c, "vocab_size", -1, keys, "vocabulary"));
-  FT_TRY(ft_hf_take_int(c, "dim", -1, keys, "width"));
-  FT_TRY(ft_hf_take_int(c, "dim", -1, keys, "head_width"));
-  FT_TRY(ft_hf_take_int(c, "n_layers", -1, keys, "layers"));
-  FT_TRY(ft_hf_take_int(c, "n_heads", -1, keys, "heads"));
-  FT_TRY(ft_hf_take_int(c, "hidden_dim", -1, keys, "ffn_width"));
-  FT_TRY(ft_hf_take_int(c, "max_position_embeddings", -1, keys, "max_length"));
-  FT_TRY(ft_hf_take_activation(c, "activation", keys));
-  FT_TRY(ft_hf_take_number(c, "initializer_range", 0.02, keys, "init_std"));
-  FT_TRY(ft_hf_take_number(c, "dropout", 0.1, keys, "dropout"));
-  FT_TRY(ft_hf_take_number(c, "seq_classif_dropout", 0.2, keys, "head_dropout"));
-  FT_TRY(ft_hf_take_mixer(c, "attention_dropout", keys));
-  return ft_hf_set(keys, "{ss sb sb ss ss ss sf}", "norm", "post", "no_last_norm", 1,
-                   "embedding_norm", 1, "pooling", "first", "head", "mlp", "head_activation",
-                   "relu", "norm_epsilon", 1e-12);
-}
+static const ft_hf_key DISTILBERT_KEYS[] = {
+    {"vocab_size", "vocabulary", FT_HF_INT, NAN},
+    {"dim", "width", FT_HF_INT, NAN},
+    {"dim", "head_width", FT_HF_INT, NAN},
+    {"n_layers", "layers", FT_HF_INT, NAN},
+    {"n_heads", "heads", FT_HF_INT, NAN},
+    {"hidden_dim", "ffn_width", FT_HF_INT, NAN},
+    {"max_position_embeddings", "max_length", FT_HF_INT, NAN},
+    {"activation", "activation", FT_HF_ACTIVATION, NAN},
+    {"initializer_range", "init_std", FT_HF_NUMBER, 0.02},
+    {"dropout", "dropout", FT_HF_NUMBER, 0.1},
+    {"seq_classif_dropout", "head_dropout", FT_HF_NUMBER, 0.2},
+    {"attention_dropout", "attention_dropout", FT_HF_DROPOUT, 0.1},
+};
 
 const ft_hf_family ft_hf_distilbert = {.type = "distilbert",
+                                       .name = "DistilBert",
                                        .prefix = "distilbert.",
-                                       .rows = ROWS(DISTILBERT_ROWS),
-                                       .head = ROWS(DISTILBERT_HEAD),
+                                       .rows = FT_HF_LIST(DISTILBERT_ROWS),
+                                       .head = FT_HF_LIST(DISTILBERT_HEAD),
                                        .classifier = "ForSequenceClassification",
                                        .unused = DISTILBERT_UNUSED,
-                                       .read = read_distilbert};
+                                       .keys = FT_HF_LIST(DISTILBERT_KEYS),
+                                       .ours = POST_NORM "\"head_activation\": \"relu\","
+                                                         " \"norm_epsilon\": 1e-12,"
+                                                         " \"position_offset\": 0,"
+                                                         " \"token_types\": 0}",
+                                       .theirs = "{\"pruned_heads\": {},"
+                                                 " \"sinusoidal_pos_embds\": false}"};

@@ -14,34 +14,52 @@ static const ft_hf_row ROWS[] = {
     {"layers.%d.ffn.2", {"h.%d.mlp.c_proj"}, .layer = true, .form = FT_HF_TRANSPOSED},
     {"norm", {"ln_f"}, .layer = true},
 };
-static const ft_hf_row HEAD[] = {{"head.weight", {"lm_head.weight"}, .optional = true}};
+static const ft_hf_row HEAD[] = {
+    {"head.weight", {"lm_head.weight"}, .optional = true, .bare = true}};
 /* Masks that older versions wrote with the weights. */
 static const char *const UNUSED[] = {"*.attn.bias", "*.attn.masked_bias", "score.", NULL};
 
-static filtra_status read_config(const ft_hf_config *c, json_t *keys) {
-  FT_TRY(ft_hf_require(c, "scale_attn_weights", "true"));
-  FT_TRY(ft_hf_require(c, "scale_attn_by_inverse_layer_idx", "false"));
-  FT_TRY(ft_hf_require(c, "add_cross_attention", "false"));
-  FT_TRY(ft_hf_take_int(c, "vocab_size", -1, keys, "vocabulary"));
-  FT_TRY(ft_hf_take_int(c, "n_embd", -1, keys, "width"));
-  FT_TRY(ft_hf_take_int(c, "n_layer", -1, keys, "layers"));
-  FT_TRY(ft_hf_take_int(c, "n_head", -1, keys, "heads"));
-  FT_TRY(ft_hf_take_int(c, "n_positions", -1, keys, "max_length"));
-  FT_TRY(ft_hf_take_int(c, "n_inner", 4 * json_integer_value(json_object_get(keys, "width")), keys,
-                        "ffn_width"));
-  FT_TRY(ft_hf_take_activation(c, "activation_function", keys));
-  FT_TRY(ft_hf_take_number(c, "layer_norm_epsilon", 1e-5, keys, "norm_epsilon"));
-  FT_TRY(ft_hf_take_number(c, "initializer_range", 0.02, keys, "init_std"));
-  FT_TRY(ft_hf_take_number(c, "resid_pdrop", 0.1, keys, "dropout"));
-  FT_TRY(ft_hf_take_mixer(c, "attn_pdrop", keys));
-  return ft_hf_set(keys, "{ss sb sb}", "task", "language_model", "tie_embeddings", !c->untied,
-                   "no_head_bias", 1);
+static const ft_hf_key KEYS[] = {
+    {"vocab_size", "vocabulary", FT_HF_INT, NAN},
+    {"n_embd", "width", FT_HF_INT, NAN},
+    {"n_layer", "layers", FT_HF_INT, NAN},
+    {"n_head", "heads", FT_HF_INT, NAN},
+    {"n_positions", "max_length", FT_HF_INT, NAN},
+    {"n_inner", "ffn_width", FT_HF_INT, 0},
+    {"activation_function", "activation", FT_HF_ACTIVATION, NAN},
+    {"layer_norm_epsilon", "norm_epsilon", FT_HF_NUMBER, 1e-5},
+    {"initializer_range", "init_std", FT_HF_NUMBER, 0.02},
+    {"resid_pdrop", "dropout", FT_HF_NUMBER, 0.1},
+    {"attn_pdrop", "attention_dropout", FT_HF_DROPOUT, 0.1},
+};
+
+/* The weights say whether the head is tied. */
+static filtra_status adjust(const ft_hf_config *c, json_t *keys) {
+  const json_int_t width = json_integer_value(json_object_get(keys, "width")),
+                   hidden = json_integer_value(json_object_get(keys, "ffn_width"));
+  return ft_hf_set(keys, "{sI sb}", "ffn_width", hidden ? hidden : 4 * width, "tie_embeddings",
+                   !c->untied);
+}
+
+static filtra_status restore(const json_t *keys, json_t *config) {
+  const int tied = json_is_true(json_object_get(keys, "tie_embeddings"));
+  const json_int_t last = json_integer_value(json_object_get(keys, "vocabulary")) - 1;
+  return ft_hf_set(config, "{sO sb sI sI}", "embd_pdrop", json_object_get(keys, "dropout"),
+                   "tie_word_embeddings", tied, "bos_token_id", last, "eos_token_id", last);
 }
 
 const ft_hf_family ft_hf_gpt2 = {.type = "gpt2",
+                                 .name = "GPT2",
                                  .prefix = "transformer.",
-                                 .rows = {ROWS, FT_COUNT(ROWS)},
-                                 .head = {HEAD, FT_COUNT(HEAD)},
+                                 .rows = FT_HF_LIST(ROWS),
+                                 .head = FT_HF_LIST(HEAD),
                                  .classifier = "",
                                  .unused = UNUSED,
-                                 .read = read_config};
+                                 .keys = FT_HF_LIST(KEYS),
+                                 .ours = "{\"task\": \"language_model\", \"norm\": \"pre\","
+                                         " \"no_head_bias\": true, \"positions\": \"learned\"}",
+                                 .theirs = "{\"scale_attn_weights\": true,"
+                                           " \"scale_attn_by_inverse_layer_idx\": false,"
+                                           " \"add_cross_attention\": false}",
+                                 .adjust = adjust,
+                                 .restore = restore};

@@ -10,10 +10,8 @@
 
 /* ---- names ---- */
 
-/* `pattern` with the layer's number in place of %d, and an ending; cut if it is too long, so that
- * it is not found. */
-static void write_name(char out[FT_NAME_TEXT], const char *prefix, const char *pattern,
-                       int64_t layer, const char *ending) {
+void ft_hf_write_name(char out[FT_NAME_TEXT], const char *prefix, const char *pattern,
+                      int64_t layer, const char *ending) {
   const char *mark = strstr(pattern, "%d");
   if (mark)
     snprintf(out, FT_NAME_TEXT, "%s%.*s%lld%s%s", prefix, (int)(mark - pattern), pattern,
@@ -35,7 +33,7 @@ static const ft_safetensor *find(const ft_hf_folder *folder, const ft_hf_family 
   for (int p = 0; p < 2; p++)
     for (int e = 0; e < 2 && endings[e]; e++) {
       char name[FT_NAME_TEXT];
-      write_name(name, prefixes[p], pattern, layer, endings[e]);
+      ft_hf_write_name(name, prefixes[p], pattern, layer, endings[e]);
       const ft_safetensor *t = ft_hf_folder_find(folder, name);
       if (t) return t;
     }
@@ -45,8 +43,8 @@ static const ft_safetensor *find(const ft_hf_folder *folder, const ft_hf_family 
 static filtra_status fail_missing(const ft_hf_folder *folder, const ft_hf_family *family,
                                   const char *pattern, int64_t layer, const char *ending) {
   char name[FT_NAME_TEXT], whole[FT_NAME_TEXT];
-  write_name(name, "", pattern, layer, ending);
-  write_name(whole, family->prefix, pattern, layer, ending);
+  ft_hf_write_name(name, "", pattern, layer, ending);
+  ft_hf_write_name(whole, family->prefix, pattern, layer, ending);
   const char *near = ft_hf_folder_nearest(folder, whole);
   if (!near) near = ft_hf_folder_nearest(folder, name);
   return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s of a %s is missing%s%s", folder->config_path,
@@ -75,7 +73,9 @@ static filtra_status fail_shape(const ft_hf_folder *folder, const ft_safetensor 
 static filtra_status join_rows(const ft_hf_folder *folder, ft_hf_tensor *t) {
   for (size_t p = 0; p < t->parts; p++) {
     const ft_safetensor *from = t->from[p];
-    const int skip = from->ndim == 3 && from->shape[0] == 1, ndim = from->ndim - skip;
+    const int skip = t->form == FT_HF_ONE, ndim = from->ndim - skip;
+    if (skip && (from->ndim != 3 || from->shape[0] != 1))
+      return fail_shape(folder, from, "[1, tokens, width]");
     if (ndim < 1 || ndim > 2) return fail_shape(folder, from, "a vector or a matrix");
     if (p && (ndim != t->ndim || (ndim == 2 && from->shape[skip + 1] != t->shape[1])))
       return fail_shape(folder, from, "the shape of the tensor before, whose rows it follows");
@@ -91,7 +91,7 @@ static filtra_status find_shape(const ft_hf_folder *folder, ft_hf_tensor *t) {
   for (size_t p = 0; p < t->parts; p++)
     if (!ft_dtype_is_float(t->from[p]->dtype))
       return fail_shape(folder, t->from[p], "F32, F16 or BF16");
-  if (t->form == FT_HF_ROWS) return join_rows(folder, t);
+  if (t->form <= FT_HF_ONE) return join_rows(folder, t);
   t->ndim = 2;
   if (t->form == FT_HF_TRANSPOSED) {
     if (from->ndim != 2) return fail_shape(folder, from, "a matrix");
@@ -120,7 +120,7 @@ static filtra_status add(ft_hf_folder *folder, const ft_hf_family *family, const
   FT_TRY(find_shape(folder, &t));
   for (size_t p = 0; p < t.parts; p++)
     ft_hf_folder_use(folder, t.from[p]);
-  write_name(t.name, "", row->name, layer, ending);
+  ft_hf_write_name(t.name, "", row->name, layer, ending);
   FT_TRY(FT_GROW(out->list, out->count, out->capacity));
   out->list[out->count++] = t;
   return FILTRA_OK;
@@ -182,7 +182,7 @@ filtra_status ft_hf_fill(const ft_hf_tensor *t, size_t count, float *to) {
                  some = all < count ? all : count;
     for (size_t i = 0; i < some; i++) {
       const float value = (float)ft_element_get(from->dtype, from->data, i);
-      to[t->form == FT_HF_ROWS ? i : place(t, i)] = value;
+      to[t->form <= FT_HF_ONE ? i : place(t, i)] = value;
       if (!isfinite(value))
         return ft_fail(FILTRA_ERROR_INPUT, "tensor %s holds a NaN or an infinity", from->name);
     }

@@ -21,6 +21,10 @@ typedef struct ft_hf_tensors {
   size_t count, capacity;
 } ft_hf_tensors;
 
+/** A prefix, `pattern` with the layer's number in place of %d, and an ending; cut if it is too
+ * long, so that it is not found. */
+void ft_hf_write_name(char out[FT_NAME_TEXT], const char *prefix, const char *pattern,
+                      int64_t layer, const char *ending);
 /** Finds the tensors of a family's rows, for `layers` layers. Fails with INPUT where one is
  * missing, or of another form. Caller frees the list, of failures, too. */
 filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const ft_hf_rows *rows,
