@@ -9,6 +9,7 @@
 #include "model/pretrained/images.h"
 #include "model/pretrained/tensors.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -337,6 +338,21 @@ filtra_status ft_start_take(const ft_start *p, filtra_model *model) {
   return status ? ft_fail_context(status, "%s", p->path) : FILTRA_OK;
 }
 
+/* Where values lie in the file as the model file has them, they are written from there: a large
+ * table is not in memory twice. */
+static filtra_status point_at_values(const origin *o, ft_safetensor *t) {
+  const ft_hf_tensor *foreign = o->foreign;
+  const ft_safetensor *from =
+      foreign && foreign->parts == 1 && foreign->form <= FT_HF_ONE ? foreign->from[0] : o->own;
+  if (!from || from->dtype != FILTRA_F32) return FILTRA_OK;
+  const float *values = from->data;
+  for (int64_t i = 0; i < o->parameter->elements; i++)
+    if (!isfinite(values[i]))
+      return ft_fail(FILTRA_ERROR_INPUT, "tensor %s holds a NaN or an infinity", from->name);
+  t->data = values;
+  return FILTRA_OK;
+}
+
 static filtra_status fill_tensor(void *user, const ft_safetensor *tensor, void *to) {
   (void)tensor;
   return fill(user, to);
@@ -355,6 +371,7 @@ filtra_status ft_start_write(const ft_start *p, const filtra_model *model, uint6
     list[i] =
         (ft_safetensor){.name = q->name, .ndim = q->ndim, .fill = fill_tensor, .user = &origins[i]};
     memcpy(list[i].shape, q->shape, sizeof q->shape);
+    status = point_at_values(&origins[i], &list[i]);
   }
   const ft_safetensors_meta_pair meta[] = {{FT_MODEL_CONFIG_KEY, config}, {FT_INPUT_KEY, input}};
   if (!status) status = ft_safetensors_write(path, list, params->count, meta, input ? 2 : 1);
