@@ -16,7 +16,8 @@ static void print_help(void) {
   printf(
       "Usage: filtra data inspect PATH [OPTION]...\n"
       "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
-      "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
+      "vocabulary. Every line is checked, every image decoded, and labels that can be\n"
+      "recomputed are.\n\n"
       "  --format NAME         one of those below, instead of what the content says\n"
       "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna\n"
       "  --text-column NAME    of a table, the column to read, by name or number\n"
