@@ -205,7 +205,9 @@ typedef struct filtra_dataset_options {
   const filtra_tokenizer *fitted;
   uint32_t max_length; /**< longest sequence accepted, in tokens; 0: any */
   bool truncate;       /**< cut longer sequences at max_length instead of failing */
-  bool verify_labels;  /**< ListOps: compute each label from its expression, fail on a mismatch */
+  /** ListOps: compute each label from its expression, fail on a mismatch. Files of images: decode
+   * each, and fail for one that is damaged, instead of when it is first used. */
+  bool verify_labels;
   /** The split of a path to one file. FILTRA_SPLIT_TRAIN: training data, of which a part is held
    * out for validation. FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: all of that split. Ignored for
    * folders. */

@@ -143,19 +143,51 @@ void filtra_log_set(filtra_log_fn fn, void *user) {
   if (!inside_sink) ft_unlock(&sink_mutex);
 }
 
+/* Messages kept back, the oldest first. */
+typedef struct held_message {
+  struct held_message *next;
+  filtra_log_level level;
+  char *text; /* NULL: out of memory */
+} held_message;
+static _Thread_local held_message *held, **held_end;
+
+static void pass_on(filtra_log_level level, const char *text) {
+  ft_lock(&sink_mutex);
+  inside_sink = true;
+  if (sink) sink(sink_user, level, text ? text : "out of host memory");
+  inside_sink = false;
+  ft_unlock(&sink_mutex);
+}
+
+void ft_log_hold(void) {
+  held_end = &held;
+}
+
+void ft_log_release(bool pass) {
+  held_end = NULL;
+  while (held) {
+    held_message *first = held;
+    held = first->next;
+    if (pass) pass_on(first->level, first->text);
+    free(first->text);
+    free(first);
+  }
+}
+
 void ft_log(filtra_log_level level, const char *format, ...) {
   if (inside_sink) return;
-  ft_lock(&sink_mutex);
-  if (sink) {
-    va_list arguments;
-    va_start(arguments, format);
-    char *text = ft_format_list(format, arguments);
-    va_end(arguments);
-    if (text) ft_hide_controls(text, strlen(text), false);
-    inside_sink = true;
-    sink(sink_user, level, text ? text : "out of host memory");
-    inside_sink = false;
-    free(text);
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = ft_format_list(format, arguments);
+  va_end(arguments);
+  if (text) ft_hide_controls(text, strlen(text), false);
+  held_message *kept = held_end ? calloc(1, sizeof *kept) : NULL;
+  if (kept) {
+    *kept = (held_message){.level = level, .text = text};
+    *held_end = kept;
+    held_end = &kept->next;
+    return;
   }
-  ft_unlock(&sink_mutex);
+  pass_on(level, text);
+  free(text);
 }

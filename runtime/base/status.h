@@ -42,6 +42,11 @@ filtra_status ft_check_unused(const char *object, unsigned users);
  * decimal point in every locale. */
 char *ft_format_list(const char *format, va_list arguments);
 
+/** Keeps this thread's log messages back until ft_log_release, which passes them on or drops them:
+ * for what may be tried again in another way. Not to be nested. */
+void ft_log_hold(void);
+void ft_log_release(bool pass_on);
+
 void ft_log(filtra_log_level level, const char *format, ...) FT_PRINTF(2, 3);
 
 /** Returns from the calling function on failure. */

@@ -289,6 +289,12 @@ static filtra_status open_locked(const spot *at, const char *path, const char *w
   if (fstat(*fd, &info)) return ft_fail_errno("examine", path);
   if (!S_ISREG(info.st_mode))
     return ft_fail(FILTRA_ERROR_PATH, "cannot write %s: it is not a regular file", path);
+  if (within && info.st_nlink > 1)
+    return ft_fail(
+        FILTRA_ERROR_PATH,
+        "%s has another name, too (a hard link), and what is written to %s must not lead "
+        "elsewhere; put a copy of the file in its place",
+        path, within);
   if (flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
     return ft_fail(FILTRA_ERROR_PATH, "%s is in use by another process", path);
   return check_still(*fd, at, path);

@@ -129,8 +129,8 @@ filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool tru
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
   if (!limit) limit = UINT32_MAX;
   if (count > limit && !truncate)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "a sequence of more than %u tokens; raise max_length or set truncate", limit);
+    return ft_fail(FILTRA_ERROR_INPUT, "a sequence of more than %u tokens; %s", limit,
+                   ft_length_advice(corpus->ds));
   if (count > limit) tokens->count = corpus->first + limit;
   *length = (uint32_t)(tokens->count - corpus->first);
   corpus->first = tokens->count;

@@ -125,6 +125,13 @@ typedef struct ft_data_fit {
   uint32_t height, width;           /* of images; 0: the data's own */
 } ft_data_fit;
 
+/** What can be done about a sequence that is longer than max_length, which a trained model fixes:
+ * the end of a sentence. */
+#define FT_LENGTH_ADVICE_TRAINED "cut it, or train with a larger max_length or with truncate"
+static inline const char *ft_length_advice(const filtra_dataset *ds) {
+  return ds->fit ? FT_LENGTH_ADVICE_TRAINED : "raise max_length or set truncate";
+}
+
 /** As filtra_dataset_open, with the properties of `fit`. Fails with INPUT for a class that the fit
  * does not have, and for another number of features. */
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,

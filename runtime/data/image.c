@@ -143,6 +143,14 @@ static filtra_status add_tokens_of(filtra_dataset *ds, const filtra_dataset_opti
   return ft_samples_add_name(&ds->samples[split], path, strlen(path));
 }
 
+/* Decodes a file to see whether it can be. */
+static filtra_status verify(const char *path) {
+  ft_image image;
+  FT_TRY(ft_image_load(path, &image));
+  free(image.pixels);
+  return FILTRA_OK;
+}
+
 static filtra_status list_file(filtra_dataset *ds, const filtra_dataset_options *options,
                                filtra_split split, const char *path, int32_t label) {
   ft_samples *samples = &ds->samples[split];
@@ -151,6 +159,7 @@ static filtra_status list_file(filtra_dataset *ds, const filtra_dataset_options 
   FT_TRY(ft_image_look(path, &image, &mark));
   filtra_status status = check_size(ds, options, &image, options->image_size != 0);
   if (status) return ft_fail_context(status, "%s", path);
+  if (options->verify_labels) FT_TRY(verify(path));
   FT_TRY(FT_GROW(samples->files, samples->file_count, samples->file_capacity));
   char *copy = ft_strdup(path);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;

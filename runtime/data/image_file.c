@@ -88,10 +88,39 @@ static filtra_status look_further(const char *path, ft_image_header *header) {
   return status;
 }
 
+/* Whether a PNG has chunks that may say how it lies after its first bytes. */
+static filtra_status walk_chunks(FILE *stream, const char *path, const ends *e, bool *late) {
+  enum { SIGNATURE = 8, AROUND = 12, HEAD = 8 };
+  uint8_t head[HEAD];
+  size_t got = HEAD;
+  for (uint64_t at = SIGNATURE; at + AROUND <= e->file_size && !*late && got == HEAD;) {
+    FT_TRY(ft_stream_seek(stream, path, at));
+    FT_TRY(fill(stream, path, head, HEAD, &got));
+    const uint64_t length =
+        (uint64_t)head[0] << 24 | (uint64_t)head[1] << 16 | (uint64_t)head[2] << 8 | head[3];
+    const bool tells = !memcmp(head + 4, "eXIf", 4) || !memcmp(head + 4, "iTXt", 4);
+    at += AROUND + length;
+    *late = tells && at > e->count;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status has_late_chunks(const char *path, const ends *e, bool *late) {
+  FILE *stream;
+  *late = false;
+  if (e->first[0] == 0xff || e->file_size <= e->count) return FILTRA_OK;
+  FT_TRY(ft_file_open(path, &stream));
+  filtra_status status = walk_chunks(stream, path, e, late);
+  fclose(stream);
+  return status;
+}
+
 static filtra_status look(const char *path, const ends *e, ft_image *image) {
   ft_image_header h;
+  bool late;
   FT_TRY(ft_image_read_header(e->first, e->count, &h));
-  if (!h.complete) FT_TRY(look_further(path, &h));
+  FT_TRY(has_late_chunks(path, e, &late));
+  if (!h.complete || late) FT_TRY(look_further(path, &h));
   if (!h.complete)
     return ft_fail(FILTRA_ERROR_INPUT, "damaged %s: it ends before its pixels",
                    e->first[0] == 0xff ? "JPEG" : "PNG");

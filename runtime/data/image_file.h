@@ -9,8 +9,8 @@ bool ft_image_named(const char *name);
 
 /** Decodes a file; its content decides the format. Grey stays grey; palettes become colours; 16
  * bits per channel become 8; transparency is blended with black; CMYK becomes RGB as image_jpeg.c
- * says. The image is turned upright where EXIF data say how. Fails with INPUT, naming the file,
- * also if it is truncated. Caller frees image->pixels. */
+ * says. The image is turned upright where EXIF or XMP data say how. Fails with INPUT, naming the
+ * file, also if it is truncated. Caller frees image->pixels. */
 filtra_status ft_image_load(const char *path, ft_image *image);
 
 /** Reads a file's header: *image gets height and width of the upright image, no pixels. Fails as
@@ -24,6 +24,7 @@ filtra_status ft_image_look(const char *path, ft_image *image, uint64_t *mark);
 typedef struct ft_image_header {
   uint32_t height, width; /* as stored; 0: the bytes end before them */
   uint32_t orientation;   /* see orientation.h */
+  uint32_t xmp;           /* what XMP data say of it; 0: nothing */
   bool complete;          /* the bytes reach to the pixels */
 } ft_image_header;
 

@@ -37,10 +37,11 @@ static filtra_status read_frame(uint8_t kind, const uint8_t *frame, ft_image_hea
                  components);
 }
 
-/* Reads up to the frame header, which EXIF data come before. A segment is 0xff, its kind, and its
- * length in two bytes, which includes these two. */
+/* Reads up to the frame header, which EXIF and XMP data come before. A segment is 0xff, its kind,
+ * and its length in two bytes, which includes these two. */
 static filtra_status read_jpeg(const uint8_t *data, size_t size, ft_image_header *h) {
   static const char EXIF[] = "Exif\0"; /* and the NUL that ends it */
+  static const char XMP[] = "http://ns.adobe.com/xap/1.0/";
   enum { APP1 = 0xe1, FRAME = 0xc0, HUFFMAN = 0xc4, RESERVED = 0xc8, CODES = 0xcc };
   for (size_t at = 2; at + 10 <= size && data[at] == 0xff;) {
     uint8_t kind = data[at + 1];
@@ -55,6 +56,8 @@ static filtra_status read_jpeg(const uint8_t *data, size_t size, ft_image_header
     if (length > left) length = left;
     if (kind == APP1 && length >= 2 + sizeof EXIF && !memcmp(segment, EXIF, sizeof EXIF))
       h->orientation = ft_exif_orientation(segment + sizeof EXIF, length - 2 - sizeof EXIF);
+    if (kind == APP1 && length >= 2 + sizeof XMP && !memcmp(segment, XMP, sizeof XMP))
+      h->xmp = ft_xmp_orientation(segment + sizeof XMP, length - 2 - sizeof XMP);
     at += 2 + big_endian(data + at + 2, 2);
   }
   return FILTRA_OK;
@@ -69,9 +72,11 @@ static bool is_kind(uint8_t type, uint8_t bits) {
 }
 
 /* The first chunk holds width, height, bit depth, colour type and three methods, in 4, 4, 1, 1 and
- * 3 bytes. An eXIf chunk may be anywhere before IEND. */
+ * 3 bytes. An eXIf chunk may be anywhere before IEND, and an iTXt chunk with XMP data, which packs
+ * nothing. */
 static filtra_status read_png(const uint8_t *data, size_t size, ft_image_header *h) {
   enum { SIGNATURE = 8, AROUND = 12, KIND = 4, CONTENT = 8 };
+  static const char XMP[] = "XML:com.adobe.xmp";
   const uint8_t *first = data + SIGNATURE + CONTENT;
   if (size < SIGNATURE + AROUND + 13) return FILTRA_OK;
   h->width = big_endian(first, 4);
@@ -87,6 +92,9 @@ static filtra_status read_png(const uint8_t *data, size_t size, ft_image_header 
     if (length > left) break;
     if (!memcmp(chunk + KIND, "eXIf", 4))
       h->orientation = ft_exif_orientation(chunk + CONTENT, length);
+    if (!memcmp(chunk + KIND, "iTXt", 4) && length > sizeof XMP &&
+        !memcmp(chunk + CONTENT, XMP, sizeof XMP) && chunk[CONTENT + sizeof XMP] == 0)
+      h->xmp = ft_xmp_orientation(chunk + CONTENT, length);
     at += AROUND + length;
   }
   return FILTRA_OK;
@@ -94,8 +102,7 @@ static filtra_status read_png(const uint8_t *data, size_t size, ft_image_header 
 
 /* ---- both ---- */
 
-filtra_status ft_image_read_header(const uint8_t *data, size_t size, ft_image_header *header) {
-  *header = (ft_image_header){.orientation = 1};
+static filtra_status read_any(const uint8_t *data, size_t size, ft_image_header *header) {
   if (size >= 8 && !memcmp(data, "\x89PNG\r\n\x1a\n", 8)) {
 #ifndef FT_WITH_PNG
     return ft_image_decode_png(data, size, NULL);
@@ -109,4 +116,11 @@ filtra_status ft_image_read_header(const uint8_t *data, size_t size, ft_image_he
     return read_jpeg(data, size, header);
   }
   return ft_fail(FILTRA_ERROR_INPUT, "%s", size ? "neither PNG nor JPEG" : "the file is empty");
+}
+
+filtra_status ft_image_read_header(const uint8_t *data, size_t size, ft_image_header *header) {
+  *header = (ft_image_header){0};
+  filtra_status status = read_any(data, size, header);
+  if (!header->orientation) header->orientation = header->xmp ? header->xmp : 1;
+  return status;
 }

@@ -28,6 +28,7 @@ typedef struct tsv_reader {
   ft_lines lines;
   ft_listops_evaluator evaluator;
   const tsv_layout *layout;
+  const filtra_dataset *ds;
   const filtra_tokenizer *tokenizer;
   const filtra_dataset_options *options;
 } tsv_reader;
@@ -78,9 +79,8 @@ static filtra_status read_sample(tsv_reader *r, ft_samples *samples) {
   if (limit && length > limit) {
     if (!r->options->truncate)
       return ft_fail(FILTRA_ERROR_INPUT,
-                     "a sequence of %zu tokens where at most %zu are accepted; raise max_length or "
-                     "set truncate",
-                     length, limit);
+                     "a sequence of %zu tokens where at most %zu are accepted; %s", length, limit,
+                     ft_length_advice(r->ds));
     length = limit;
     tokens->count = first + limit;
   }
@@ -107,7 +107,7 @@ static filtra_status read_lines(tsv_reader *r, ft_samples *samples) {
 static filtra_status read_file(const char *path, const tsv_layout *layout,
                                const filtra_dataset_options *options, filtra_dataset *ds,
                                filtra_split split) {
-  tsv_reader r = {.layout = layout, .tokenizer = ds->info.tokenizer, .options = options};
+  tsv_reader r = {.layout = layout, .ds = ds, .tokenizer = ds->info.tokenizer, .options = options};
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r, &ds->samples[split]);
   ft_listops_free(&r.evaluator);

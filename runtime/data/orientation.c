@@ -1,4 +1,4 @@
-/* Reads the orientation of an image from EXIF data, and turns images upright. Called by
+/* Reads the orientation of an image from EXIF and XMP data, and turns images upright. Called by
  * image_file.c. */
 #include "data/orientation.h"
 
@@ -25,6 +25,11 @@ static uint32_t number_at(const tiff *t, size_t at, size_t count) {
   return x;
 }
 
+/* A value that EXIF defines, or upright. */
+static uint32_t in_range(uint32_t orientation) {
+  return orientation >= 1 && orientation <= 8 ? orientation : 1;
+}
+
 /* An entry is its tag, type, count and value, in 2, 2, 4 and 4 bytes; a shorter value comes first
  * in its 4 bytes. */
 static uint32_t find_orientation(const tiff *t) {
@@ -35,17 +40,32 @@ static uint32_t find_orientation(const tiff *t) {
     uint32_t type = number_at(t, at + 2, 2);
     size_t bytes = type == SHORT ? 2 : type == LONG ? 4 : type == BYTE;
     if (number_at(t, at, 2) == ORIENTATION && number_at(t, at + 4, 4) == 1)
-      return number_at(t, at + 8, bytes);
+      return in_range(number_at(t, at + 8, bytes));
   }
-  return 1;
+  return 0;
 }
 
 uint32_t ft_exif_orientation(const uint8_t *bytes, size_t size) {
   tiff t = {bytes, size, size >= 2 && !memcmp(bytes, "II", 2)};
   bool big = size >= 2 && !memcmp(bytes, "MM", 2);
-  if ((!t.little && !big) || number_at(&t, 2, 2) != 42) return 1;
-  uint32_t found = find_orientation(&t);
-  return found >= 1 && found <= 8 ? found : 1;
+  if ((!t.little && !big) || number_at(&t, 2, 2) != 42) return 0;
+  return find_orientation(&t);
+}
+
+/* ---- XMP ---- */
+
+/* As an attribute, tiff:Orientation="6", or an element, <tiff:Orientation>6<. */
+uint32_t ft_xmp_orientation(const uint8_t *bytes, size_t size) {
+  static const char NAME[] = "tiff:Orientation";
+  enum { LENGTH = sizeof NAME - 1 };
+  for (size_t i = 0; i + LENGTH + 3 <= size; i++) {
+    const uint8_t *after = bytes + i + LENGTH;
+    if (bytes[i] != 't' || memcmp(bytes + i, NAME, LENGTH) != 0) continue;
+    const uint8_t *digit = *after == '>' ? after + 1 : after + 2;
+    if (*after != '>' && memcmp(after, "=\"", 2) != 0) continue;
+    if (*digit >= '0' && *digit <= '9') return in_range(*digit - (uint32_t)'0');
+  }
+  return 0;
 }
 
 /* ---- turning ---- */

@@ -75,10 +75,8 @@ static filtra_status check_length(ft_series *s, size_t length, size_t *kept) {
   if (!limit || *kept <= limit) return FILTRA_OK;
   *kept = limit;
   if (s->options->truncate) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "series of %zu values where at most %zu are accepted; raise max_length or set "
-                 "truncate",
-                 length, limit);
+  return ft_fail(FILTRA_ERROR_INPUT, "series of %zu values where at most %zu are accepted; %s",
+                 length, limit, ft_length_advice(s->ds));
 }
 
 /* Appends a series time step by time step, as models read it. */

@@ -134,9 +134,9 @@ static filtra_status keep_length(const series_reader *r, const series *from, siz
   *kept = o->max_length;
   if (o->truncate) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: group \"%.64s\" has %zu rows where at most %u are accepted; raise max_length "
-                 "or set truncate",
-                 r->path, r->steps[from->first].group, from->count, o->max_length);
+                 "%s: group \"%.64s\" has %zu rows where at most %u are accepted; %s", r->path,
+                 r->steps[from->first].group, from->count, o->max_length,
+                 ft_length_advice(r->table->ds));
 }
 
 static filtra_status add_series(const series_reader *r, const series *from) {

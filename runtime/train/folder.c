@@ -175,23 +175,21 @@ void ft_run_free_fit(ft_run_fit *fit) {
 /* ---- data ---- */
 
 /* Opens data with the run's tokenizer, classes and standardisation. */
-static filtra_status open_fitted(const ft_run_config *c, const char *path,
+static filtra_status open_fitted(const ft_run_config *c, ft_data_fit fit, const char *path,
                                  filtra_dataset_options *options, filtra_dataset **out) {
   filtra_tokenizer *tokenizer = NULL;
   const filtra_tokenizer *same;
-  ft_run_fit fit;
+  filtra_status status = FILTRA_OK;
   if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(load_tokenizer(c, &same, &tokenizer));
   options->fitted = tokenizer;
-  filtra_status status = load_fit(c->folder, &fit);
-  fit.data.values = c->model.config.task == FILTRA_TASK_REGRESSION;
-  if (!status && c->model.config.features && !fit.data.features)
+  fit.values = c->model.config.task == FILTRA_TASK_REGRESSION;
+  if (c->model.config.features && !fit.features)
     status =
         ft_fail(FILTRA_ERROR_INPUT,
                 "%s/" FILTRA_RUN_DATA " is missing or has no \"feature_mean\": without it features "
                 "would not mean what those of the training data meant",
                 c->folder);
-  if (!status) status = ft_dataset_open_fitted(path, options, &fit.data, out);
-  ft_run_free_fit(&fit);
+  if (!status) status = ft_dataset_open_fitted(path, options, &fit, out);
   if (status)
     filtra_tokenizer_destroy(&tokenizer);
   else if (tokenizer)
@@ -221,8 +219,10 @@ static filtra_targets targets_of(filtra_task task) {
   return task == FILTRA_TASK_CLASSIFICATION ? FILTRA_TARGETS_CLASSES : FILTRA_TARGETS_AUTO;
 }
 
-filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
-                               filtra_dataset **out) {
+/* Opens data as the configuration says, or, of an existing run, as its training data were read;
+ * `fit` NULL: that is still to be read. */
+static filtra_status open_data(const ft_run_config *c, const ft_data_fit *fit, const char *path,
+                               filtra_split file_split, filtra_dataset **out) {
   filtra_dataset_options options = c->dataset;
   options.format = c->format[0] ? c->format : NULL;
   options.tokenizer = c->tokenizer[0] ? c->tokenizer : NULL;
@@ -249,13 +249,25 @@ filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_
         "give these again (filtra_run_options.data)",
         c->folder ? c->folder : "the run");
   if (!path) path = c->data;
-  if (c->folder) return open_fitted(c, path, &options, out);
-  return *c->init_from ? open_for_start(c, path, &options, out)
-                       : filtra_dataset_open(path, &options, out);
+  if (!c->folder && *c->init_from) return open_for_start(c, path, &options, out);
+  if (!c->folder) return filtra_dataset_open(path, &options, out);
+  if (fit) return open_fitted(c, *fit, path, &options, out);
+  ft_run_fit read;
+  filtra_status status = load_fit(c->folder, &read);
+  if (!status) status = open_fitted(c, read.data, path, &options, out);
+  ft_run_free_fit(&read);
+  return status;
+}
+
+filtra_status ft_run_open_data(const ft_run_config *c, const char *path, filtra_split file_split,
+                               filtra_dataset **out) {
+  return open_data(c, NULL, path, file_split, out);
 }
 
 filtra_status ft_run_open_training(const ft_run_config *c, filtra_dataset **out) {
+  ft_log_hold();
   filtra_status status = ft_run_open_data(c, NULL, FILTRA_SPLIT_TRAIN, out);
+  ft_log_release(status != FILTRA_ERROR_INPUT);
   if (status != FILTRA_ERROR_INPUT) return status;
   char *reason = ft_strdup(filtra_error_message());
   if (!reason) return FILTRA_ERROR_HOST_MEMORY;
@@ -394,7 +406,7 @@ filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filt
   FT_NEED(run, out);
   ft_run_config config = run->config;
   config.dataset.unlabelled = true;
-  return ft_run_open_data(&config, path, file_split, out);
+  return open_data(&config, &run->fit.data, path, file_split, out);
 }
 
 /* ---- tuning ---- */

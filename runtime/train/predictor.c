@@ -62,8 +62,9 @@ static filtra_status keep_words(const filtra_predictor *p, sample *s, int which,
   size_t most = (size_t)p->info.max_length;
   if (!length) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
   if (length > most && !p->info.truncate)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu tokens; the model takes at most %zu (max_length)",
-                   length, most);
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%zu tokens; the model takes at most %zu: " FT_LENGTH_ADVICE_TRAINED, length,
+                   most);
   if (length > most) length = most;
   s->words[which] = ft_calloc(length * p->columns, sizeof(uint32_t));
   if (!s->words[which]) return FILTRA_ERROR_HOST_MEMORY;

@@ -84,6 +84,10 @@ TEST(test_usage) {
       {"data inspect %s %s 2>&1", "what is", 2},
       {"data inspect %s 2>&1", "no data set that is known", 2},
       {"data inspect %s/nothing 2>&1", "No such file", 2},
+      {"data inspect %s/nothing --set max_length=4 2>&1", "accepted are KEY=VALUE with format", 2},
+      {"data inspect %s/nothing --set tokenizer 2>&1", "text_column, target_column", 2},
+      {"data inspect %s/nothing --set image_size=0 2>&1", "--image-size", 2},
+      {"data inspect %s/nothing --set image_size=8 --set id_column=x 2>&1", "No such file", 2},
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++) {

@@ -81,8 +81,15 @@ TEST(logits) {
 
 TEST(longer_texts) {
   const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16");
-  assert_prints(predict(run, "more bytes than it takes\\n", ""), 2,
-                "standard input:1: 24 tokens; the model takes at most 16");
+  assert_prints(
+      predict(run, "more bytes than it takes\\n", ""), 2,
+      "standard input:1: 24 tokens; the model takes at most 16: cut it, or train with a larger "
+      "max_length or with truncate");
+  static const char longer[] = "text,label\nmore bytes than it takes,yes\n";
+  const char *b = test_path(test_folder(), "b.csv");
+  test_write(b, longer, sizeof longer - 1);
+  assert_prints(test_filtra("eval %s --data %s 2>&1", run, b), 2,
+                "more than 16 tokens; cut it, or train with a larger max_length or with truncate");
   run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16 --set truncate=true");
   assert_prints(predict(run, "more bytes than it takes\\n", ""), 0, "\tmore bytes than it takes\n");
 }

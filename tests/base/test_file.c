@@ -189,6 +189,23 @@ TEST(test_links_within) {
   assert_false(ft_lies_in("/a/b", "/a/bc") || ft_lies_in("/a/b", "/a/b"));
 }
 
+/* Appending to another name of a file elsewhere would change that file; replacing does not. */
+TEST(test_hard_links_within) {
+  const char *folder = test_folder();
+  owned char *within = ft_path_join(folder, "given"), *there = ft_path_join(folder, "there");
+  owned char *hard = ft_path_join(within, "hard");
+  FILE *stream;
+  assert_int_equal(mkdir(within, 0700), 0);
+  assert_ok(ft_file_write(there, "theirs", 6));
+  assert_int_equal(link(there, hard), 0);
+  assert_fails(ft_append_open_in(within, hard, &stream), FILTRA_ERROR_PATH, "(a hard link)");
+  assert_null(stream);
+  assert_ok(ft_file_write_in(within, hard, "new", 3));
+  assert_ok(ft_append_open_in(within, hard, &stream));
+  fclose(stream);
+  assert_content(there, "theirs");
+}
+
 TEST(test_links_and_special_files) {
   const char *folder = test_folder();
   owned char *target = ft_path_join(folder, "target"), *link = ft_path_join(folder, "link");

@@ -110,6 +110,24 @@ TEST(test_log_sink) {
   assert_string_equal(logged, "number? 1"); /* as in messages */
 }
 
+TEST(test_held_messages) {
+  filtra_log_set(keep_log, &log_calls);
+  log_calls = 0;
+  ft_log_hold();
+  ft_log(FILTRA_LOG_WARNING, "one");
+  ft_log(FILTRA_LOG_WARNING, "two");
+  ft_log_release(false);
+  assert_int_equal(log_calls, 0);
+  ft_log_hold();
+  ft_log(FILTRA_LOG_WARNING, "three");
+  assert_int_equal(log_calls, 0);
+  ft_log_release(true);
+  assert_string_equal(logged, "three");
+  ft_log(FILTRA_LOG_WARNING, "four");
+  assert_string_equal(logged, "four");
+  filtra_log_set(NULL, NULL);
+}
+
 TEST(test_allocation) {
   owned char *text = ft_format("%d-%s", 7, "x");
   assert_string_equal(text, "7-x");

@@ -1,5 +1,6 @@
 /* What image files bring beside plain pixels: orientation, CMYK, headers of kinds that are not
  * read, and folders as people keep them. */
+#include "base/file.h"
 #include "base/memory.h"
 #include "data/image_file.h"
 #include "data/orientation.h"
@@ -37,6 +38,7 @@ typedef struct jpeg_kind {
   bool adobe;          /* writes Adobe's marker */
   uint8_t exif[64];
   size_t exif_bytes;
+  const char *xmp; /* written before EXIF data; NULL: none */
 } jpeg_kind;
 
 static void write_jpeg(const char *path, const jpeg_kind *kind, const uint8_t *pixels) {
@@ -57,6 +59,13 @@ static void write_jpeg(const char *path, const jpeg_kind *kind, const uint8_t *p
   jpeg_set_quality(&jpeg, 100, TRUE);
   jpeg.write_Adobe_marker = kind->adobe;
   jpeg_start_compress(&jpeg, TRUE);
+  if (kind->xmp) {
+    char packet[512] = "http://ns.adobe.com/xap/1.0/";
+    size_t name = strlen(packet) + 1;
+    strcpy(packet + name, kind->xmp);
+    jpeg_write_marker(&jpeg, JPEG_APP0 + 1, (const JOCTET *)packet,
+                      (unsigned)(name + strlen(kind->xmp)));
+  }
   if (kind->exif_bytes)
     jpeg_write_marker(&jpeg, JPEG_APP0 + 1, kind->exif, (unsigned)kind->exif_bytes);
   for (int y = 0; y < H; y++) {
@@ -81,9 +90,11 @@ static size_t put_chunk(uint8_t *to, const char *kind, const uint8_t *content, s
   return size + 12;
 }
 
-/* An 8-bit grey PNG whose data unpack to `raw`, with an eXIf chunk before or after the pixels. */
+/* An 8-bit grey PNG whose data unpack to `raw`, with an eXIf chunk, or an iTXt one of
+ * XMP, before or after the pixels. */
 static void write_raw_png(const char *path, uint32_t width, uint32_t height, const uint8_t *raw,
                           size_t raw_size, const uint8_t *exif, size_t exif_size, bool after) {
+  const char *kind = exif && *exif == 'X' ? "iTXt" : "eXIf";
   unsigned long packed = compressBound(raw_size);
   owned uint8_t *data = ft_calloc(packed, 1), *file = ft_calloc(packed + 512, 1);
   assert_int_equal(compress2(data, &packed, raw, raw_size, 9), Z_OK);
@@ -92,9 +103,9 @@ static void write_raw_png(const char *path, uint32_t width, uint32_t height, con
   put(header + 4, height);
   memcpy(file, "\x89PNG\r\n\x1a\n", 8);
   size_t at = 8 + put_chunk(file + 8, "IHDR", header, sizeof header);
-  if (exif && !after) at += put_chunk(file + at, "eXIf", exif, exif_size);
+  if (exif && !after) at += put_chunk(file + at, kind, exif, exif_size);
   at += put_chunk(file + at, "IDAT", data, packed);
-  if (exif && after) at += put_chunk(file + at, "eXIf", exif, exif_size);
+  if (exif && after) at += put_chunk(file + at, kind, exif, exif_size);
   at += put_chunk(file + at, "IEND", NULL, 0);
   test_write(path, file, at);
 }
@@ -173,6 +184,59 @@ TEST(test_jpeg_orientation) {
   }
 }
 
+/* What XMP says counts where EXIF says nothing, as in Pillow. */
+TEST(test_xmp_orientation) {
+  static const struct {
+    const char *xmp;
+    uint8_t exif; /* 0: none */
+    bool swaps;
+  } cases[] = {{"<rdf:Description tiff:Orientation=\"6\"/>", 0, true},
+               {"<tiff:Orientation>8</tiff:Orientation>", 0, true},
+               {"<tiff:Orientation>6</tiff:Orientation>", 3, false},
+               {"<tiff:Orientation>1</tiff:Orientation>", 6, true},
+               {"<tiff:Orientation>9</tiff:Orientation>", 0, false},
+               {"tiff:Orientation=\"", 0, false},
+               {"tiff:Orientation>", 0, false}};
+  const char *path = test_path(test_folder(), "a.jpg");
+  const uint8_t pixels[W * H] = {0};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    jpeg_kind kind = {.components = 1, .space = JCS_GRAYSCALE, .xmp = cases[i].xmp};
+    memcpy(kind.exif, "Exif\0", 6);
+    if (cases[i].exif) kind.exif_bytes = 6 + write_exif(kind.exif + 6, true, cases[i].exif);
+    write_jpeg(path, &kind, pixels);
+    ft_image image, look;
+    uint64_t mark;
+    assert_ok(ft_image_load(path, &image));
+    assert_ok(ft_image_look(path, &look, &mark));
+    assert_int_equal(image.width, cases[i].swaps ? H : W);
+    assert_int_equal(look.width, image.width);
+    free(image.pixels);
+  }
+}
+
+/* Metadata of a PNG behind more pixels than are looked at: EXIF data, and XMP. */
+TEST(test_late_png_orientation) {
+  enum { SIDE = 96 };
+  static const char XMP[] = "XML:com.adobe.xmp\0\0\0\0\0<x tiff:Orientation=\"5\"/>";
+  const char *path = test_path(test_folder(), "a.png");
+  uint8_t raw[(SIDE + 1) * 2 * SIDE], exif[64];
+  const size_t size = write_exif(exif, true, 6);
+  for (size_t i = 0; i < sizeof raw; i++)
+    raw[i] = i % (SIDE + 1) ? (uint8_t)(i * i * 2654435761u >> 13) : 0; /* hard to pack */
+  for (int xmp = 0; xmp < 2; xmp++) {
+    ft_image image, look;
+    uint64_t mark;
+    write_raw_png(path, SIDE, 2 * SIDE, raw, sizeof raw, xmp ? (const uint8_t *)XMP : exif,
+                  xmp ? sizeof XMP - 1 : size, true);
+    assert_true(ft_file_size(path) > 3 * 4096);
+    assert_ok(ft_image_load(path, &image));
+    assert_ok(ft_image_look(path, &look, &mark));
+    assert_int_equal(image.width, 2 * SIDE);
+    assert_int_equal(look.width, 2 * SIDE);
+    free(image.pixels);
+  }
+}
+
 /* A damaged block is upright, wherever it ends and whatever its offsets say. */
 TEST(test_damaged_exif) {
   uint8_t exif[64];
@@ -182,16 +246,16 @@ TEST(test_damaged_exif) {
     for (size_t i = 0; i < size - 2; i++) {
       owned uint8_t *cut = ft_calloc(i + 1, 1); /* an address sanitizer sees its end */
       memcpy(cut, exif, i);
-      assert_int_equal(ft_exif_orientation(cut, i), 1);
+      assert_int_equal(ft_exif_orientation(cut, i), 0);
     }
     for (size_t i = 0; i < size; i++)
       for (int k = 1; k < 256; k++) {
         exif[i] ^= (uint8_t)k;
-        assert_in_range(ft_exif_orientation(exif, size), 1, 8);
+        assert_in_range(ft_exif_orientation(exif, size), 0, 8);
         exif[i] ^= (uint8_t)k;
       }
   }
-  assert_int_equal(ft_exif_orientation((const uint8_t *)"II*\0\xff\xff\xff\xff", 8), 1);
+  assert_int_equal(ft_exif_orientation((const uint8_t *)"II*\0\xff\xff\xff\xff", 8), 0);
 }
 
 /* Turned images count with the size that they have upright. */

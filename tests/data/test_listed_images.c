@@ -116,6 +116,9 @@ TEST(test_headers_at_the_start) {
   data[60] ^= 1; /* a pixel's */
   test_write(path, data, size);
   data[60] ^= 1;
+  filtra_dataset_options verify = rgb; /* as `filtra data inspect` does */
+  verify.verify_labels = true;
+  test_refuse_dataset(root, &verify, "b/17.png: damaged PNG");
   filtra_dataset *ds = test_open_dataset(root, "image-folder", &rgb);
   uint64_t before = ft_dataset_fingerprint(ds);
   filtra_dataset_close(&ds);

@@ -70,14 +70,29 @@ TEST(other_files_have_the_columns_of_the_training_file) {
 }
 
 /* An earlier run's folder has no "table" in its data.json. */
+struct counted {
+  const char *part;
+  int count;
+};
+static void count_messages(void *user, filtra_log_level level, const char *message) {
+  struct counted *c = user;
+  (void)level;
+  c->count += strstr(message, c->part) != NULL;
+}
+
 /* A contest's folder: test.csv has no targets. It trains; its test samples are predicted, never
  * scored. Unknown targets among the training samples are refused as ever. */
 TEST(test_files_without_targets_train) {
   const char *folder = test_folder();
   filtra_evaluation e;
   test_write_text(folder, "test.csv", "id,comment\n8,word a\n9,word b\n");
-  test_write_text(folder, "train.csv", text_table(20));
+  owned char *table = ft_format("%s21,word z,odd\n", text_table(20)); /* of which it is warned */
+  test_write_text(folder, "train.csv", table);
+  struct counted seen = {"have one sample", 0};
+  filtra_log_set(count_messages, &seen);
   const char *run = trained(folder, COLUMNS);
+  filtra_log_set(NULL, NULL);
+  assert_int_equal(seen.count, 1);
   owned_dataset *ds = open_by_run(run, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 2);
   assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 1).name, "9");

@@ -45,6 +45,31 @@ static bool take(const char *command, const command_option *o, const char *value
   }
 }
 
+/* Whether a key, up to "=", is an option's name, in which dashes stand for underscores. */
+static bool is_key(const command_option *o, const char *key, size_t length) {
+  if (o->kind == OPTION_FLAG || o->kind == OPTION_SET || strlen(o->name) != length) return false;
+  for (size_t i = 0; i < length; i++)
+    if (key[i] != o->name[i] && !(key[i] == '_' && o->name[i] == '-')) return false;
+  return true;
+}
+
+static bool take_set(const char *command, const command_line *line, const char *text,
+                     char *arguments) {
+  const size_t length = strcspn(text, "=");
+  char keys[512] = "";
+  for (size_t i = 0; i < line->count; i++) {
+    const command_option *o = &line->options[i];
+    if (text[length] && is_key(o, text, length))
+      return take(command, o, text + length + 1, arguments);
+    if (o->kind == OPTION_FLAG || o->kind == OPTION_SET) continue;
+    snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%s%s", *keys ? ", " : "", o->name);
+  }
+  for (char *dash = keys; (dash = strchr(dash, '-'));)
+    *dash = '_';
+  command_misused(command, "--set is \"%s\", accepted are KEY=VALUE with %s", text, keys);
+  return false;
+}
+
 /* The option of a code that getopt_long returned; NULL: one of the device's. */
 static const command_option *find(const command_line *line, int code) {
   if (code >= FIRST_CODE) return &line->options[code - FIRST_CODE];
@@ -77,7 +102,8 @@ int command_take(int argc, char **argv, const command_line *line, void *argument
     const command_option *o = find(line, code);
     if (!o)
       take_device_option(code, optarg, arguments);
-    else if (!take(argv[0], o, optarg, arguments))
+    else if (o->kind == OPTION_SET ? !take_set(argv[0], line, optarg, arguments)
+                                   : !take(argv[0], o, optarg, arguments))
       return COMMAND_USAGE;
   }
   const char **run = line->run ? (const char **)((char *)arguments + line->run) : NULL;

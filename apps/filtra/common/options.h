@@ -17,7 +17,8 @@ typedef enum command_option_kind {
   OPTION_NUMBER,    /* uint64_t or int64_t from `low` to `high` */
   OPTION_REAL,      /* float from `least` to `most` */
   OPTION_PRECISION, /* const filtra_precision *; NULL if not given */
-  OPTION_KEY        /* passed to `take` */
+  OPTION_KEY,       /* passed to `take` */
+  OPTION_SET        /* KEY=VALUE, as --KEY VALUE, so that keys are given as to `filtra train` */
 } command_option_kind;
 
 typedef struct command_option {
@@ -47,6 +48,9 @@ typedef struct command_option {
   { "precision", offsetof(type, member), 0, 0, 0, 0, NULL, OPTION_PRECISION, 0 }
 #define COMMAND_KEY(name, take)                                                                    \
   { name, 0, 0, 0, 0, 0, take, OPTION_KEY, 0 }
+
+#define COMMAND_SET                                                                                \
+  { "set", 0, 0, 0, 0, 0, NULL, OPTION_SET, 0 }
 
 typedef struct command_line {
   const command_option *options;

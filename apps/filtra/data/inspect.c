@@ -16,7 +16,8 @@ static void print_help(void) {
   printf(
       "Usage: filtra data inspect PATH [OPTION]...\n"
       "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
-      "vocabulary. Every line is checked, and labels that can be recomputed are.\n\n"
+      "vocabulary. Every line is checked, every image decoded, and labels that can be\n"
+      "recomputed are.\n\n"
       "  --format NAME         one of those below, instead of what the content says\n"
       "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna\n"
       "  --text-column NAME    of a table, the column to read, by name or number\n"
@@ -27,6 +28,7 @@ static void print_help(void) {
       "  --task NAME           regression: targets are numbers; classification: they are not\n"
       "  --max-vocabulary N    ids of words at most, rarer words read as <unk>; 0: 65536\n"
       "  --image-size N        images of any size, as squares of side N; pixels become numbers\n"
+      "  --set KEY=VALUE       any of these as to filtra train, such as text_column=review\n"
       "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; filtra_dataset_format_name(i); i++)
     printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_description(i));
@@ -425,6 +427,7 @@ static const command_option OPTIONS[] = {
     COMMAND_NUMBER("max-vocabulary", inspect_arguments, max_vocabulary, 0, 1 << 20),
     COMMAND_NUMBER("image-size", inspect_arguments, image_size, 1, 1024),
     COMMAND_FLAG("json", inspect_arguments, json),
+    COMMAND_SET,
 };
 
 /* Position of a name in a list, which ends with NULL; 0 where none is given; -1
