@@ -210,7 +210,9 @@ typedef struct filtra_dataset_options {
   uint64_t seed;        /**< chooses the held-out samples */
   filtra_pixels pixels; /**< of images; other data accept only the default */
   /** Columns of a table, by name or by number from 1; NULL: found by their names, see "table"
-   * above. Other formats refuse them. */
+   * above. Other formats refuse them. text_column may be two with a comma between: their texts
+   * become one sequence with the special tokens of a pretrained tokenizer, as in [CLS] A [SEP] B
+   * [SEP]. */
   const char *text_column, *target_column;
   /** Fraction of the training samples or text that is held out for validation where there is no
    * validation data, at most 0.9; 0: 0.1. Held out from each class alike; from text and CIFAR-10
@@ -266,10 +268,11 @@ typedef struct filtra_sample {
   uint32_t length;
   const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
-  int32_t label;        /**< with FILTRA_TARGET_CLASS; -1: unknown */
-  float value;          /**< with FILTRA_TARGET_VALUE; NaN: unknown */
-  const char *name;     /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
-  uint64_t reserved[4]; /**< 0 */
+  int32_t label;      /**< with FILTRA_TARGET_CLASS; -1: unknown */
+  float value;        /**< with FILTRA_TARGET_VALUE; NaN: unknown */
+  const char *name;   /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
+  uint32_t second_at; /**< token at which the second of two texts begins in `tokens`; 0: one text */
+  uint64_t reserved[3]; /**< 0 */
 } filtra_sample;
 
 /** Name and one-line description of format `index`, in the order in which filtra_dataset_open tries
@@ -362,7 +365,10 @@ typedef struct filtra_batch {
    * fractions of at least 0.5. */
   const int32_t *other_labels;
   const float *label_fractions;
-  uint64_t reserved[6]; /**< 0 */
+  /** [size]: the token at which a row's second text begins, 0 where it has one text; tokens before
+   * it have the token type 0, those from it on 1. NULL: one text each. */
+  const int32_t *second;
+  uint64_t reserved[5]; /**< 0 */
 } filtra_batch;
 
 /** Iterates over a split in batches, epoch after epoch without end. Samples are grouped by length

@@ -62,6 +62,7 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
   FT_TRY(choose_tokenizer(&corpus, fallback, read, user));
   for (corpus.split = FILTRA_SPLIT_TRAIN; corpus.split <= FILTRA_SPLIT_TEST; corpus.split++) {
     corpus.first = 0;
+    corpus.second = SIZE_MAX;
     FT_TRY(read(&corpus, user));
   }
   return FILTRA_OK;
@@ -120,6 +121,33 @@ filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path) {
   return status;
 }
 
+filtra_status ft_corpus_add_second(ft_corpus *corpus) {
+  const filtra_tokenizer *tokenizer = corpus->ds->info.tokenizer;
+  if (!corpus->vocabulary && ft_tokenizer_frame(tokenizer)) {
+    corpus->second = tokens_of(corpus)->count;
+    if (corpus->second > corpus->first) return FILTRA_OK;
+    return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
+  }
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "two texts in one sequence need special tokens between them, which the tokenizer "
+                 "\"%s\" does not have; those of pretrained models do, such as BERT's",
+                 corpus->vocabulary ? "characters or words" : tokenizer->name);
+}
+
+/* Puts the tokenizer's special tokens around the sequence; *length receives its tokens. */
+static filtra_status end_framed(ft_corpus *corpus, const ft_frame *frame, uint32_t limit,
+                                bool truncate, uint32_t *length) {
+  ft_tokens *tokens = tokens_of(corpus);
+  if (corpus->second == tokens->count)
+    return ft_fail(FILTRA_ERROR_INPUT, "the second text is empty");
+  FT_TRY(ft_frame_tokens(frame, tokens, corpus->first, corpus->second, limit, truncate,
+                         &corpus->second_at));
+  *length = (uint32_t)(tokens->count - corpus->first);
+  corpus->first = tokens->count;
+  corpus->second = SIZE_MAX;
+  return FILTRA_OK;
+}
+
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length) {
   ft_tokens *tokens = tokens_of(corpus);
@@ -128,6 +156,8 @@ filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool tru
   if (corpus->vocabulary) return FILTRA_OK;
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
   if (!limit) limit = UINT32_MAX;
+  const ft_frame *frame = ft_tokenizer_frame(corpus->ds->info.tokenizer);
+  if (frame) return end_framed(corpus, frame, limit, truncate, length);
   if (count > limit && !truncate)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "a sequence of more than %u tokens; raise max_length or set truncate", limit);
@@ -145,7 +175,8 @@ filtra_status ft_corpus_end_sample(ft_corpus *corpus, int32_t label) {
                                 &length));
   if (corpus->vocabulary) return FILTRA_OK;
   FT_TRY(FT_GROW(samples->rows, samples->count, samples->capacity));
-  samples->rows[samples->count++] =
-      (ft_sample_row){.first = first, .length = length, .label = label};
+  samples->rows[samples->count++] = (ft_sample_row){
+      .first = first, .length = length, .second_at = (uint32_t)corpus->second_at, .label = label};
+  if (corpus->second_at) corpus->ds->joined = true;
   return FILTRA_OK;
 }

@@ -12,6 +12,8 @@ typedef struct ft_corpus {
   filtra_split split;        /* being read */
   ft_vocabulary *vocabulary; /* set in the pass that counts; else NULL */
   size_t first;              /* the current sequence's first token in the split */
+  size_t second;             /* where its second text begins there; SIZE_MAX: one text */
+  size_t second_at;          /* the same within the last sequence that ended; 0: one text */
 } ft_corpus;
 
 /** Reads corpus->split with the functions below; does nothing if there is no such split. */
@@ -28,7 +30,11 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
 filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length);
 /** Adds a text file, at least as much of it as the sequence keeps. Errors begin "file:line: ". */
 filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path);
-/** Ends the sequence. One longer than `limit` (0: none) is cut with `truncate`, else refused; an
+/** What is added from now on is the current sequence's second text. Fails with ARGUMENT where the
+ * tokenizer has no special tokens that separate two. */
+filtra_status ft_corpus_add_second(ft_corpus *corpus);
+/** Ends the sequence, with the special tokens around it that its tokenizer has, which count for the
+ * limit. One longer than `limit` (0: none) is cut with `truncate`, else refused; an
  * empty one is refused. *length is 0 in the pass that counts. */
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length);

@@ -60,6 +60,19 @@ filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t f
 /** Fails with INPUT: the byte at `text` is not UTF-8. */
 filtra_status ft_fail_encoding(const char *text, size_t column);
 
+/** One text, or two. */
+typedef struct ft_texts {
+  const char *text;
+  size_t length;
+  const char *second; /* NULL: one text */
+  size_t second_length;
+} ft_texts;
+/** Encodes them into empty `tokens`, which the caller frees, with the tokenizer's frame, and cut or
+ * refused as ft_frame_tokens does. */
+filtra_status ft_tokenizer_encode_texts(const filtra_tokenizer *tokenizer, const ft_texts *texts,
+                                        size_t limit, bool truncate, ft_tokens *tokens,
+                                        size_t *second_at);
+
 /** Ids of the two symbols that "words" always has. */
 enum { FT_WORD_UNKNOWN = 1, FT_WORD_END_OF_LINE = 2 };
 

@@ -85,9 +85,11 @@ static const ft_key DATA_KEYS[] = {
         "How text becomes tokens: listops, listops-original; bytes; printable (the 95 of ASCII); "
         "dna; characters or words, made from the training data and kept with the run.",
         DATA),
-    RUN(STRING, text_column,
+    RUN(LIST, text_column,
         "Column of a table that is read, by name or number from 1. A column called smiles, "
-        "sequence, seq, text, sentence, review or document is found.",
+        "sequence, seq, text, sentence, review or document is found. Two, as in "
+        "sentence1,sentence2: both texts become one sequence, [CLS] A [SEP] B [SEP] with BERT's "
+        "tokenizer.",
         DATA),
     RUN(STRING, target_column,
         "Column of a table to predict. One called label, class, target, category, sentiment, "
