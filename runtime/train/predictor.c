@@ -71,24 +71,28 @@ static filtra_status keep_words(const filtra_predictor *p, sample *s, int which,
   return FILTRA_OK;
 }
 
+/* Puts special tokens around what is classified, as in training; a text is cut within them. */
+static filtra_status frame_text(const filtra_predictor *p, ft_tokens *tokens) {
+  const ft_frame *frame = ft_tokenizer_frame(p->info.tokenizer);
+  if (!frame || p->info.task == FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
+  return ft_frame_tokens(frame, tokens, 0, SIZE_MAX, (size_t)p->info.max_length, p->info.truncate,
+                         NULL);
+}
+
 static filtra_status read_text(const filtra_predictor *p, sample *s, int which, const char *text,
                                size_t bytes) {
-  /* The most tokens that a tokenizer makes: one per byte, and one for the line end. */
-  size_t count, room = bytes + 1;
+  const filtra_tokenizer *tokenizer = p->info.tokenizer;
   if (p->columns > 1 || p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
-  if (!p->info.tokenizer)
+  if (!tokenizer)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "the model file does not say how text becomes tokens: its program did not name "
                    "the data (filtra_model_config.data or filtra_model_set_data); give tokens");
-  int32_t *tokens = ft_calloc(room, sizeof *tokens);
-  if (!tokens) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status =
-      filtra_tokenizer_encode(p->info.tokenizer, text, bytes, tokens, room, &count);
-  if (!status && count > room)
-    status = ft_fail(FILTRA_ERROR_INPUT, "a text of %zu bytes makes %zu tokens", bytes, count);
-  if (!status) status = keep_words(p, s, which, tokens, count);
-  free(tokens);
+  ft_tokens tokens = {0};
+  filtra_status status = tokenizer->encode(tokenizer, text, bytes, &tokens);
+  if (!status && tokens.count) status = frame_text(p, &tokens);
+  if (!status) status = keep_words(p, s, which, tokens.ids, tokens.count);
+  free(tokens.ids);
   return status;
 }
 
