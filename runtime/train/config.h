@@ -22,11 +22,11 @@ typedef struct ft_run_config {
   bool drop_last; /* leave out partial batches in training */
   char freeze[1024], learning_rates[1024], weight_decays[1024]; /* of parameters, by names */
   char class_weights[4096]; /* "balanced" or one for each class, "1:5"; "": 1 each */
-  char shares[4096];  /* each rank's share, "3:1"; FT_SHARES_AUTO: by speed; "": equal shares */
-  char preset[64];    /* the recipe that was expanded; "": none */
-  char data[1024];    /* path */
-  char format[32];    /* of the data; "": detected from the content */
-  char tokenizer[64]; /* name of the tokenizer; "": by the format */
+  char shares[4096];    /* each rank's share, "3:1"; FT_SHARES_AUTO: by speed; "": equal shares */
+  char preset[64];      /* the recipe that was expanded; "": none */
+  char data[1024];      /* path */
+  char format[32];      /* of the data; "": detected from the content */
+  char tokenizer[1024]; /* name of the tokenizer, or a path of one; "": by the format */
   char text_column[260], target_column[128]; /* columns of a table; "": found by their names */
   char feature_columns[4096], group_column[128], time_column[128], id_column[128]; /* as those */
   const char *folder; /* the run folder with this configuration; NULL: a new run. Borrowed */

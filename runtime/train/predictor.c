@@ -96,12 +96,12 @@ static filtra_status read_text(const filtra_predictor *p, sample *s, int which,
 }
 
 static filtra_status read_texts(const filtra_predictor *p, sample *s, const filtra_request *r) {
-  const bool language = p->info.task == FILTRA_TASK_LANGUAGE_MODEL;
-  const bool framed = ft_tokenizer_frame(p->info.tokenizer) && p->sequences == 1 && !language;
-  const ft_texts texts = {r->text, r->text_length, framed ? r->second : NULL, r->second_length};
+  const bool framed =
+      ft_tokenizer_frame(p->info.tokenizer) && p->info.task != FILTRA_TASK_LANGUAGE_MODEL;
+  const ft_texts texts = {r->text, r->text_length, p->joined ? r->second : NULL, r->second_length};
   const ft_texts second = {.text = r->second, .length = r->second_length};
   if (r->text) FT_TRY(read_text(p, s, 0, &texts, framed));
-  return r->second && !framed ? read_text(p, s, 1, &second, false) : FILTRA_OK;
+  return r->second && !p->joined ? read_text(p, s, 1, &second, framed) : FILTRA_OK;
 }
 
 /* Numbers mean what those of the training data meant only where the file says how these were

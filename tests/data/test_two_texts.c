@@ -10,13 +10,15 @@
 
 enum { PAD, UNK, CLS, SEP, MASK, A, B, C, D, E };
 
+static char vocabulary[512]; /* the folder of the tokenizer */
+
 static filtra_tokenizer *wordpiece(void) {
   static const char VOCABULARY[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\n";
-  const char *folder = test_path(test_folder(), "bert");
   filtra_tokenizer *tokenizer;
-  assert_ok(ft_make_directories(folder));
-  test_write(test_path(folder, "vocab.txt"), VOCABULARY, sizeof VOCABULARY - 1);
-  assert_ok(filtra_tokenizer_load(folder, &tokenizer));
+  snprintf(vocabulary, sizeof vocabulary, "%s/bert", test_folder());
+  assert_ok(ft_make_directories(vocabulary));
+  test_write(test_path(vocabulary, "vocab.txt"), VOCABULARY, sizeof VOCABULARY - 1);
+  assert_ok(filtra_tokenizer_load(vocabulary, &tokenizer));
   return tokenizer;
 }
 
@@ -169,7 +171,9 @@ TEST(requests_as_rows) {
   const char *path = test_path(test_folder(), "pairs.safetensors");
   assert_ok(filtra_model_create(
       test_device(),
-      &(filtra_model_config){.mixer = "softmax", .width = 16, .data = data, .seed = 2}, &model));
+      &(filtra_model_config){
+          .mixer = "softmax", .width = 16, .max_length = 7, .data = data, .seed = 2},
+      &model));
   assert_ok(filtra_loader_create(
       data, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 3}, &loader));
   assert_ok(filtra_loader_next(loader, &batch));
@@ -193,6 +197,45 @@ TEST(requests_as_rows) {
   filtra_loader_destroy(&loader);
   filtra_model_destroy(&model);
   filtra_dataset_close(&data);
+  filtra_tokenizer_destroy(&tokenizer);
+}
+
+/* A whole run of pairs: stopped and resumed, its columns as a list or a text, and asked from its
+ * folder. */
+TEST(runs_of_pairs) {
+  filtra_tokenizer *tokenizer = wordpiece();
+  const char *data = test_path(test_folder(), "scored.csv");
+  FILE *file = fopen(data, "w");
+  fputs("s1,score,s2\n", file);
+  for (int i = 0; i < 40; i++)
+    fprintf(file, "%c %c,%g,%c %c\n", 'a' + i % 5, 'a' + i % 3, (i * 7 % 11) / 10.0, 'a' + i % 4,
+            'a' + i % 2);
+  fclose(file);
+  const char *rest = "\"target_column\": \"score\", \"width\": 16, \"layers\": 1, "
+                     "\"batch_size\": 8, \"steps\": 12, \"eval_every\": 6, "
+                     "\"regression_loss\": \"mae\", \"select_by\": \"spearman\"";
+  const char *whole = test_new_run(), *parts = test_new_run();
+  assert_ok(test_train(test_text("{\"data\": \"%s\", \"tokenizer\": \"%s\", "
+                                 "\"text_column\": \"s1,s2\", %s}",
+                                 data, vocabulary, rest),
+                       whole, 100));
+  assert_int_equal(test_train(test_text("{\"data\": \"%s\", \"tokenizer\": \"%s\", "
+                                        "\"text_column\": [\"s1\", \"s2\"], %s}",
+                                        data, vocabulary, rest),
+                              parts, 7),
+                   FILTRA_ERROR_CANCELLED);
+  assert_ok(test_train(NULL, parts, 100));
+  test_same_run(whole, parts);
+  owned_run *run = NULL;
+  owned_predictor *predictor = NULL;
+  filtra_prediction made;
+  assert_ok(filtra_run_open(parts, &run));
+  assert_ok(filtra_run_create_predictor(run, test_device(), NULL, &predictor));
+  assert_ok(filtra_predictor_predict(
+      predictor, 1,
+      &(filtra_request){.text = "a b", .text_length = 3, .second = "c d", .second_length = 3},
+      &made));
+  assert_true(isfinite(made.value));
   filtra_tokenizer_destroy(&tokenizer);
 }
 
