@@ -261,6 +261,25 @@ static const char *config_text(const char *more) {
                    test_listops(), more);
 }
 
+static bool see_frozen(void *user, const filtra_run_progress *p) {
+  snprintf(user, 512, "%s: %d", p->frozen, (int)(p->parameters - p->trained_parameters));
+  return false;
+}
+
+/* Progress says what is frozen, modules as a whole by their names. */
+TEST(frozen_by_name) {
+  char seen[512] = "";
+  const char *config = config_text(", \"freeze\": \"embeddings,layers.0,layers.1.ffn.1.bias\"");
+  assert_int_equal(filtra_run_train(test_device(), &(filtra_run_options){.config = config,
+                                                                         .folder = test_new_run(),
+                                                                         .progress = see_frozen,
+                                                                         .user = seen}),
+                   FILTRA_ERROR_CANCELLED);
+  print_message("%s\n", seen);
+  assert_non_null(strstr(seen, "embedding, "));
+  assert_non_null(strstr(seen, "layers.0, layers.1.ffn.1.bias: "));
+}
+
 /* Lists and objects mean what texts do, and a run that was stopped ends like one that was not. */
 TEST(runs_with_groups) {
   const char *text = ", \"freeze\": \"embeddings,layers.0\", \"learning_rates\": \"head=2\"";
