@@ -96,8 +96,8 @@ static filtra_status find_given(learner *l, const char *key, const char *given, 
   return fail_columns(l, key, given);
 }
 
-/* Finds the column of text_column, or its two: names or numbers with a comma between. A name may have
- * a comma itself. */
+/* Finds the column of text_column, or its two: names or numbers with a comma between. A name may
+ * have a comma itself. */
 static filtra_status find_texts(learner *l) {
   const char *given = l->o->text_column, *comma = given ? strchr(given, ',') : NULL;
   bool twice;
