@@ -4,6 +4,7 @@
 #include "support/run.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "data/dataset.h"
 
 #include <filtra/filtra.h>
@@ -151,6 +152,35 @@ TEST(what_is_refused) {
     assert_fails(filtra_dataset_open(table("bad.csv", cases[i].text), &cases[i].options, &data),
                  cases[i].status, cases[i].message);
   }
+  filtra_tokenizer_destroy(&tokenizer);
+}
+
+/* Without memory nothing is left behind, which sanitizers see. */
+TEST(starved) {
+  filtra_tokenizer *tokenizer = wordpiece();
+  const filtra_dataset_options options = {
+      .fitted = tokenizer, .text_column = "s1,s2", .file_split = FILTRA_SPLIT_TEST};
+  const char *path = table("pairs.csv", PAIRS);
+  owned_dataset *data = NULL;
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  long n = 0;
+  while (status) {
+    ft_memory_fail_after(++n);
+    status = filtra_dataset_open(path, &options, &data);
+    ft_memory_fail_after(0);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+  }
+  assert_true(n > 20);
+  const filtra_loader_options batches = {.split = FILTRA_SPLIT_TEST, .batch_size = 4};
+  owned_loader *loader = NULL;
+  for (n = 0, status = FILTRA_ERROR_HOST_MEMORY; status;) {
+    ft_memory_fail_after(++n);
+    status = filtra_loader_create(data, &batches, &loader);
+    ft_memory_fail_after(0);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+  }
+  filtra_loader_destroy(&loader);
+  filtra_dataset_close(&data);
   filtra_tokenizer_destroy(&tokenizer);
 }
 
