@@ -198,8 +198,10 @@ typedef struct filtra_dataset filtra_dataset;
 
 /** Options of filtra_dataset_open; all zero is the default. */
 typedef struct filtra_dataset_options {
-  const char *format;    /**< a name from the list above; NULL: detected from the content */
-  const char *tokenizer; /**< a name from tokenizer.h; NULL: the format's */
+  const char *format; /**< a name from the list above; NULL: detected from the content */
+  /** A name from tokenizer.h, or a path for filtra_tokenizer_load, whose special tokens then go
+   * around each text that has a class or a value, within `max_length`; NULL: the format's. */
+  const char *tokenizer;
   /** A tokenizer that was fitted to other data, used instead of `tokenizer`; must outlive the
    * dataset. NULL: none. */
   const filtra_tokenizer *fitted;
@@ -215,7 +217,9 @@ typedef struct filtra_dataset_options {
   uint64_t seed;        /**< chooses the held-out samples */
   filtra_pixels pixels; /**< of images; other data accept only the default */
   /** Columns of a table, by name or by number from 1; NULL: found by their names, see "table"
-   * above. Other formats refuse them. */
+   * above. Other formats refuse them. text_column may be two with a comma between: their texts
+   * become one sequence with the special tokens of a pretrained tokenizer, as in [CLS] A [SEP] B
+   * [SEP]. */
   const char *text_column, *target_column;
   /** Fraction of the training samples or text that is held out for validation where there is no
    * validation data, at most 0.9; 0: 0.1. Held out from each class alike; from text and CIFAR-10
@@ -271,10 +275,11 @@ typedef struct filtra_sample {
   uint32_t length;
   const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
-  int32_t label;        /**< with FILTRA_TARGET_CLASS; -1: unknown */
-  float value;          /**< with FILTRA_TARGET_VALUE; NaN: unknown */
-  const char *name;     /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
-  uint64_t reserved[4]; /**< 0 */
+  int32_t label;      /**< with FILTRA_TARGET_CLASS; -1: unknown */
+  float value;        /**< with FILTRA_TARGET_VALUE; NaN: unknown */
+  const char *name;   /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
+  uint32_t second_at; /**< token at which the second of two texts begins in `tokens`; 0: one text */
+  uint64_t reserved[3]; /**< 0 */
 } filtra_sample;
 
 /** Name and one-line description of format `index`, in the order in which filtra_dataset_open tries

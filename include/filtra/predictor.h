@@ -56,7 +56,8 @@ typedef struct filtra_predictor_info {
   const char *const *classes;        /**< [class_count] names */
   size_t class_count;                /**< 0: the classes have no names */
   bool truncate;                     /**< texts that are too long are cut; else refused */
-  uint64_t reserved[8];              /**< 0 */
+  bool pairs;                        /**< requests have two texts: text and second */
+  uint64_t reserved[7];              /**< 0 */
 } filtra_predictor_info;
 
 /** One sample: exactly one of text, tokens, series and pixels; start from zeros. Inputs are read
@@ -65,7 +66,9 @@ typedef struct filtra_predictor_info {
 typedef struct filtra_request {
   const char *text; /**< [text_length] bytes */
   size_t text_length;
-  const char *second; /**< [second_length] bytes, the second text of a pair; else NULL */
+  /** [second_length] bytes, the second text of a pair, also where both become one sequence; else
+   * NULL. */
+  const char *second;
   size_t second_length;
   const int32_t *tokens; /**< [length] ids, for models that read token ids */
   /** [length, features] as measured, which the predictor standardises; NaN: missing. Of a model of

@@ -197,7 +197,9 @@ typedef struct filtra_run_progress {
    * fields above are of these. */
   const filtra_evaluation *validation, *best;
   const char *patience_by; /**< what `patience` waits for: a measure's name */
-  uint64_t reserved[1];    /**< 0 */
+  /** What is frozen, by name: "embedding, layers.0"; "": nothing. While the run is trained. */
+  const char *frozen;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_run_progress;
 
 typedef struct filtra_run_options {

@@ -2,9 +2,12 @@
  * text formats: aan.c, fasta.c, hyperpartisan.c, table.c, text_folders.c and text_lm.c. */
 #include "data/corpus.h"
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the tokenizer ---- */
@@ -44,12 +47,16 @@ static filtra_status choose_tokenizer(ft_corpus *corpus, const char *fallback, f
   }
   if (ft_tokenizer_is_made(name)) return make_tokenizer(corpus, name, read, user);
   const filtra_tokenizer *found = filtra_tokenizer_find(name);
+  if (!found && ft_file_exists(name)) {
+    FT_TRY(filtra_tokenizer_load(name, &corpus->ds->owned_tokenizer));
+    found = corpus->ds->owned_tokenizer;
+  }
   if (!found) return FILTRA_ERROR_ARGUMENT;
   if (found == &ft_tokenizer_listops || found == &ft_tokenizer_listops_original ||
       found == &ft_tokenizer_pixels)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "the tokenizer \"%s\" reads no free text; bytes, characters, words, printable "
-                   "and dna do",
+                   "the tokenizer \"%s\" reads no free text; bytes, characters, words, printable, "
+                   "dna and folders of pretrained tokenizers do",
                    name);
   corpus->ds->info.tokenizer = found;
   return FILTRA_OK;
@@ -60,11 +67,15 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
                              ft_corpus_read read, void *user) {
   ft_corpus corpus = {.ds = ds, .options = options, .path = path};
   FT_TRY(choose_tokenizer(&corpus, fallback, read, user));
-  for (corpus.split = FILTRA_SPLIT_TRAIN; corpus.split <= FILTRA_SPLIT_TEST; corpus.split++) {
+  filtra_status status = FILTRA_OK;
+  for (corpus.split = FILTRA_SPLIT_TRAIN; corpus.split <= FILTRA_SPLIT_TEST && !status;
+       corpus.split++) {
     corpus.first = 0;
-    FT_TRY(read(&corpus, user));
+    corpus.second = SIZE_MAX;
+    status = read(&corpus, user);
   }
-  return FILTRA_OK;
+  free(corpus.text);
+  return status;
 }
 
 /* ---- sequences ---- */
@@ -73,9 +84,37 @@ static ft_tokens *tokens_of(ft_corpus *corpus) {
   return &corpus->ds->samples[corpus->split].tokens;
 }
 
+/* Keeps text until all of the sequence is there: words and merges go over the ends of passages. */
+static filtra_status keep_text(ft_corpus *corpus, const char *text, size_t length) {
+  uint32_t c;
+  size_t column = 1; /* counted in characters */
+  for (size_t at = 0, bytes; at < length; at += bytes, column++) {
+    bytes = ft_utf8_next(text + at, length - at, &c);
+    if (!bytes) return ft_fail_encoding(text + at, column);
+  }
+  const size_t wanted = corpus->text_length + length;
+  if (wanted > corpus->text_capacity) {
+    char *more = ft_realloc(corpus->text, wanted + wanted / 2, 1);
+    if (!more) return FILTRA_ERROR_HOST_MEMORY;
+    corpus->text = more;
+    corpus->text_capacity = wanted + wanted / 2;
+  }
+  if (length) memcpy(corpus->text + corpus->text_length, text, length);
+  corpus->text_length = wanted;
+  return FILTRA_OK;
+}
+
+filtra_status ft_corpus_encode(ft_corpus *corpus) {
+  const filtra_tokenizer *tokenizer = corpus->ds->info.tokenizer;
+  const size_t length = corpus->text_length;
+  corpus->text_length = 0;
+  return length ? tokenizer->encode(tokenizer, corpus->text, length, tokens_of(corpus)) : FILTRA_OK;
+}
+
 filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length) {
   const filtra_tokenizer *tokenizer = corpus->ds->info.tokenizer;
   if (corpus->vocabulary) return ft_vocabulary_count(corpus->vocabulary, text, length);
+  if (tokenizer->pretrained) return keep_text(corpus, text, length);
   return tokenizer->encode(tokenizer, text, length, tokens_of(corpus));
 }
 
@@ -120,18 +159,33 @@ filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path) {
   return status;
 }
 
+filtra_status ft_corpus_add_second(ft_corpus *corpus) {
+  const filtra_tokenizer *tokenizer = corpus->ds->info.tokenizer;
+  if (!corpus->vocabulary && ft_tokenizer_frame(tokenizer)) {
+    FT_TRY(ft_corpus_encode(corpus));
+    corpus->second = tokens_of(corpus)->count;
+    if (corpus->second > corpus->first) return FILTRA_OK;
+    return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
+  }
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "two texts in one sequence need special tokens between them, which the tokenizer "
+                 "\"%s\" does not have; those of pretrained models do, such as BERT's",
+                 corpus->vocabulary ? "characters or words" : tokenizer->name);
+}
+
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length) {
   ft_tokens *tokens = tokens_of(corpus);
-  size_t count = tokens->count - corpus->first;
   *length = 0;
   if (corpus->vocabulary) return FILTRA_OK;
-  if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
-  if (!limit) limit = UINT32_MAX;
-  if (count > limit && !truncate)
-    return ft_fail(FILTRA_ERROR_INPUT, "a sequence of more than %u tokens; %s", limit,
-                   ft_length_advice(corpus->ds));
-  if (count > limit) tokens->count = corpus->first + limit;
+  FT_TRY(ft_corpus_encode(corpus));
+  if (tokens->count == corpus->first) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
+  if (corpus->second == tokens->count)
+    return ft_fail(FILTRA_ERROR_INPUT, "the second text is empty");
+  FT_TRY(ft_frame_tokens(ft_tokenizer_frame(corpus->ds->info.tokenizer), tokens, corpus->first,
+                         corpus->second, limit ? limit : UINT32_MAX,
+                         truncate ? NULL : ft_length_advice(corpus->ds), &corpus->second_at));
+  corpus->second = SIZE_MAX;
   *length = (uint32_t)(tokens->count - corpus->first);
   corpus->first = tokens->count;
   return FILTRA_OK;
@@ -145,7 +199,8 @@ filtra_status ft_corpus_end_sample(ft_corpus *corpus, int32_t label) {
                                 &length));
   if (corpus->vocabulary) return FILTRA_OK;
   FT_TRY(FT_GROW(samples->rows, samples->count, samples->capacity));
-  samples->rows[samples->count++] =
-      (ft_sample_row){.first = first, .length = length, .label = label};
+  samples->rows[samples->count++] = (ft_sample_row){
+      .first = first, .length = length, .second_at = (uint32_t)corpus->second_at, .label = label};
+  if (corpus->second_at) corpus->ds->joined = true;
   return FILTRA_OK;
 }

@@ -12,6 +12,10 @@ typedef struct ft_corpus {
   filtra_split split;        /* being read */
   ft_vocabulary *vocabulary; /* set in the pass that counts; else NULL */
   size_t first;              /* the current sequence's first token in the split */
+  size_t second;             /* where its second text begins there; SIZE_MAX: one text */
+  size_t second_at;          /* the same within the last sequence that ended; 0: one text */
+  char *text;                /* of the sequence, for a pretrained tokenizer, which reads it whole */
+  size_t text_length, text_capacity;
 } ft_corpus;
 
 /** Reads corpus->split with the functions below; does nothing if there is no such split. */
@@ -28,7 +32,14 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
 filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length);
 /** Adds a text file, at least as much of it as the sequence keeps. Errors begin "file:line: ". */
 filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path);
-/** Ends the sequence. One longer than `limit` (0: none) is cut with `truncate`, else refused; an
+/** Turns the text that was added into tokens, where that waits for all of it: before tokens are
+ * counted, or another text follows. */
+filtra_status ft_corpus_encode(ft_corpus *corpus);
+/** What is added from now on is the current sequence's second text. Fails with ARGUMENT where the
+ * tokenizer has no special tokens that separate two. */
+filtra_status ft_corpus_add_second(ft_corpus *corpus);
+/** Ends the sequence, with a pretrained tokenizer's frame around it, which counts for the limit.
+ * One longer than `limit` (0: none) is cut with `truncate`, else refused; an
  * empty one is refused. *length is 0 in the pass that counts. */
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length);

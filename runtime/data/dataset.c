@@ -447,6 +447,7 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
   const ft_samples *samples = dataset->splits[split].samples;
   *sample = (filtra_sample){.length = row->length,
                             .second_length = row->second_length,
+                            .second_at = row->second_at,
                             .name = sample_name(samples, row)};
   if (dataset->info.target == FILTRA_TARGET_CLASS) sample->label = row->label;
   if (dataset->info.target == FILTRA_TARGET_VALUE) sample->value = row->value;

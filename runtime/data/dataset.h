@@ -10,6 +10,7 @@ typedef struct ft_sample_row {
   uint64_t first;         /* index of its first token, of its first number, or in `files` */
   uint32_t length;        /* in tokens */
   uint32_t second_length; /* of a pair's second sequence, whose tokens follow; else 0 */
+  uint32_t second_at;     /* token at which a second text begins in the same sequence; else 0 */
   union {
     int32_t label;
     float value;
@@ -64,6 +65,7 @@ struct filtra_dataset {
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
   bool hold_out_last; /* hold out the end of the training data, do not draw */
+  bool joined;        /* samples are two texts in one sequence */
   bool truncate;      /* longer sequences are cut, as the options said */
   bool standardise;   /* call ft_standardise when the splits are known */
   bool untargeted; /* the data hold no targets; the training data say of which kind they would be */

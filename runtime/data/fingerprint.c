@@ -40,6 +40,7 @@ static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_spli
     const ft_sample_row *row = &split->samples->rows[split->rows ? split->rows[i] : i];
     const uint32_t lengths[2] = {row->length, row->second_length};
     hash = ft_hash_bytes(hash, lengths, sizeof lengths);
+    if (ds->joined) hash = ft_hash_bytes(hash, &row->second_at, sizeof row->second_at);
     hash = ft_hash_bytes(hash, &row->label, sizeof row->label); /* the bits of the value or label */
     hash = add_input(hash, ds, split->samples, row);
   }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "data/tokenizer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 size_t ft_frame_size(const ft_frame *frame, bool pair) {
@@ -20,26 +21,25 @@ static void cut_longest(size_t room, size_t *a, size_t *b) {
   *more = room - *less;
 }
 
-static filtra_status check_fit(size_t needed, size_t taken, size_t limit, bool truncate) {
+static filtra_status check_fit(size_t needed, size_t taken, size_t limit, const char *advice) {
+  char special[64] = "";
   if (needed <= limit) return FILTRA_OK;
-  if (!truncate)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   taken ? "a sequence of more than %zu tokens, %zu special ones included; raise "
-                           "max_length or set truncate"
-                         : "a sequence of more than %zu tokens; raise max_length or set truncate",
-                   limit, taken);
+  if (taken) snprintf(special, sizeof special, ", %zu special ones included", taken);
+  if (advice)
+    return ft_fail(FILTRA_ERROR_INPUT, "a sequence of more than %zu tokens%s; %s", limit, special,
+                   advice);
   if (taken < limit) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "max_length %zu leaves no room for text beside %zu special tokens", limit, taken);
 }
 
 filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t first, size_t second,
-                              size_t limit, bool truncate, size_t *second_at) {
+                              size_t limit, const char *advice, size_t *second_at) {
   static const ft_frame none = {.begin = -1, .end = -1};
   const bool pair = second < SIZE_MAX;
   size_t a = (pair ? second : tokens->count) - first, b = pair ? tokens->count - second : 0;
   const size_t taken = ft_frame_size(frame, pair);
-  FT_TRY(check_fit(a + b + taken, taken, limit, truncate));
+  FT_TRY(check_fit(a + b + taken, taken, limit, advice));
   FT_TRY(ft_tokens_reserve(tokens, taken));
   if (!frame) frame = &none;
   const size_t before = frame->begin >= 0, between = pair ? frame->middle_count : 0;

@@ -22,7 +22,7 @@ typedef struct planned_batch {
 
 /** Memory of a prepared batch; large enough for the largest bucket. */
 typedef struct entry {
-  int32_t *tokens, *lengths, *labels, *other_labels;
+  int32_t *tokens, *lengths, *labels, *other_labels, *second;
   float *features, *values, *weights, *label_fractions;
   uint32_t *indices;
   filtra_batch batch;
@@ -165,6 +165,7 @@ static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t in
   if (s->values) s->values[row] = sample.value;
   s->weights[row] = l->class_weights ? weight * l->class_weights[sample.label] : weight;
   s->indices[row] = index;
+  if (s->second) s->second[row] = (int32_t)sample.second_at;
 }
 
 /* Rows of a batch that threads take one by one, and the first row that failed. */
@@ -412,11 +413,12 @@ static filtra_status allocate_entry(const filtra_loader *l, entry *s) {
   bool mixes = ft_augments_batches(&l->augmentation);
   if (mixes) s->other_labels = ft_calloc(size, sizeof *s->other_labels);
   if (mixes) s->label_fractions = ft_calloc(size, sizeof *s->label_fractions);
+  if (l->dataset->joined) s->second = ft_calloc(size, sizeof *s->second);
   s->lengths = ft_calloc(info->sequences * size, sizeof *s->lengths);
   s->weights = ft_calloc(size, sizeof *s->weights);
   s->indices = ft_calloc(size, sizeof *s->indices);
   if (!(tokens ? (void *)s->tokens : s->features) || !(values ? (void *)s->values : s->labels) ||
-      !s->lengths || !s->weights || !s->indices ||
+      !s->lengths || !s->weights || !s->indices || (l->dataset->joined && !s->second) ||
       (mixes && (!s->other_labels || !s->label_fractions)))
     return FILTRA_ERROR_HOST_MEMORY;
   s->batch = (filtra_batch){.size = l->batch_size,
@@ -429,7 +431,8 @@ static filtra_status allocate_entry(const filtra_loader *l, entry *s) {
                             .weights = s->weights,
                             .indices = s->indices,
                             .other_labels = s->other_labels,
-                            .label_fractions = s->label_fractions};
+                            .label_fractions = s->label_fractions,
+                            .second = s->second};
   return FILTRA_OK;
 }
 
@@ -496,6 +499,7 @@ static void free_slots(filtra_loader *l) {
     free(s->lengths);
     free(s->labels);
     free(s->other_labels);
+    free(s->second);
     free(s->label_fractions);
     free(s->features);
     free(s->values);

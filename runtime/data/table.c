@@ -30,13 +30,20 @@ static filtra_status add_target(const sample_reader *r, const ft_row_reader *row
   return FILTRA_OK;
 }
 
-static filtra_status read_sample(const ft_row_reader *rows, const ft_places *places, void *user) {
-  const sample_reader *r = user;
-  const char *text = rows->fields[places->text];
+static filtra_status add_text(const sample_reader *r, const char *text, const char *which) {
   size_t length = strlen(text);
   ft_trim(&text, &length);
-  if (length == 0) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
-  FT_TRY(ft_corpus_add(r->corpus, text, length));
+  if (length == 0) return ft_fail(FILTRA_ERROR_INPUT, "the %s is empty", which);
+  return ft_corpus_add(r->corpus, text, length);
+}
+
+static filtra_status read_sample(const ft_row_reader *rows, const ft_places *places, void *user) {
+  const sample_reader *r = user;
+  FT_TRY(add_text(r, rows->fields[places->text], "text"));
+  if (places->second != FT_NOWHERE) {
+    FT_TRY(ft_corpus_add_second(r->corpus));
+    FT_TRY(add_text(r, rows->fields[places->second], "second text"));
+  }
   return r->corpus->vocabulary ? ft_corpus_end_sample(r->corpus, 0) : add_target(r, rows, places);
 }
 

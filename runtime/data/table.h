@@ -26,7 +26,7 @@ typedef struct ft_table {
 enum { FT_NOWHERE = -1 };
 typedef struct ft_places {
   size_t count; /* fields of a row; 0: no row was read yet */
-  long text, target, id, group, time;
+  long text, second, target, id, group, time;
   long *columns; /* [fit->column_count] */
 } ft_places;
 

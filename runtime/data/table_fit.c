@@ -12,11 +12,10 @@
 static const struct {
   const char *key;
   size_t offset;
-} USES[] = {{"text", offsetof(ft_table_fit, text)},
-            {"target", offsetof(ft_table_fit, target)},
-            {"id", offsetof(ft_table_fit, id)},
-            {"group", offsetof(ft_table_fit, group)},
-            {"time", offsetof(ft_table_fit, time)}};
+} USES[] = {
+    {"text", offsetof(ft_table_fit, text)},     {"second_text", offsetof(ft_table_fit, second)},
+    {"target", offsetof(ft_table_fit, target)}, {"id", offsetof(ft_table_fit, id)},
+    {"group", offsetof(ft_table_fit, group)},   {"time", offsetof(ft_table_fit, time)}};
 
 void ft_table_fit_free(ft_table_fit *fit) {
   if (!fit) return;
@@ -26,6 +25,7 @@ void ft_table_fit_free(ft_table_fit *fit) {
   }
   free(fit->columns);
   free(fit->text);
+  free(fit->second);
   free(fit->target);
   free(fit->id);
   free(fit->group);

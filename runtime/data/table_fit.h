@@ -21,6 +21,7 @@ typedef struct ft_table_fit {
   bool header;
   size_t count; /* fields of a row */
   char *text, *target, *id, *group, *time;
+  char *second;             /* the other column of two texts that become one sequence */
   ft_table_column *columns; /* [column_count], where there is no text */
   size_t column_count;
   filtra_decimal decimal; /* point or comma */

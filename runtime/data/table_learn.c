@@ -22,7 +22,7 @@ typedef struct learner {
   ft_table_survey survey;
   bool header;
   bool guessed; /* the target is told by its place alone */
-  long text, target, id, group, time;
+  long text, second, target, id, group, time;
   bool *features; /* [survey.count] columns that are read as numbers */
   ft_table_fit *fit;
 } learner;
@@ -96,6 +96,29 @@ static filtra_status find_given(learner *l, const char *key, const char *given, 
   return fail_columns(l, key, given);
 }
 
+/* Finds the column of text_column, or its two: names or numbers with a comma between. A name may
+ * have a comma itself. */
+static filtra_status find_texts(learner *l) {
+  const char *given = l->o->text_column, *comma = given ? strchr(given, ',') : NULL;
+  bool twice;
+  const char *const *first = (const char *const *)l->survey.first;
+  if (!comma || strchr(comma + 1, ',') ||
+      ft_find_column(first, l->survey.count, given, &twice) != FT_NOWHERE)
+    return find_given(l, "text_column", given, &l->text);
+  const char *part[2] = {given, comma + 1};
+  size_t length[2] = {(size_t)(comma - given), strlen(comma + 1)};
+  for (int i = 0; i < 2; i++) {
+    ft_trim(&part[i], &length[i]);
+    char *name = ft_format("%.*s", (int)length[i], part[i]);
+    if (!name) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = find_given(l, "text_column", name, i ? &l->second : &l->text);
+    free(name);
+    FT_TRY(status);
+  }
+  if (l->text != l->second) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "text_column names \"%.64s\" twice", first[l->text]);
+}
+
 /* Finds the columns of feature_columns: names or numbers with commas between. */
 static filtra_status find_features(learner *l) {
   const char *list = l->o->feature_columns;
@@ -116,7 +139,7 @@ static filtra_status find_features(learner *l) {
 }
 
 static filtra_status find_all_given(learner *l) {
-  FT_TRY(find_given(l, "text_column", l->o->text_column, &l->text));
+  FT_TRY(find_texts(l));
   FT_TRY(find_given(l, "target_column", l->o->target_column, &l->target));
   FT_TRY(find_given(l, "id_column", l->o->id_column, &l->id));
   FT_TRY(find_given(l, "group_column", l->o->group_column, &l->group));
@@ -126,7 +149,8 @@ static filtra_status find_all_given(learner *l) {
     return ft_fail(FILTRA_ERROR_INPUT,
                    "text_column is for one text a row, feature_columns and group_column are for "
                    "numbers; leave one out");
-  if (l->text != FT_NOWHERE && l->text == l->target)
+  if (l->text != FT_NOWHERE &&
+      (l->text == l->target || (l->second != FT_NOWHERE && l->second == l->target)))
     return ft_fail(FILTRA_ERROR_INPUT, "text_column and target_column are the same column");
   if (l->time != FT_NOWHERE && l->group == FT_NOWHERE)
     return ft_fail(FILTRA_ERROR_INPUT, "time_column orders the rows of a group; set group_column");
@@ -183,7 +207,7 @@ static void choose_text(learner *l) {
       l->header || text != FT_NOWHERE || target != FT_NOWHERE || stands_above_numbers(&l->survey);
   if (l->header && l->id == FT_NOWHERE)
     l->id = ft_find_id((const char *const *)l->survey.first, l->survey.count);
-  if (l->id == l->text || l->id == l->target) l->id = FT_NOWHERE;
+  if (l->id == l->text || l->id == l->second || l->id == l->target) l->id = FT_NOWHERE;
   if (l->text == FT_NOWHERE && text != l->target && !numbers) l->text = text;
   if (l->target == FT_NOWHERE && target != l->text) l->target = target;
   const bool told = l->text != FT_NOWHERE;
@@ -368,6 +392,7 @@ static filtra_status decide(learner *l) {
   l->fit->header = l->header;
   l->fit->count = l->survey.count;
   FT_TRY(name_column(l, l->text, &l->fit->text));
+  FT_TRY(name_column(l, l->second, &l->fit->second));
   FT_TRY(name_column(l, l->target, &l->fit->target));
   FT_TRY(name_column(l, l->id, &l->fit->id));
   FT_TRY(name_column(l, l->group, &l->fit->group));
@@ -386,7 +411,7 @@ static filtra_status learn(learner *l) {
 
 filtra_status ft_table_learn(ft_table *table) {
   learner l = {.table = table, .o = table->options};
-  l.text = l.target = l.id = l.group = l.time = FT_NOWHERE;
+  l.text = l.second = l.target = l.id = l.group = l.time = FT_NOWHERE;
   table->ds->table = l.fit = ft_calloc(1, sizeof *l.fit);
   table->fit = l.fit;
   table->learnt = true;

@@ -96,7 +96,8 @@ static void place_id(const header *h, ft_places *p) {
   const ft_table_fit *fit = h->table->fit;
   if (!fit->header || fit->id || h->table->learnt) return;
   p->id = ft_find_id(h->rows->fields, h->rows->count);
-  bool read = p->id == p->text || p->id == p->target || p->id == p->group || p->id == p->time;
+  bool read = p->id == p->text || p->id == p->second || p->id == p->target || p->id == p->group ||
+              p->id == p->time;
   for (size_t i = 0; i < fit->column_count; i++)
     read = read || p->id == p->columns[i];
   if (read) p->id = FT_NOWHERE;
@@ -107,6 +108,7 @@ static filtra_status place_all(const header *h, ft_places *p) {
   p->count = h->rows->count;
   FT_TRY(check_count(h));
   FT_TRY(place(h, fit->text, true, &p->text));
+  FT_TRY(place(h, fit->second, true, &p->second));
   FT_TRY(place(h, fit->target, !h->table->options->unlabelled, &p->target));
   FT_TRY(place(h, fit->id, false, &p->id));
   FT_TRY(place(h, fit->group, true, &p->group));

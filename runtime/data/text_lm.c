@@ -49,6 +49,7 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
   if (!path) return FILTRA_OK;
   FT_TRY(ft_corpus_add_file(corpus, path));
   if (corpus->vocabulary) return FILTRA_OK;
+  FT_TRY(ft_corpus_encode(corpus));
   if (tokens->count < 2)
     return ft_fail(FILTRA_ERROR_INPUT, "%s has %zu tokens; a text needs 2 at least", path,
                    tokens->count);

@@ -52,13 +52,26 @@ const ft_frame *ft_tokenizer_frame(const filtra_tokenizer *tokenizer);
 /** How many tokens it puts around one text, or around a pair. */
 size_t ft_frame_size(const ft_frame *frame, bool pair);
 /** Puts the frame (NULL: none) around the texts at the end of `tokens`: A from `first` on, and B
- * from `second` on (SIZE_MAX: one text). With `truncate` the longer text is cut, then both, so that
- * all has `limit` tokens; else more are refused with INPUT. *second_at (or NULL) receives where B
- * begins within the sequence; 0: one text. */
+ * from `second` on (SIZE_MAX: one text). More than `limit` tokens are refused with INPUT and
+ * `advice`; where that is NULL the longer text is cut, then both. *second_at (or NULL) receives
+ * where B begins within the sequence; 0: one text. */
 filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t first, size_t second,
-                              size_t limit, bool truncate, size_t *second_at);
+                              size_t limit, const char *advice, size_t *second_at);
 /** Fails with INPUT: the byte at `text` is not UTF-8. */
 filtra_status ft_fail_encoding(const char *text, size_t column);
+
+/** One text, or two. */
+typedef struct ft_texts {
+  const char *text;
+  size_t length;
+  const char *second; /* NULL: one text */
+  size_t second_length;
+} ft_texts;
+/** Encodes them into empty `tokens`, which the caller frees, with the tokenizer's frame, and cut or
+ * refused as ft_frame_tokens does. */
+filtra_status ft_tokenizer_encode_texts(const filtra_tokenizer *tokenizer, const ft_texts *texts,
+                                        size_t limit, bool truncate, ft_tokens *tokens,
+                                        size_t *second_at);
 
 /** Ids of the two symbols that "words" always has. */
 enum { FT_WORD_UNKNOWN = 1, FT_WORD_END_OF_LINE = 2 };

@@ -89,11 +89,15 @@ static const ft_key DATA_KEYS[] = {
         DATA),
     RUN(STRING, tokenizer,
         "How text becomes tokens: listops, listops-original; bytes; printable (the 95 of ASCII); "
-        "dna; characters or words, made from the training data and kept with the run.",
+        "dna; characters or words, made from the training data and kept with the run; or the path "
+        "of a pretrained one: a folder of Hugging Face, or a tokenizer.json, whose special tokens "
+        "then go around each text that is classified. The run keeps it, as bpe or wordpiece.",
         DATA),
-    RUN(STRING, text_column,
+    RUN(LIST, text_column,
         "Column of a table that is read, by name or number from 1. A column called smiles, "
-        "sequence, seq, text, sentence, review or document is found.",
+        "sequence, seq, text, sentence, review or document is found. Two, as in "
+        "sentence1,sentence2: both texts become one sequence, [CLS] A [SEP] B [SEP] with BERT's "
+        "tokenizer.",
         DATA),
     RUN(STRING, target_column,
         "Column of a table to predict. One called label, class, target, category, sentiment, "

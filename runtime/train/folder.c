@@ -50,7 +50,8 @@ filtra_status ft_run_write_json(const char *folder, const char *name, json_t *ob
 
 /* ---- tokenizer ---- */
 
-/* Writes the tokenizer if it was made from the training data; other data are read with it. */
+/* Writes the tokenizer if it was made from the training data or is pretrained; other data are read
+ * with it. */
 static filtra_status write_tokenizer(const char *folder, const filtra_dataset *data) {
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
   if (!tokenizer || !filtra_tokenizer_is_fitted(tokenizer)) return FILTRA_OK;
@@ -61,12 +62,13 @@ static filtra_status write_tokenizer(const char *folder, const filtra_dataset *d
   return status;
 }
 
-/* The tokenizer of a run. If it was made from the training data, it is read from the run folder,
- * and *owned is the same pointer, which the caller destroys; otherwise *owned is NULL. */
+/* The tokenizer of a run. If it was made from the training data or is pretrained, it is read from
+ * the run folder, and *owned is the same pointer, which the caller destroys; otherwise *owned is
+ * NULL. */
 static filtra_status load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
                                     filtra_tokenizer **owned) {
   *owned = NULL;
-  if (!ft_tokenizer_is_made(config->tokenizer)) {
+  if (!ft_tokenizer_is_kept(config->tokenizer)) {
     *tokenizer = filtra_tokenizer_find(config->tokenizer);
     return *tokenizer
                ? FILTRA_OK
@@ -180,7 +182,7 @@ static filtra_status open_fitted(const ft_run_config *c, ft_data_fit fit, const 
   filtra_tokenizer *tokenizer = NULL;
   const filtra_tokenizer *same;
   filtra_status status = FILTRA_OK;
-  if (ft_tokenizer_is_made(c->tokenizer)) FT_TRY(load_tokenizer(c, &same, &tokenizer));
+  if (ft_tokenizer_is_kept(c->tokenizer)) FT_TRY(load_tokenizer(c, &same, &tokenizer));
   options->fitted = tokenizer;
   fit.values = c->model.config.task == FILTRA_TASK_REGRESSION;
   if (c->model.config.features && !fit.features)
@@ -301,7 +303,7 @@ struct filtra_run {
   filtra_run_info info;
   ft_run_config config;
   char *folder, *text, *mixer;
-  filtra_tokenizer *tokenizer; /* if it was made from the training data; else NULL */
+  filtra_tokenizer *tokenizer; /* if the folder has it; else NULL */
   ft_run_fit fit;
 };
 

@@ -396,3 +396,45 @@ uint64_t ft_groups_freeze(const filtra_parameter_group *groups, size_t count,
   }
   return trained;
 }
+
+/* ---- what is frozen, in words ---- */
+
+/* Length of the module's name in a parameter's: "layers.0", "embedding". */
+static size_t module_length(const char *name) {
+  size_t length = strcspn(name, ".");
+  if (layer_of(name) >= 0) length += 1 + strcspn(name + length + 1, ".");
+  return length;
+}
+
+static bool is_of(const ft_parameter *p, const char *module, size_t length) {
+  return !p->options.buffer && !strncmp(p->name, module, length) && p->name[length] == '.';
+}
+
+static bool is_frozen_whole(const filtra_parameters *params, const char *module, size_t length) {
+  for (size_t i = 0; i < params->count; i++)
+    if (is_of(&params->list[i], module, length) && !params->list[i].frozen) return false;
+  return true;
+}
+
+/* Whether an earlier parameter is of the same module. */
+static bool is_named(const filtra_parameters *params, size_t before, size_t length) {
+  for (size_t i = 0; i < before; i++)
+    if (is_of(&params->list[i], params->list[before].name, length)) return true;
+  return false;
+}
+
+void ft_groups_list_frozen(const filtra_parameters *params, char text[FT_FROZEN_TEXT]) {
+  *text = '\0';
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    size_t used = strlen(text), length = module_length(p->name);
+    const bool whole = is_frozen_whole(params, p->name, length);
+    if (!p->frozen || p->options.buffer || (whole && is_named(params, i, length))) continue;
+    if (used + strlen(p->name) + 8 > FT_FROZEN_TEXT) {
+      snprintf(text + used, FT_FROZEN_TEXT - used, ", ...");
+      return;
+    }
+    snprintf(text + used, FT_FROZEN_TEXT - used, "%s%.*s", used ? ", " : "",
+             (int)(whole ? length : strlen(p->name)), p->name);
+  }
+}

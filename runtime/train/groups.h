@@ -32,4 +32,9 @@ void ft_groups_free(ft_groups *groups);
 uint64_t ft_groups_freeze(const filtra_parameter_group *groups, size_t count,
                           filtra_parameters *params);
 
+enum { FT_FROZEN_TEXT = 400 };
+/** Names what is frozen, a module that is so as a whole by its own name: "embedding, layers.0"; "":
+ * nothing. */
+void ft_groups_list_frozen(const filtra_parameters *params, char text[FT_FROZEN_TEXT]);
+
 #endif

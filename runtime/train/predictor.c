@@ -17,6 +17,7 @@ enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535, UNDER_WAY = 2 };
 typedef struct sample {
   uint32_t *words[2]; /* [1]: the second text of a pair */
   int32_t lengths[2]; /* in tokens */
+  int32_t second;     /* where the second of two texts begins in one sequence; 0: one text */
   int64_t padded;     /* length of the graph that computes it; 0: submitted */
 } sample;
 
@@ -48,6 +49,7 @@ struct filtra_predictor {
   filtra_predictor_info info;
   size_t batch_size, sequences, columns; /* columns: 32-bit words per token */
   bool normalise;
+  bool joined; /* samples are two texts in one sequence */
   /* Under the device's lock: */
   part parts[UNDER_WAY]; /* oldest first */
   size_t part_count;
@@ -73,25 +75,35 @@ static filtra_status keep_words(const filtra_predictor *p, sample *s, int which,
   return FILTRA_OK;
 }
 
-static filtra_status read_text(const filtra_predictor *p, sample *s, int which, const char *text,
-                               size_t bytes) {
-  /* The most tokens that a tokenizer makes: one per byte, and one for the line end. */
-  size_t count, room = bytes + 1;
+/* Reads a text or, with special tokens around them, one or two into one sequence, as the training
+ * data were read. */
+static filtra_status read_text(const filtra_predictor *p, sample *s, int which,
+                               const ft_texts *texts, bool framed) {
+  const filtra_tokenizer *t = p->info.tokenizer;
   if (p->columns > 1 || p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
-  if (!p->info.tokenizer)
+  if (!t)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "the model file does not say how text becomes tokens: its program did not name "
                    "the data (filtra_model_config.data or filtra_model_set_data); give tokens");
-  int32_t *tokens = ft_calloc(room, sizeof *tokens);
-  if (!tokens) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status =
-      filtra_tokenizer_encode(p->info.tokenizer, text, bytes, tokens, room, &count);
-  if (!status && count > room)
-    status = ft_fail(FILTRA_ERROR_INPUT, "a text of %zu bytes makes %zu tokens", bytes, count);
-  if (!status) status = keep_words(p, s, which, tokens, count);
-  free(tokens);
+  ft_tokens tokens = {0};
+  size_t second = 0;
+  filtra_status status = framed ? ft_tokenizer_encode_texts(t, texts, (size_t)p->info.max_length,
+                                                            p->info.truncate, &tokens, &second)
+                                : t->encode(t, texts->text, texts->length, &tokens);
+  if (!status) status = keep_words(p, s, which, tokens.ids, tokens.count);
+  s->second = (int32_t)second;
+  free(tokens.ids);
   return status;
+}
+
+static filtra_status read_texts(const filtra_predictor *p, sample *s, const filtra_request *r) {
+  const bool framed =
+      ft_tokenizer_frame(p->info.tokenizer) && p->info.task != FILTRA_TASK_LANGUAGE_MODEL;
+  const ft_texts texts = {r->text, r->text_length, p->joined ? r->second : NULL, r->second_length};
+  const ft_texts second = {.text = r->second, .length = r->second_length};
+  if (r->text) FT_TRY(read_text(p, s, 0, &texts, framed));
+  return r->second && !p->joined ? read_text(p, s, 1, &second, framed) : FILTRA_OK;
 }
 
 /* Numbers mean what those of the training data meant only where the file says how these were
@@ -154,9 +166,9 @@ static filtra_status read_pixels(const filtra_predictor *p, sample *s, const fil
 
 static filtra_status read_request(const filtra_predictor *p, const filtra_request *r, sample *s) {
   FT_TRY(FT_CHECK_RESERVED(filtra_request, r));
-  if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 || !!r->second != (p->sequences > 1))
+  if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 || !!r->second != p->info.pairs)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "needs exactly one of text, tokens, series and pixels%s",
-                   p->sequences > 1 ? ", and second: the model compares two texts" : "");
+                   p->info.pairs ? ", and second: the model compares two texts" : "");
   if (!r->vector != !p->model->vector || (r->vector && (r->logits || r->probabilities)))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "%s",
                    p->model->vector
@@ -169,8 +181,7 @@ static filtra_status read_request(const filtra_predictor *p, const filtra_reques
   if (r->tokens && p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not tokens");
   if (r->tokens) FT_TRY(keep_words(p, s, 0, r->tokens, r->length));
-  if (r->text) FT_TRY(read_text(p, s, 0, r->text, r->text_length));
-  if (r->second) FT_TRY(read_text(p, s, 1, r->second, r->second_length));
+  FT_TRY(read_texts(p, s, r));
   int32_t longest = s->lengths[0] > s->lengths[1] ? s->lengths[0] : s->lengths[1];
   s->padded = ft_graph_length(longest, FT_SHORTEST_LENGTH, p->info.max_length);
   return FILTRA_OK;
@@ -237,8 +248,12 @@ static void finish_oldest(filtra_predictor *p) {
 static filtra_status submit_batch(filtra_predictor *p, const part *t, const sample *samples,
                                   int64_t padded, ft_pending_batch *pending) {
   size_t row = (size_t)padded * p->columns;
-  uint32_t *words = ft_calloc(p->sequences * t->count * row, sizeof *words);
+  const size_t seconds = p->joined ? t->count : 0; /* words behind those of the sequences */
+  uint32_t *words = ft_calloc(p->sequences * t->count * row + seconds, sizeof *words);
   if (!words) return FILTRA_ERROR_HOST_MEMORY;
+  int32_t *second = (int32_t *)words + p->sequences * t->count * row;
+  for (size_t i = 0; i < seconds; i++)
+    second[i] = samples[t->indices[i]].second;
   for (size_t k = 0; k < p->sequences; k++)
     for (size_t i = 0; i < t->count; i++) {
       const sample *s = &samples[t->indices[i]];
@@ -250,7 +265,8 @@ static filtra_status submit_batch(filtra_predictor *p, const part *t, const samp
                         .length = (uint32_t)padded,
                         .count = (uint32_t)t->count,
                         .sequences = (uint32_t)p->sequences,
-                        .lengths = t->lengths};
+                        .lengths = t->lengths,
+                        .second = p->joined ? second : NULL};
   if (p->info.features)
     batch.features = (const float *)words;
   else
@@ -396,6 +412,7 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                    fit->features, (long long)m->features);
   p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
   p->sequences = (size_t)ft_model_sequences(m);
+  p->joined = fit->table && fit->table->second;
   p->columns = m->features ? (size_t)m->features : 1;
   p->info = (filtra_predictor_info){.task = filtra_model_task(p->model),
                                     .outputs = ft_model_numbers(p->model),
@@ -404,7 +421,8 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                                     .tokenizer = p->input.tokenizer,
                                     .classes = fit->classes,
                                     .class_count = fit->class_count,
-                                    .truncate = p->input.truncate};
+                                    .truncate = p->input.truncate,
+                                    .pairs = p->sequences > 1 || p->joined};
   FT_TRY(check_classes(p));
   return prepare_lengths(p, o);
 }

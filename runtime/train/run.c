@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "ops/tuning.h"
 #include "train/class_weights.h"
+#include "train/groups.h"
 #include "train/identity.h"
 #include "train/input.h"
 #include "train/metrics.h"
@@ -40,6 +41,7 @@ typedef struct run {
   ft_recent recent;
   filtra_evaluation validation, best; /* the last and the best */
   double lowest;                      /* lack of all evaluations by `patience_by`; < 0: none */
+  char frozen[FT_FROZEN_TEXT];        /* what is frozen, by name */
   uint64_t waited;                    /* evaluations since the lowest lack */
   bool saved;                         /* the folder holds a best model of this run */
   bool wants_stop, stop;              /* the caller wants to stop; all ranks know it */
@@ -382,6 +384,8 @@ static filtra_status make_trainer(run *r) {
   r->trainer->user = r;
   r->progress.parameters = r->trainer->trainable;
   r->progress.trained_parameters = r->trainer->trained;
+  ft_groups_list_frozen(r->model->params, r->frozen);
+  r->progress.frozen = r->frozen;
   bool measures = r->trainer->measures;
   FT_TRY(prepare_graphs(r));
   if (measures)

@@ -4,8 +4,10 @@
 #include "support/run.h"
 #include "support/toy.h"
 
+#include "base/memory.h"
 #include "graph/parameters.h"
 #include "graph/tape.h"
+#include "train/groups.h"
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
@@ -259,6 +261,42 @@ static const char *config_text(const char *more) {
   return test_text("{\"data\": \"%s\", \"width\": 16, \"layers\": 2, \"batch_size\": 16, "
                    "\"steps\": 12, \"eval_every\": 6%s}",
                    test_listops(), more);
+}
+
+/* Without memory nothing is left behind, which sanitizers see. */
+TEST(starved) {
+  owned_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
+  const filtra_train_options options = tuned(1);
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  long n = 0;
+  while (status) {
+    ft_groups groups;
+    ft_memory_fail_after(++n);
+    status = ft_groups_make(&options, filtra_model_parameters(model), &groups);
+    ft_memory_fail_after(0);
+    ft_groups_free(&groups);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+  }
+  assert_true(n > 10);
+}
+
+static bool see_frozen(void *user, const filtra_run_progress *p) {
+  snprintf(user, 512, "%s: %d", p->frozen, (int)(p->parameters - p->trained_parameters));
+  return false;
+}
+
+/* Progress says what is frozen, modules as a whole by their names. */
+TEST(frozen_by_name) {
+  char seen[512] = "";
+  const char *config = config_text(", \"freeze\": \"embeddings,layers.0,layers.1.ffn.1.bias\"");
+  assert_int_equal(filtra_run_train(test_device(), &(filtra_run_options){.config = config,
+                                                                         .folder = test_new_run(),
+                                                                         .progress = see_frozen,
+                                                                         .user = seen}),
+                   FILTRA_ERROR_CANCELLED);
+  print_message("%s\n", seen);
+  assert_non_null(strstr(seen, "embedding, "));
+  assert_non_null(strstr(seen, "layers.0, layers.1.ffn.1.bias: "));
 }
 
 /* Lists and objects mean what texts do, and a run that was stopped ends like one that was not. */

@@ -115,6 +115,39 @@ TEST(measures_of_other_tasks) {
                FILTRA_ERROR_ARGUMENT, "regression_loss is for regression");
 }
 
+/* What evaluations say follows from the predictions of the split. */
+TEST(evaluations_measure_predictions) {
+  const char *folder = test_new_run();
+  assert_ok(test_train(config_text(""), folder, 100));
+  owned_run *run = NULL;
+  owned_model *model = NULL;
+  owned_dataset *data = NULL;
+  filtra_evaluation e, again = {0};
+  assert_ok(filtra_run_open(folder, &run));
+  assert_ok(filtra_run_load_model(run, test_device(), &model));
+  assert_ok(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data));
+  assert_ok(filtra_model_evaluate_split(model, data, FILTRA_SPLIT_TRAIN, 7, &e));
+  const uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
+  const size_t outputs = (size_t)filtra_model_outputs(model);
+  owned float *logits = test_alloc(count * outputs * sizeof *logits);
+  owned int32_t *labels = test_alloc(count * sizeof *labels),
+                *predicted = test_alloc(count * sizeof *predicted);
+  assert_ok(filtra_model_predict_split(model, data, FILTRA_SPLIT_TRAIN, 7, logits));
+  for (uint64_t i = 0; i < count; i++) {
+    filtra_sample sample;
+    assert_ok(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, i, &sample));
+    labels[i] = sample.label;
+    predicted[i] = 0;
+    for (size_t k = 1; k < outputs; k++)
+      if (logits[i * outputs + k] > logits[i * outputs + (size_t)predicted[i]])
+        predicted[i] = (int32_t)k;
+  }
+  assert_ok(ft_measure_classes((uint32_t)outputs, count, labels, predicted, &again));
+  near(e.macro_f1, again.macro_f1);
+  near(e.matthews, again.matthews);
+  assert_true(e.macro_f1 > 0.0);
+}
+
 enum { ROWS = 60 };
 
 /* A table of x and y = 2 x, but for some rows that are far off. */

@@ -62,7 +62,7 @@ static void print_help(void) {
 /* ---- lines of text ---- */
 
 static filtra_status read_line(const printer *p, const ft_lines *l, filtra_request *request) {
-  bool pair = p->info->task == FILTRA_TASK_PAIR_CLASSIFICATION;
+  const bool pair = p->info->pairs;
   const char *tab = pair ? memchr(l->line, '\t', l->length) : NULL;
   if (pair && (!tab || strchr(tab + 1, '\t')))
     return ft_fail(FILTRA_ERROR_INPUT, "a line for pairs holds two texts with one tab between");

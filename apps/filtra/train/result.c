@@ -40,9 +40,9 @@ static bool add_measures(json_t *object, const char *prefix, const filtra_evalua
 }
 
 static int print_json(const filtra_run_progress *p, const char *folder) {
-  json_t *object =
-      json_pack("{ss sI sI sI}", "run", folder, "steps", (json_int_t)p->step, "parameters",
-                (json_int_t)p->parameters, "trained_parameters", (json_int_t)p->trained_parameters);
+  json_t *object = json_pack("{ss sI sI sI ss}", "run", folder, "steps", (json_int_t)p->step,
+                             "parameters", (json_int_t)p->parameters, "trained_parameters",
+                             (json_int_t)p->trained_parameters, "frozen", p->frozen);
   bool done =
       object &&
       add_score(object, "", p->task, ft_shortest(p->last.loss), ft_shortest(p->last.accuracy),

@@ -44,6 +44,7 @@ typedef struct display {
   double shown_at;
   filtra_run_progress last;
   filtra_evaluation validation, best; /* that `last` points to */
+  char frozen[512];
 } display;
 
 /* Formats the task's score, besides the loss. */
@@ -111,8 +112,9 @@ static void begin(display *d, const filtra_run_progress *p) {
     fprintf(stderr, "The learning rate goes on as in a run of %llu steps\n",
             (unsigned long long)p->steps);
   if (p->trained_parameters < p->parameters)
-    command_say("Training %llu of %llu numbers in parameters; the others are frozen\n",
-                (unsigned long long)p->trained_parameters, (unsigned long long)p->parameters);
+    command_say("Training %llu of %llu numbers; frozen: %s\n",
+                (unsigned long long)p->trained_parameters, (unsigned long long)p->parameters,
+                p->frozen);
   if (p->shares) fprintf(stderr, "Ranks share each batch as %s\n", p->shares);
 }
 
@@ -124,6 +126,8 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
   d->last = *p;
   if (p->validation) d->validation = *p->validation;
   if (p->validation) d->last.validation = &d->validation;
+  snprintf(d->frozen, sizeof d->frozen, "%s", p->frozen);
+  d->last.frozen = d->frozen;
   if (p->best) d->best = *p->best;
   if (p->best) d->last.best = &d->best;
   bool due = now - d->shown_at >= (d->terminal ? 0.2 : 10.0) || p->evaluated || p->step == p->steps;
