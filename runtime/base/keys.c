@@ -149,12 +149,24 @@ static filtra_status read_number(const json_t *value, const ft_key *k, source fr
   return check_range(k, *out, from);
 }
 
+/* The value as text; a whole number is its digits, as in a column's number or a folder's name.
+ * NULL: it is something else. */
+static const char *text_of(const json_t *value, char digits[24]) {
+  if (json_is_integer(value)) {
+    snprintf(digits, 24, "%lld", (long long)json_integer_value(value));
+    return digits;
+  }
+  return json_string_value(value);
+}
+
 static filtra_status read_string(const json_t *value, const ft_key *k, source from, char *out) {
-  if (!json_is_string(value)) return wrong_type(k, from, "a string");
-  if (json_string_length(value) >= k->size)
+  char digits[24];
+  const char *text = text_of(value, digits);
+  if (!text) return wrong_type(k, from, "a string");
+  if (strlen(text) >= k->size)
     return ft_fail(from.status, "%s: \"%s\" is longer than %zu characters", from.context, k->name,
                    k->size - 1);
-  memcpy(out, json_string_value(value), json_string_length(value) + 1);
+  memcpy(out, text, strlen(text) + 1);
   return FILTRA_OK;
 }
 
@@ -174,13 +186,13 @@ static filtra_status add_text(const ft_key *k, source from, const char *text, ch
 static filtra_status read_list(const json_t *value, const ft_key *k, source from, char *out) {
   const char *name;
   json_t *number;
-  char text[256];
-  if (json_is_string(value)) return read_string(value, k, from, out);
+  char text[256], digits[24];
+  if (text_of(value, digits)) return read_string(value, k, from, out);
   if (!json_is_array(value) && !json_is_object(value))
     return wrong_type(k, from, "a text or a list of texts");
   *out = '\0';
   for (size_t i = 0; i < json_array_size(value); i++) {
-    const char *one = json_string_value(json_array_get(value, i));
+    const char *one = text_of(json_array_get(value, i), digits);
     if (!one) return wrong_type(k, from, "a text or a list of texts");
     FT_TRY(add_text(k, from, one, out));
   }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
+#include "base/source.h"
 #include "data/dataset.h"
 #include "data/listops.h"
 #include "data/names.h"
@@ -187,9 +188,33 @@ static bool probe_lra(const ft_dataset_probe *p) {
   return starts_with(p->head, "Source") || *p->head == '(' || *p->head == '[';
 }
 
+/* A label, and what an expression begins with. */
+static bool is_original(const char *head) {
+  return *head >= '0' && *head <= '9' && head[1] == '\t' && head[2] &&
+         strchr("([0123456789", head[2]);
+}
+
+/* Whether a file of the folder begins so: tables are called train.tsv, too. */
+static bool holds_original(const ft_dataset_probe *p) {
+  for (size_t i = 0; i < p->count; i++) {
+    filtra_split split;
+    char head[4] = "";
+    size_t got;
+    ft_source *source = NULL;
+    if (!names_split(&original_layout, p->names[i], &split)) continue;
+    char *path = ft_path_join(p->path, p->names[i]);
+    filtra_status status = path ? ft_source_open(path, &source) : FILTRA_ERROR_HOST_MEMORY;
+    if (!status) status = ft_source_fill(source, head, sizeof head - 1, &got);
+    ft_source_close(&source);
+    free(path);
+    if (status == FILTRA_ERROR_HOST_MEMORY) *p->failed = status;
+    if (!status && is_original(head)) return true;
+  }
+  return false;
+}
+
 static bool probe_original(const ft_dataset_probe *p) {
-  if (p->directory) return ft_any_names_split(p->names, p->count, names_split, &original_layout);
-  return *p->head >= '0' && *p->head <= '9' && p->head[1] == '\t';
+  return p->directory ? holds_original(p) : is_original(p->head);
 }
 
 const ft_dataset_format ft_format_lra_listops = {
