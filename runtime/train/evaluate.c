@@ -172,11 +172,12 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
                                  filtra_evaluation *result, float *results) {
   filtra_loader *loader;
-  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks, .results = results};
+  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
   FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   if (results) {
+    s.results = results;
     s.rows = ft_calloc(batch_size, (size_t)filtra_model_outputs(model) * sizeof *s.rows);
     s.indices = ft_calloc(batch_size, sizeof *s.indices);
   }
