@@ -98,7 +98,7 @@ static inline filtra_status filtra_check_headers(void) {
 }
 
 #ifndef FILTRA_BUILD
-#define FILTRA_CHECKED(call)            (filtra_check_headers() ? FILTRA_ERROR_UNSUPPORTED : call)
+#define FILTRA_CHECKED(call)            (filtra_check_headers() ? FILTRA_ERROR_UNSUPPORTED : (call))
 #define filtra_dataset_create(...)      FILTRA_CHECKED(filtra_dataset_create(__VA_ARGS__))
 #define filtra_dataset_open(...)        FILTRA_CHECKED(filtra_dataset_open(__VA_ARGS__))
 #define filtra_device_list(...)         FILTRA_CHECKED(filtra_device_list(__VA_ARGS__))
