@@ -195,7 +195,7 @@ typedef struct filtra_dataset filtra_dataset;
 
 /** Options of filtra_dataset_open; all zero is the default. */
 typedef struct filtra_dataset_options {
-  const char *format;    /**< a name from the list above; NULL: detected from the content */
+  const char *format; /**< a name from the list above; NULL: detected from the content */
   /** A name from tokenizer.h, or a path for filtra_tokenizer_load, whose special tokens then go
    * around each text that has a class or a value, within `max_length`; NULL: the format's. */
   const char *tokenizer;

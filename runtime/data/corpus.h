@@ -33,8 +33,9 @@ filtra_status ft_corpus_add_file(ft_corpus *corpus, const char *path);
 /** Turns the text that was added into tokens, where that waits for all of it: before tokens are
  * counted, or another text follows. */
 filtra_status ft_corpus_encode(ft_corpus *corpus);
-/** Ends the sequence, and puts a pretrained tokenizer's frame around it. One longer than `limit` (0: none) is cut with `truncate`, else refused; an
- * empty one is refused. *length is 0 in the pass that counts. */
+/** Ends the sequence, and puts a pretrained tokenizer's frame around it. One longer than `limit`
+ * (0: none) is cut with `truncate`, else refused; an empty one is refused. *length is 0 in the pass
+ * that counts. */
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length);
 /** Ends the sequence with the options' limit, and adds it as a sample of this class. Does nothing

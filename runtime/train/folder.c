@@ -63,7 +63,8 @@ static filtra_status write_tokenizer(const char *folder, const filtra_dataset *d
 }
 
 /* The tokenizer of a run. If it was made from the training data or is pretrained, it is read from
- * the run folder, and *owned is the same pointer, which the caller destroys; otherwise *owned is NULL. */
+ * the run folder, and *owned is the same pointer, which the caller destroys; otherwise *owned is
+ * NULL. */
 static filtra_status load_tokenizer(const ft_run_config *config, const filtra_tokenizer **tokenizer,
                                     filtra_tokenizer **owned) {
   *owned = NULL;
