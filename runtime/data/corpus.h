@@ -38,9 +38,9 @@ filtra_status ft_corpus_encode(ft_corpus *corpus);
 /** What is added from now on is the current sequence's second text. Fails with ARGUMENT where the
  * tokenizer has no special tokens that separate two. */
 filtra_status ft_corpus_add_second(ft_corpus *corpus);
-/** Ends the sequence, with a pretrained tokenizer's frame around it, which counts for the limit.
- * One longer than `limit` (0: none) is cut with `truncate`, else refused; an
- * empty one is refused. *length is 0 in the pass that counts. */
+/** Ends the sequence, and puts a pretrained tokenizer's frame around it. One longer than `limit`
+ * (0: none) is cut with `truncate`, else refused; an empty one is refused. *length is 0 in the pass
+ * that counts. */
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length);
 /** Ends the sequence with the options' limit, and adds it as a sample of this class. Does nothing

@@ -84,16 +84,41 @@ typedef struct encoding {
 
 static ft_span span_of(const encoding *e, size_t begin, size_t end) {
   if (e->origins) return (ft_span){e->origins[begin].begin, e->origins[end - 1].end};
+  /* A blank that was put in front stands where the first character does. */
+  if (end <= e->added)
+    for (end = e->added + 1; (e->buffer[end] & 0xc0) == 0x80;)
+      end++;
   begin = begin > e->added ? begin - e->added : 0;
-  end = end > e->added ? end - e->added : 0;
+  end -= e->added;
   return (ft_span){(uint32_t)(e->base + begin), (uint32_t)(e->base + end)};
 }
 
-static filtra_status add_span(encoding *e, size_t begin, size_t end) {
+static filtra_status add_span(encoding *e, ft_span span) {
   if (!e->spans) return FILTRA_OK;
   FT_TRY(FT_GROW(e->spans->list, e->spans->count, e->spans->capacity));
-  e->spans->list[e->spans->count++] = span_of(e, begin, end);
+  e->spans->list[e->spans->count++] = span;
   return FILTRA_OK;
+}
+
+/* Whether the first blank of a token stays, which may be one that was put in front. */
+static bool keeps_blank(const encoding *e, ft_span span) {
+  return e->p->trim_prefix && (!e->spans->count || !span.begin);
+}
+
+/* Takes the blanks of a token of BPE off its span, as Hugging Face does. */
+static ft_span trim(const encoding *e, ft_span span, size_t begin, size_t end) {
+  uint32_t before = 0, after = 0;
+  while (begin + before < end && e->buffer[begin + before] == ' ')
+    before++;
+  while (end - after > begin && e->buffer[end - after - 1] == ' ')
+    after++;
+  const bool kept = before && keeps_blank(e, span);
+  if (end <= e->added)
+    return kept ? (ft_span){span.begin, span.begin} : (ft_span){span.end, span.end};
+  before -= kept;
+  span.begin = span.begin + before < span.end ? span.begin + before : span.end;
+  if (span.end >= after) span.end = span.end - after > span.begin ? span.end - after : span.begin;
+  return span;
 }
 
 /* Bytes that an id stands for within a word that has `left` bytes from `at` on. */
@@ -111,10 +136,8 @@ static filtra_status add_word_spans(encoding *e, const char *word, size_t length
   const size_t begin = at, end = at + length;
   for (size_t i = first; i < e->tokens->count; i++) {
     const size_t next = at + bytes_of(e->p, e->tokens->ids[i], at > begin, end - at);
-    size_t shown = at;
-    while (e->p->trim_offsets && shown < next && e->buffer[shown] == ' ')
-      shown++;
-    FT_TRY(add_span(e, shown, next));
+    const ft_span span = span_of(e, at, next);
+    FT_TRY(add_span(e, e->p->trim_offsets ? trim(e, span, at, next) : span));
     at = next;
   }
   return FILTRA_OK;
@@ -131,14 +154,15 @@ static filtra_status encode_span(encoding *e, const char *word, size_t length) {
 static filtra_status split_bpe(encoding *e, const char *text, size_t length) {
   encoding piece = *e;
   if (e->p->prefix_space && *text != ' ') {
-    if (e->s->capacity <= length) {
-      char *room = ft_realloc(e->s->text, length + 1, 1);
+    if (e->s->capacity < length + 2) {
+      char *room = ft_realloc(e->s->text, length + 2, 1);
       if (!room) return FILTRA_ERROR_HOST_MEMORY;
       e->s->text = room;
-      e->s->capacity = length + 1;
+      e->s->capacity = length + 2;
     }
     e->s->text[0] = ' ';
     memcpy(e->s->text + 1, text, length);
+    e->s->text[length + 1] = '\0'; /* ends the last character */
     piece.base += (size_t)(text - e->buffer);
     piece.buffer = text = e->s->text;
     piece.added = 1;
@@ -162,7 +186,12 @@ static filtra_status split_bert(encoding *e, const char *text, size_t length) {
 static filtra_status add_match(encoding *e, const ft_added_match *m) {
   FT_TRY(ft_tokens_reserve(e->tokens, 1));
   e->tokens->ids[e->tokens->count++] = m->id;
-  return add_span(e, m->begin, m->end);
+  ft_span span = span_of(e, m->begin, m->end);
+  if (e->p->trim_offsets && e->spans) {
+    const bool kept = m->begin < m->bare_begin && keeps_blank(e, span);
+    span = span_of(e, m->bare_begin - kept, m->bare_end);
+  }
+  return add_span(e, span);
 }
 
 static filtra_status split_words(encoding *e, size_t begin, size_t end) {

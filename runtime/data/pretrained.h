@@ -50,9 +50,9 @@ typedef struct ft_pretrained {
   uint8_t ascii[128]; /* FT_UNICODE flags */
   int32_t unknown;    /* -1: none */
   /* BPE */
-  bool prefix_space, trim_offsets;
-  int32_t bytes[256]; /* ids of single bytes */
-  ft_merge *merges;   /* [merge_mask + 1] */
+  bool prefix_space, trim_offsets, trim_prefix; /* the last: not the first token's first blank */
+  int32_t bytes[256];                           /* ids of single bytes */
+  ft_merge *merges;                             /* [merge_mask + 1] */
   uint64_t merge_mask;
   /* WordPiece */
   bool normalizes, clean, chinese, strip, lower; /* BERT's normaliser */

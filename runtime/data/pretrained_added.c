@@ -89,6 +89,8 @@ bool ft_added_find(const ft_added_tokens *added, const char *text, size_t length
     const ft_added_token *token = token_at(added, text + at, length - at);
     if (!token) continue;
     *match = (ft_added_match){.begin = at, .end = at + token->length, .id = token->id};
+    match->bare_begin = match->begin;
+    match->bare_end = match->end;
     *search = match->end;
     if (token->single_word && !is_alone(text, length, match)) continue;
     take_spaces(token, text, length, from, match);

@@ -4,9 +4,9 @@
 
 #include "data/pretrained.h"
 
-/** Where an added token is in a text; white space that it takes with it included. */
+/** Where an added token is in a text, with the white space that it takes with it, and without. */
 typedef struct ft_added_match {
-  size_t begin, end;
+  size_t begin, end, bare_begin, bare_end;
   int32_t id;
 } ft_added_match;
 

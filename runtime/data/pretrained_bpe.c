@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- splitting, as GPT-2 does by the expression
- * 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ ---- */
+/* ---- splitting by GPT-2's pattern ----
+ *
+ * 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ */
 
 enum { KINDS = FT_UNICODE_LETTER | FT_UNICODE_NUMBER | FT_UNICODE_SPACE };
 

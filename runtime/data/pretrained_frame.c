@@ -17,6 +17,11 @@ static filtra_status check_token(const ft_pretrained *p, const char *name, const
   return FILTRA_OK;
 }
 
+static filtra_status read_trimming(ft_pretrained *p, const json_t *object) {
+  FT_TRY(ft_pretrained_bool(object, where, "trim_offsets", true, &p->trim_offsets));
+  return ft_pretrained_bool(object, where, "add_prefix_space", true, &p->trim_prefix);
+}
+
 /* ---- BertProcessing and RobertaProcessing: "sep": ["[SEP]", 102], "cls": ["[CLS]", 101] ---- */
 
 static filtra_status read_pair(const ft_pretrained *p, const json_t *object, const char *key,
@@ -35,8 +40,7 @@ static filtra_status read_two(ft_pretrained *p, const json_t *object, bool rober
   f->middle[0] = f->middle[1] = f->end;
   f->middle_count = roberta ? 2 : 1;
   p->framed = true;
-  return roberta ? ft_pretrained_bool(object, where, "trim_offsets", true, &p->trim_offsets)
-                 : FILTRA_OK;
+  return roberta ? read_trimming(p, object) : FILTRA_OK;
 }
 
 /* ---- TemplateProcessing ---- */
@@ -74,7 +78,8 @@ static filtra_status read_template(const ft_pretrained *p, const json_t *object,
     const char *name = ft_json_string(json_object_get(item, "SpecialToken"), "id");
     const char *which = ft_json_string(text, "id");
     int *place = !strcmp(which, "A") ? &t->a : &t->b;
-    if (text && (*place >= 0 || (strcmp(which, "A") != 0 && strcmp(which, "B") != 0)))
+    if (text && (*place >= 0 || (place == &t->a && t->b >= 0) ||
+                 (strcmp(which, "A") != 0 && strcmp(which, "B") != 0)))
       return fail_template();
     if (!text && t->count == MOST_TOKENS) return fail_template();
     if (text)
@@ -121,7 +126,7 @@ static filtra_status read_one(ft_pretrained *p, const json_t *object) {
                               "BertProcessing, RobertaProcessing, TemplateProcessing, ByteLevel "
                               "and a Sequence of them");
   FT_TRY(ft_pretrained_keys(object, where, known));
-  return ft_pretrained_bool(object, where, "trim_offsets", true, &p->trim_offsets);
+  return read_trimming(p, object);
 }
 
 filtra_status ft_pretrained_frame(ft_pretrained *p, const json_t *object) {

@@ -90,9 +90,14 @@ static bool begins(const char *name, const char *with) {
   return !strncmp(name, with, strlen(with));
 }
 
-/* Whether the parameter is behind the layers: the last norm, a pooler, the head. */
+/* "head.", or "distilled_head." of a model with a distillation token. */
+static bool is_head(const char *name) {
+  return begins(name, "head.") || begins(name, "distilled_head.");
+}
+
+/* Whether the parameter is behind the layers: the last norm, a head. */
 static bool is_behind(const char *name) {
-  return begins(name, "head.") || begins(name, "norm.") || begins(name, "pooler.");
+  return is_head(name) || begins(name, "norm.");
 }
 
 static bool ends(const char *name, const char *with) {
@@ -118,7 +123,7 @@ static bool selects(const selector *s, const char *name) {
     is = layer_of(name) < 0 && !is_behind(name);
     break;
   case HEAD:
-    is = begins(name, "head.");
+    is = is_head(name);
     break;
   case LAYERS:
     is = layer_of(name) >= s->first && layer_of(name) < s->end;

@@ -94,6 +94,22 @@ TEST(test_selection) {
   assert_printed("| x | softmax | accuracy | 25.00 % | – | 1 | 2 |");
 }
 
+/* The best by a correlation, and what a regression's table says of its test split. */
+TEST(test_correlations) {
+  static const char metrics[] =
+      "{\"step\":1,\"validation_loss\":0.5,\"validation_mae\":0.2,\"validation_spearman\":0.8}\n"
+      "{\"step\":2,\"validation_loss\":0.4,\"validation_mae\":0.1,\"validation_spearman\":0.7}\n";
+  const char *a = make_run(
+      "{\"data\": \"/d/x\", \"task\": \"regression\", \"select_by\": \"spearman\"}", metrics);
+  write_text(a, "eval-test.json",
+             "{\"split\": \"test\", \"mae\": 0.3, \"r2\": 0.25, \"pearson\": 0.5125, "
+             "\"spearman\": -0.125}");
+  report(0, a);
+  assert_printed("| x | softmax | mean absolute error | 0.2 | 0.3 | 1 | 2 |");
+  report(0, test_text("%s --format markdown", a));
+  assert_printed(test_text("| %s | 0.3 | 0.2500 | 0.5125 | -0.1250 |", a));
+}
+
 TEST(test_page) {
   const char *a = make_run("{\"data\": \"/d/a&b\", \"mixer\": \"agf\"}", ACCURACY);
   const char *b = make_run("{\"data\": \"/d/text\", \"task\": \"language_model\"}", PERPLEXITY);

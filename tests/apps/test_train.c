@@ -564,4 +564,25 @@ TEST(plans_say_what_fits) {
   assert_false(ft_file_exists("runs"));
 }
 
+/* A language model is measured by a sliding window, and that is not kept as its evaluation. */
+TEST(test_stride) {
+  const char *data = test_path(test_folder(), "text.txt"), *run = test_new_run();
+  FILE *file = fopen(data, "w");
+  for (int i = 0; i < 40; i++)
+    fprintf(file, "to be or not to be that is question %d\n", i * i);
+  fclose(file);
+  assert_code(test_filtra("train --data %s --out %s --set width=16 --set layers=1 --set "
+                          "max_length=16 --set steps=3 --set batch_size=4 2>&1",
+                          data, run),
+              0);
+  assert_code(test_filtra("eval %s --split val --stride 4 --json", run), 0);
+  json_auto_t *object = json_loads(test_output, 0, NULL);
+  assert_int_equal(json_integer_value(json_object_get(object, "stride")), 4);
+  assert_true(json_integer_value(json_object_get(object, "tokens")) > 50);
+  assert_true(json_number_value(json_object_get(object, "perplexity")) > 1.0);
+  assert_false(ft_file_exists(test_path(run, "eval-val.json")));
+  assert_code(test_filtra("eval %s --split val --stride 17 2>&1", run), 2);
+  assert_printed("stride is 17, accepted are 1 to 16, the model's max_length");
+}
+
 TEST_MAIN(NULL, test_teardown)

@@ -103,6 +103,22 @@ static void read_tokenizer(const uint8_t *data, size_t size) {
   filtra_tokenizer_destroy(&tokenizer);
 }
 
+/* A pretrained model's folder, and text that its tokenizer reads. */
+static void read_pretrained(const uint8_t *data, size_t size) {
+  static const char *const NAMES[] = {"hub/tokenizer_config.json",
+                                      "hub/vocab.txt",
+                                      "hub/vocab.json",
+                                      "hub/merges.txt",
+                                      "hub/tokenizer.json",
+                                      NULL};
+  filtra_tokenizer *tokenizer;
+  fuzz_files(data, size, NAMES);
+  filtra_status status = filtra_tokenizer_load(fuzz_path("hub"), &tokenizer);
+  fuzz_failed(status);
+  if (!status) encode(tokenizer, data, size);
+  filtra_tokenizer_destroy(&tokenizer);
+}
+
 const fuzz_reader fuzz_texts[] = {{"lra-listops", read_lra_listops},
                                   {"listops", read_listops},
                                   {"ts", read_ts},
@@ -117,4 +133,5 @@ const fuzz_reader fuzz_texts[] = {{"lra-listops", read_lra_listops},
                                   {"table", read_table},
                                   {"symbols", read_symbols},
                                   {"tokenizer", read_tokenizer},
+                                  {"pretrained", read_pretrained},
                                   {0}};

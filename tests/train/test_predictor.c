@@ -199,6 +199,23 @@ static void *ask_often(void *user) {
   return NULL;
 }
 
+/* The model file has the tokenizer, and requests get its special tokens, as samples did. */
+TEST(pretrained_tokenizers_come_along) {
+  const int32_t ids[] = {2, 5, 7, 6, 3}, cut[] = {2, 5, 6, 5, 6, 5, 6, 3};
+  const char *folder = test_folder();
+  test_write_text(folder, "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngood\nbad\n##s\n");
+  const char *path =
+      trained("a.csv", CLASSES,
+              test_text(", \"max_length\": 8, \"truncate\": true, \"tokenizer\": \"%s\"", folder));
+  remove(test_path(folder, "vocab.txt"));
+  owned_predictor *p = open_predictor(path);
+  assert_string_equal(filtra_tokenizer_name(filtra_predictor_get_info(p)->tokenizer), "wordpiece");
+  float want = ask(p, (filtra_request){.tokens = ids, .length = 5}).probability;
+  assert_float_equal(ask(p, text("Goods BAD")).probability, want, 0.0f);
+  want = ask(p, (filtra_request){.tokens = cut, .length = 8}).probability;
+  assert_float_equal(ask(p, text("good bad good bad good bad good")).probability, want, 0.0f);
+}
+
 TEST(threads_share_the_weights) {
   owned_predictor *p = NULL;
   const uint32_t lengths[] = {3, 16};
