@@ -2,24 +2,15 @@
  * lock; under it they are computed in batches of one padded length. At most two batches are in
  * flight, each with requests of one submission. Called by programs through <filtra/predictor.h>. */
 #include "base/memory.h"
-#include "data/image.h"
 #include "data/table_fit.h"
 #include "gpu/gpu.h"
-#include "train/input.h"
+#include "train/requests.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535, UNDER_WAY = 2 };
-
-/* A request as the model reads it: 32-bit words, which are token ids or floats. */
-typedef struct sample {
-  uint32_t *words[2]; /* [1]: the second text of a pair */
-  int32_t lengths[2]; /* in tokens */
-  int32_t second;     /* where the second of two texts begins in one sequence; 0: one text */
-  int64_t padded;     /* length of the graph that computes it; 0: submitted */
-} sample;
 
 /* A submission. */
 typedef struct job {
@@ -44,170 +35,15 @@ typedef struct part {
 } part;
 
 struct filtra_predictor {
-  filtra_model *model;
-  ft_input input;
-  filtra_predictor_info info;
-  size_t batch_size, sequences, columns; /* columns: 32-bit words per token */
+  ft_reader reader;
+  size_t batch_size;
   bool normalise;
-  bool joined; /* samples are two texts in one sequence */
   /* Under the device's lock: */
   part parts[UNDER_WAY]; /* oldest first */
   size_t part_count;
   job *jobs;
   uint64_t tickets;
 };
-
-/* ---- reading requests ---- */
-
-static filtra_status keep_words(const filtra_predictor *p, sample *s, int which, const void *words,
-                                size_t length) {
-  size_t most = (size_t)p->info.max_length;
-  if (!length) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
-  if (length > most && !p->info.truncate)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%zu tokens; the model takes at most %zu: " FT_LENGTH_ADVICE_TRAINED, length,
-                   most);
-  if (length > most) length = most;
-  s->words[which] = ft_calloc(length * p->columns, sizeof(uint32_t));
-  if (!s->words[which]) return FILTRA_ERROR_HOST_MEMORY;
-  if (words) memcpy(s->words[which], words, length * p->columns * sizeof(uint32_t));
-  s->lengths[which] = (int32_t)length;
-  return FILTRA_OK;
-}
-
-/* Reads a text or, with special tokens around them, one or two into one sequence, as the training
- * data were read. */
-static filtra_status read_text(const filtra_predictor *p, sample *s, int which,
-                               const ft_texts *texts, bool framed) {
-  const filtra_tokenizer *t = p->info.tokenizer;
-  if (p->columns > 1 || p->info.features)
-    return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
-  if (!t)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "the model file does not say how text becomes tokens: its program did not name "
-                   "the data (filtra_model_config.data or filtra_model_set_data); give tokens");
-  ft_tokens tokens = {0};
-  size_t second = 0;
-  filtra_status status = framed ? ft_tokenizer_encode_texts(t, texts, (size_t)p->info.max_length,
-                                                            p->info.truncate, &tokens, &second)
-                                : t->encode(t, texts->text, texts->length, &tokens);
-  if (!status) status = keep_words(p, s, which, tokens.ids, tokens.count);
-  s->second = (int32_t)second;
-  free(tokens.ids);
-  return status;
-}
-
-static filtra_status read_texts(const filtra_predictor *p, sample *s, const filtra_request *r) {
-  const bool framed =
-      ft_tokenizer_frame(p->info.tokenizer) && p->info.task != FILTRA_TASK_LANGUAGE_MODEL;
-  const ft_texts texts = {r->text, r->text_length, p->joined ? r->second : NULL, r->second_length};
-  const ft_texts second = {.text = r->second, .length = r->second_length};
-  if (r->text) FT_TRY(read_text(p, s, 0, &texts, framed));
-  return r->second && !p->joined ? read_text(p, s, 1, &second, framed) : FILTRA_OK;
-}
-
-/* Numbers mean what those of the training data meant only where the file says how these were
- * standardised, or that they were not. */
-static filtra_status check_numbers(const filtra_predictor *p) {
-  if (p->model->input || !p->info.features) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "the model file does not say how numbers were standardised: its program did not "
-                 "name the data (filtra_model_config.data or filtra_model_set_data)");
-}
-
-/* Whether the model reads rows of a table, a step a column, each standardised by itself. */
-static bool is_row(const ft_data_fit *fit) {
-  return fit->table && !fit->table->text && !fit->table->group;
-}
-
-static filtra_status read_series(const filtra_predictor *p, sample *s, const float *series,
-                                 uint32_t length) {
-  if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
-  FT_TRY(check_numbers(p));
-  FT_TRY(keep_words(p, s, 0, series, length));
-  float *to = (float *)s->words[0];
-  const ft_data_fit *fit = &p->input.fit.data;
-  const size_t count = (size_t)s->lengths[0] * p->columns;
-  if (is_row(fit) && count != fit->features)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training table has %u", count,
-                   fit->features);
-  for (size_t i = 0; i < count; i++) {
-    if (isinf(to[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu of the series is infinite", i);
-    if (fit->features)
-      to[i] = ft_standard(fit->mean[i % fit->features], fit->factor[i % fit->features], to[i]);
-  }
-  return FILTRA_OK;
-}
-
-static filtra_status read_pixels(const filtra_predictor *p, sample *s, const filtra_request *r) {
-  const ft_data_fit *fit = &p->input.fit.data;
-  if (r->channels != 1 && r->channels != 3)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels of %u channels; accepted are 1 and 3",
-                   r->channels);
-  if (p->columns != 1 && p->columns != 3)
-    return ft_fail(FILTRA_ERROR_INPUT, "the model reads %zu numbers a step, no pixels", p->columns);
-  FT_TRY(check_numbers(p));
-  FT_TRY(keep_words(p, s, 0, NULL, r->length));
-  for (size_t i = 0; i < (size_t)s->lengths[0]; i++) {
-    const uint8_t *pixel = r->pixels + i * r->channels;
-    uint8_t bytes[3];
-    if (!p->info.features) {
-      s->words[0][i] = ft_grey_of(pixel, r->channels);
-      continue;
-    }
-    ft_pixel_features(pixel, r->channels, (uint32_t)p->columns, bytes);
-    float *to = (float *)s->words[0] + i * p->columns;
-    for (size_t k = 0; k < p->columns; k++)
-      to[k] = fit->features ? ft_standard_byte(fit->mean[k], fit->factor[k], bytes[k])
-                            : (float)bytes[k];
-  }
-  return FILTRA_OK;
-}
-
-static filtra_status read_request(const filtra_predictor *p, const filtra_request *r, sample *s) {
-  FT_TRY(FT_CHECK_RESERVED(filtra_request, r));
-  if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 || !!r->second != p->info.pairs)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "needs exactly one of text, tokens, series and pixels%s",
-                   p->info.pairs ? ", and second: the model compares two texts" : "");
-  if (!r->vector != !p->model->vector || (r->vector && (r->logits || r->probabilities)))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "%s",
-                   p->model->vector
-                       ? "the predictor gives vectors: needs vector, not logits or probabilities"
-                       : "vector is for predictors that were made for vectors (options.vector)");
-  if (r->probabilities && p->info.task == FILTRA_TASK_REGRESSION)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "a number has no probabilities");
-  if (r->series) FT_TRY(read_series(p, s, r->series, r->length));
-  if (r->pixels) FT_TRY(read_pixels(p, s, r));
-  if (r->tokens && p->info.features)
-    return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not tokens");
-  if (r->tokens) FT_TRY(keep_words(p, s, 0, r->tokens, r->length));
-  FT_TRY(read_texts(p, s, r));
-  int32_t longest = s->lengths[0] > s->lengths[1] ? s->lengths[0] : s->lengths[1];
-  s->padded = ft_graph_length(longest, FT_SHORTEST_LENGTH, p->info.max_length);
-  return FILTRA_OK;
-}
-
-static void free_samples(sample *samples, size_t count) {
-  for (size_t i = 0; samples && i < count; i++) {
-    free(samples[i].words[0]);
-    free(samples[i].words[1]);
-  }
-  free(samples);
-}
-
-static filtra_status read_requests(const filtra_predictor *p, size_t count,
-                                   const filtra_request *requests, sample **out) {
-  *out = ft_calloc(count, sizeof **out);
-  filtra_status status = *out ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < count && !status; i++) {
-    status = read_request(p, &requests[i], &(*out)[i]);
-    if (status && count > 1) ft_fail_context(status, "request %zu", i);
-  }
-  if (!status) return FILTRA_OK;
-  free_samples(*out, count);
-  *out = NULL;
-  return status;
-}
 
 /* ---- computing, under the lock ---- */
 
@@ -229,10 +65,10 @@ static void fail_job(job *j, filtra_status status) {
 static void finish_oldest(filtra_predictor *p) {
   part done = p->parts[0];
   memmove(p->parts, p->parts + 1, --p->part_count * sizeof *p->parts);
-  size_t outputs = (size_t)p->info.outputs;
+  size_t outputs = (size_t)p->reader.info.outputs;
   float *rows = ft_calloc(done.count * outputs, sizeof *rows);
   filtra_status status =
-      rows ? ft_model_rows(p->model, &done.pending, done.lengths, done.count, rows)
+      rows ? ft_model_rows(p->reader.model, &done.pending, done.lengths, done.count, rows)
            : FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < done.count && !status; i++)
     memcpy(done.job->results + done.indices[i] * outputs, rows + i * outputs,
@@ -245,43 +81,45 @@ static void finish_oldest(filtra_predictor *p) {
 }
 
 /* Submits a batch. Words after each sequence are zero, as some layouts of tokens read them. */
-static filtra_status submit_batch(filtra_predictor *p, const part *t, const sample *samples,
-                                  int64_t padded, ft_pending_batch *pending) {
-  size_t row = (size_t)padded * p->columns;
-  const size_t seconds = p->joined ? t->count : 0; /* words behind those of the sequences */
-  uint32_t *words = ft_calloc(p->sequences * t->count * row + seconds, sizeof *words);
+static filtra_status submit_batch(filtra_predictor *p, const part *t,
+                                  const ft_request_sample *samples, int64_t padded,
+                                  ft_pending_batch *pending) {
+  size_t row = (size_t)padded * p->reader.columns;
+  const size_t seconds = p->reader.joined ? t->count : 0; /* words behind those of the sequences */
+  uint32_t *words = ft_calloc(p->reader.sequences * t->count * row + seconds, sizeof *words);
   if (!words) return FILTRA_ERROR_HOST_MEMORY;
-  int32_t *second = (int32_t *)words + p->sequences * t->count * row;
+  int32_t *second = (int32_t *)words + p->reader.sequences * t->count * row;
   for (size_t i = 0; i < seconds; i++)
     second[i] = samples[t->indices[i]].second;
-  for (size_t k = 0; k < p->sequences; k++)
+  for (size_t k = 0; k < p->reader.sequences; k++)
     for (size_t i = 0; i < t->count; i++) {
-      const sample *s = &samples[t->indices[i]];
+      const ft_request_sample *s = &samples[t->indices[i]];
       memcpy(words + (k * t->count + i) * row, s->words[k],
-             (size_t)s->lengths[k] * p->columns * sizeof *words);
+             (size_t)s->lengths[k] * p->reader.columns * sizeof *words);
       t->lengths[k * t->count + i] = s->lengths[k];
     }
   filtra_batch batch = {.size = (uint32_t)t->count,
                         .length = (uint32_t)padded,
                         .count = (uint32_t)t->count,
-                        .sequences = (uint32_t)p->sequences,
+                        .sequences = (uint32_t)p->reader.sequences,
                         .lengths = t->lengths,
-                        .second = p->joined ? second : NULL};
-  if (p->info.features)
+                        .second = p->reader.joined ? second : NULL};
+  if (p->reader.info.features)
     batch.features = (const float *)words;
   else
     batch.tokens = (const int32_t *)words;
-  filtra_status status = ft_model_submit(p->model, &batch, false, pending);
+  filtra_status status = ft_model_submit(p->reader.model, &batch, false, pending);
   free(words);
   return status;
 }
 
 /* Submits the first waiting request, and the next ones of the same padded length. */
-static filtra_status submit_part(filtra_predictor *p, job *j, sample *samples, size_t first) {
+static filtra_status submit_part(filtra_predictor *p, job *j, ft_request_sample *samples,
+                                 size_t first) {
   int64_t padded = samples[first].padded;
   part t = {.job = j,
             .indices = ft_calloc(p->batch_size, sizeof *t.indices),
-            .lengths = ft_calloc(p->batch_size * p->sequences, sizeof *t.lengths)};
+            .lengths = ft_calloc(p->batch_size * p->reader.sequences, sizeof *t.lengths)};
   filtra_status status = t.indices && t.lengths ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = first; i < j->count && t.count < p->batch_size && !status; i++) {
     if (samples[i].padded != padded) continue;
@@ -305,7 +143,7 @@ static void finish_job(filtra_predictor *p, const job *j) {
     finish_oldest(p);
 }
 
-static filtra_status submit_job(filtra_predictor *p, job *j, sample *samples) {
+static filtra_status submit_job(filtra_predictor *p, job *j, ft_request_sample *samples) {
   for (size_t i = 0; i < j->count; i++) {
     if (!samples[i].padded) continue;
     filtra_status status = submit_part(p, j, samples, i);
@@ -336,26 +174,26 @@ static float softmax(const float *logits, int64_t count, int64_t best, float *pr
 }
 
 static const char *label_name(const filtra_predictor *p, int64_t label) {
-  if (p->info.task == FILTRA_TASK_LANGUAGE_MODEL)
-    return filtra_tokenizer_symbol(p->info.tokenizer, (uint32_t)label);
-  return (size_t)label < p->info.class_count ? p->info.classes[label] : NULL;
+  if (p->reader.info.task == FILTRA_TASK_LANGUAGE_MODEL)
+    return filtra_tokenizer_symbol(p->reader.info.tokenizer, (uint32_t)label);
+  return (size_t)label < p->reader.info.class_count ? p->reader.info.classes[label] : NULL;
 }
 
 /* Copies a vector, of length 1 where that is wanted and it has a length. */
 static filtra_prediction give_vector(const filtra_predictor *p, const float *vector, float *to) {
   double square = 0.0;
-  for (int64_t i = 0; i < p->info.outputs; i++)
+  for (int64_t i = 0; i < p->reader.info.outputs; i++)
     square += (double)vector[i] * (double)vector[i];
   const double factor = p->normalise && square > 0.0 ? 1.0 / sqrt(square) : 1.0;
-  for (int64_t i = 0; i < p->info.outputs; i++)
+  for (int64_t i = 0; i < p->reader.info.outputs; i++)
     to[i] = (float)(factor * (double)vector[i]);
   return (filtra_prediction){.label = -1};
 }
 
 static filtra_prediction prediction_of(const filtra_predictor *p, const float *logits,
                                        float *probabilities) {
-  int64_t outputs = p->info.outputs, best = 0;
-  if (p->info.task == FILTRA_TASK_REGRESSION)
+  int64_t outputs = p->reader.info.outputs, best = 0;
+  if (p->reader.info.task == FILTRA_TASK_REGRESSION)
     return (filtra_prediction){.label = -1, .value = logits[0]};
   for (int64_t i = 1; i < outputs; i++)
     if (logits[i] > logits[best]) best = i;
@@ -369,12 +207,12 @@ static filtra_prediction prediction_of(const filtra_predictor *p, const float *l
 /* Compiles the graphs of one length. */
 static filtra_status prepare(filtra_predictor *p, int64_t length) {
   for (size_t size = 1; size < 2 * p->batch_size; size *= 2)
-    FT_TRY(ft_model_prepare(p->model, (int64_t)size, length));
+    FT_TRY(ft_model_prepare(p->reader.model, (int64_t)size, length));
   return FILTRA_OK;
 }
 
 static filtra_status prepare_lengths(filtra_predictor *p, const filtra_predictor_options *o) {
-  const int64_t most = p->info.max_length;
+  const int64_t most = p->reader.info.max_length;
   for (size_t i = 0; i < o->length_count; i++)
     if (!o->lengths[i] || o->lengths[i] > most)
       return ft_fail(
@@ -391,38 +229,38 @@ static filtra_status prepare_lengths(filtra_predictor *p, const filtra_predictor
 
 /* Fails unless the names are as many as the model's classes. */
 static filtra_status check_classes(const filtra_predictor *p) {
-  const size_t names = p->info.class_count;
-  const int64_t classes = filtra_model_classes(p->model);
+  const size_t names = p->reader.info.class_count;
+  const int64_t classes = filtra_model_classes(p->reader.model);
   if (!names || (int64_t)names == classes) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "predictor: the file names %zu classes, the model has %lld",
                  names, (long long)classes);
 }
 
 static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_options *o) {
-  const filtra_model_config *m = &p->model->options.config;
+  const filtra_model_config *m = &p->reader.model->options.config;
   if (o->batch_size > MOST_BATCH)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: batch_size is %u, accepted are 0 to %d",
                    o->batch_size, MOST_BATCH);
-  FT_TRY(ft_model_embed(p->model, o->vector));
+  FT_TRY(ft_model_embed(p->reader.model, o->vector));
   p->normalise = o->normalise;
-  FT_TRY(ft_input_read(p->model->input, "the model's " FT_INPUT_KEY, &p->input));
-  const ft_data_fit *fit = &p->input.fit.data;
-  if (fit->features && fit->features != m->features && !(is_row(fit) && m->features == 1))
+  FT_TRY(ft_input_read(p->reader.model->input, "the model's " FT_INPUT_KEY, &p->reader.input));
+  const ft_data_fit *fit = &p->reader.input.fit.data;
+  if (fit->features && fit->features != m->features && !(ft_reads_rows(fit) && m->features == 1))
     return ft_fail(FILTRA_ERROR_INPUT, "predictor: standardises %u features, the model has %lld",
                    fit->features, (long long)m->features);
   p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
-  p->sequences = (size_t)ft_model_sequences(m);
-  p->joined = fit->table && fit->table->second;
-  p->columns = m->features ? (size_t)m->features : 1;
-  p->info = (filtra_predictor_info){.task = filtra_model_task(p->model),
-                                    .outputs = ft_model_numbers(p->model),
-                                    .features = m->features,
-                                    .max_length = m->max_length,
-                                    .tokenizer = p->input.tokenizer,
-                                    .classes = fit->classes,
-                                    .class_count = fit->class_count,
-                                    .truncate = p->input.truncate,
-                                    .pairs = p->sequences > 1 || p->joined};
+  p->reader.sequences = (size_t)ft_model_sequences(m);
+  p->reader.joined = fit->table && fit->table->second;
+  p->reader.columns = m->features ? (size_t)m->features : 1;
+  p->reader.info = (filtra_predictor_info){.task = filtra_model_task(p->reader.model),
+                                           .outputs = ft_model_numbers(p->reader.model),
+                                           .features = m->features,
+                                           .max_length = m->max_length,
+                                           .tokenizer = p->reader.input.tokenizer,
+                                           .classes = fit->classes,
+                                           .class_count = fit->class_count,
+                                           .truncate = p->reader.input.truncate,
+                                           .pairs = p->reader.sequences > 1 || p->reader.joined};
   FT_TRY(check_classes(p));
   return prepare_lengths(p, o);
 }
@@ -436,7 +274,7 @@ static filtra_status make_predictor(filtra_model *model, const filtra_predictor_
     filtra_model_destroy(&model);
     return FILTRA_ERROR_HOST_MEMORY;
   }
-  p->model = model;
+  p->reader.model = model;
   if (!options) options = &defaults;
   filtra_status status =
       options->precision ? filtra_model_set_precision(model, *options->precision) : FILTRA_OK;
@@ -490,23 +328,23 @@ filtra_status filtra_run_create_predictor(const filtra_run *run, filtra_device *
 void filtra_predictor_destroy(filtra_predictor **predictor) {
   if (!predictor || !*predictor) return;
   filtra_predictor *p = *predictor;
-  ft_device_lock(p->model->device);
+  ft_device_lock(p->reader.model->device);
   while (p->part_count)
     finish_oldest(p);
-  ft_device_unlock(p->model->device);
+  ft_device_unlock(p->reader.model->device);
   while (p->jobs) {
     job *next = p->jobs->next;
     free_job(p->jobs);
     p->jobs = next;
   }
-  filtra_model_destroy(&p->model);
-  ft_input_free(&p->input);
+  filtra_model_destroy(&p->reader.model);
+  ft_input_free(&p->reader.input);
   free(p);
   *predictor = NULL;
 }
 
 const filtra_predictor_info *filtra_predictor_get_info(const filtra_predictor *predictor) {
-  return predictor ? &predictor->info : NULL;
+  return predictor ? &predictor->reader.info : NULL;
 }
 
 /* ---- requests ---- */
@@ -516,7 +354,7 @@ static filtra_status new_job(const filtra_predictor *p, size_t count,
   job *j = *out = ft_calloc(1, sizeof *j);
   if (!j) return FILTRA_ERROR_HOST_MEMORY;
   j->count = count;
-  j->results = ft_calloc(count * (size_t)p->info.outputs, sizeof *j->results);
+  j->results = ft_calloc(count * (size_t)p->reader.info.outputs, sizeof *j->results);
   j->rooms = ft_calloc(count, sizeof *j->rooms);
   if (!j->results || !j->rooms) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < count; i++)
@@ -528,25 +366,25 @@ filtra_status filtra_predictor_submit(filtra_predictor *predictor, size_t count,
                                       const filtra_request *requests, uint64_t *ticket) {
   FT_NEED(predictor, requests, ticket);
   filtra_predictor *p = predictor;
-  sample *samples;
+  ft_request_sample *samples;
   job *j;
   if (!count) return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: no request");
-  FT_TRY(read_requests(p, count, requests, &samples));
+  FT_TRY(ft_requests_read(&p->reader, count, requests, &samples));
   filtra_status status = new_job(p, count, requests, &j);
   if (!status) {
-    ft_device_lock(p->model->device);
+    ft_device_lock(p->reader.model->device);
     status = submit_job(p, j, samples);
     if (!status) *ticket = j->ticket;
-    ft_device_unlock(p->model->device);
+    ft_device_unlock(p->reader.model->device);
   }
   if (status) free_job(j);
-  free_samples(samples, count);
+  ft_requests_free(samples, count);
   return status;
 }
 
 /* Removes a submission from the list and waits for its batches; NULL if the ticket is unknown. */
 static job *take_job(filtra_predictor *p, uint64_t ticket) {
-  ft_device_lock(p->model->device);
+  ft_device_lock(p->reader.model->device);
   job **at = &p->jobs;
   while (*at && (*at)->ticket != ticket)
     at = &(*at)->next;
@@ -555,7 +393,7 @@ static job *take_job(filtra_predictor *p, uint64_t ticket) {
     *at = j->next;
     finish_job(p, j);
   }
-  ft_device_unlock(p->model->device);
+  ft_device_unlock(p->reader.model->device);
   return j;
 }
 
@@ -569,7 +407,7 @@ filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t tic
                    (unsigned long long)ticket);
   filtra_status status = j->status;
   if (status) ft_fail(status, "%s", j->message ? j->message : "out of host memory");
-  size_t outputs = (size_t)predictor->info.outputs;
+  size_t outputs = (size_t)predictor->reader.info.outputs;
   for (size_t i = 0; i < j->count && !status; i++) {
     const float *logits = j->results + i * outputs;
     predictions[i] = j->rooms[i].vector
@@ -593,7 +431,7 @@ filtra_status filtra_predictor_predict(filtra_predictor *predictor, size_t count
 /* Checks where rows of results go. */
 static filtra_status check_rows(const filtra_predictor *p, const float *logits,
                                 const float *probabilities) {
-  if (!p->model->vector || (logits && !probabilities)) return FILTRA_OK;
+  if (!p->reader.model->vector || (logits && !probabilities)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "predictor: vectors go to logits, and there are no probabilities");
 }
@@ -601,8 +439,8 @@ static filtra_status check_rows(const filtra_predictor *p, const float *logits,
 /* Predictions of rows of logits, which are copied where the caller wants them; or vectors. */
 static void answer_rows(const filtra_predictor *p, uint64_t count, const float *results,
                         float *logits, float *probabilities, filtra_prediction *predictions) {
-  const size_t outputs = (size_t)p->info.outputs;
-  const bool vectors = p->model->vector;
+  const size_t outputs = (size_t)p->reader.info.outputs;
+  const bool vectors = p->reader.model->vector;
   for (size_t i = 0; i < count; i++)
     predictions[i] = vectors ? give_vector(p, results + i * outputs, logits + i * outputs)
                              : prediction_of(p, results + i * outputs,
@@ -614,18 +452,18 @@ filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor, const 
                                              float *logits, float *probabilities,
                                              filtra_prediction *predictions) {
   FT_NEED(predictor, batch, predictions);
-  size_t outputs = (size_t)predictor->info.outputs;
+  size_t outputs = (size_t)predictor->reader.info.outputs;
   FT_TRY(check_rows(predictor, logits, probabilities));
-  if (predictor->info.task == FILTRA_TASK_LANGUAGE_MODEL && !predictor->model->vector)
+  if (predictor->reader.info.task == FILTRA_TASK_LANGUAGE_MODEL && !predictor->reader.model->vector)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "predictor: of batches of text, filtra_model_predict_batch "
                    "gives a language model's logits at every token");
   float *results = ft_calloc(batch->size, outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
-  ft_device_lock(predictor->model->device);
+  ft_device_lock(predictor->reader.model->device);
   if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
-  filtra_status status = filtra_model_predict_batch(predictor->model, batch, results);
-  ft_device_unlock(predictor->model->device);
+  filtra_status status = filtra_model_predict_batch(predictor->reader.model, batch, results);
+  ft_device_unlock(predictor->reader.model->device);
   if (!status) answer_rows(predictor, batch->count, results, logits, probabilities, predictions);
   free(results);
   return status;
@@ -638,13 +476,13 @@ filtra_status filtra_predictor_predict_split(filtra_predictor *predictor,
   FT_NEED(predictor, data, predictions);
   FT_TRY(check_rows(predictor, logits, probabilities));
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
-  float *results = ft_calloc(count, (size_t)predictor->info.outputs * sizeof *results);
+  float *results = ft_calloc(count, (size_t)predictor->reader.info.outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
-  ft_device_lock(predictor->model->device);
+  ft_device_lock(predictor->reader.model->device);
   if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
   filtra_status status =
-      filtra_model_predict_split(predictor->model, data, split, batch_size, results);
-  ft_device_unlock(predictor->model->device);
+      filtra_model_predict_split(predictor->reader.model, data, split, batch_size, results);
+  ft_device_unlock(predictor->reader.model->device);
   if (!status) answer_rows(predictor, count, results, logits, probabilities, predictions);
   free(results);
   return status;

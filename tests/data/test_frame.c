@@ -16,7 +16,8 @@ static filtra_status frame(const ft_frame *f, size_t a, size_t b, size_t limit, 
     tokens->ids[tokens->count++] = (int32_t)i + 1;
   for (size_t i = 0; i < b; i++)
     tokens->ids[tokens->count++] = (int32_t)i + 51;
-  return ft_frame_tokens(f, tokens, 1, b ? 1 + a : SIZE_MAX, limit, truncate, second);
+  return ft_frame_tokens(f, tokens, 1, b ? 1 + a : SIZE_MAX, limit,
+                         truncate ? NULL : "raise max_length or set truncate", second);
 }
 
 #define check(f, a, b, limit, second, ...)                                                         \

@@ -1,0 +1,162 @@
+/* Reads requests as a model reads samples: text to tokens, numbers standardised. Called by
+ * predictor.c on the caller's thread. */
+#include "train/requests.h"
+
+#include "base/memory.h"
+#include "data/image.h"
+#include "data/table_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static filtra_status keep_words(const ft_reader *p, ft_request_sample *s, int which,
+                                const void *words, size_t length) {
+  size_t most = (size_t)p->info.max_length;
+  if (!length) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
+  if (length > most && !p->info.truncate)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%zu tokens; the model takes at most %zu: " FT_LENGTH_ADVICE_TRAINED, length,
+                   most);
+  if (length > most) length = most;
+  s->words[which] = ft_calloc(length * p->columns, sizeof(uint32_t));
+  if (!s->words[which]) return FILTRA_ERROR_HOST_MEMORY;
+  if (words) memcpy(s->words[which], words, length * p->columns * sizeof(uint32_t));
+  s->lengths[which] = (int32_t)length;
+  return FILTRA_OK;
+}
+
+/* Reads a text or, with special tokens around them, one or two into one sequence, as the training
+ * data were read. */
+static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int which,
+                               const ft_texts *texts, bool framed) {
+  const filtra_tokenizer *t = p->info.tokenizer;
+  if (p->columns > 1 || p->info.features)
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
+  if (!t)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the model file does not say how text becomes tokens: its program did not name "
+                   "the data (filtra_model_config.data or filtra_model_set_data); give tokens");
+  ft_tokens tokens = {0};
+  size_t second = 0;
+  filtra_status status = framed ? ft_tokenizer_encode_texts(t, texts, (size_t)p->info.max_length,
+                                                            p->info.truncate, &tokens, &second)
+                                : t->encode(t, texts->text, texts->length, &tokens);
+  if (!status) status = keep_words(p, s, which, tokens.ids, tokens.count);
+  s->second = (int32_t)second;
+  free(tokens.ids);
+  return status;
+}
+
+static filtra_status read_texts(const ft_reader *p, ft_request_sample *s, const filtra_request *r) {
+  const bool framed =
+      ft_tokenizer_frame(p->info.tokenizer) && p->info.task != FILTRA_TASK_LANGUAGE_MODEL;
+  const ft_texts texts = {r->text, r->text_length, p->joined ? r->second : NULL, r->second_length};
+  const ft_texts second = {.text = r->second, .length = r->second_length};
+  if (r->text) FT_TRY(read_text(p, s, 0, &texts, framed));
+  return r->second && !p->joined ? read_text(p, s, 1, &second, framed) : FILTRA_OK;
+}
+
+/* Numbers mean what those of the training data meant only where the file says how these were
+ * standardised, or that they were not. */
+static filtra_status check_numbers(const ft_reader *p) {
+  if (p->model->input || !p->info.features) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "the model file does not say how numbers were standardised: its program did not "
+                 "name the data (filtra_model_config.data or filtra_model_set_data)");
+}
+
+bool ft_reads_rows(const ft_data_fit *fit) {
+  return fit->table && !fit->table->text && !fit->table->group;
+}
+
+static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const float *series,
+                                 uint32_t length) {
+  if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
+  FT_TRY(check_numbers(p));
+  FT_TRY(keep_words(p, s, 0, series, length));
+  float *to = (float *)s->words[0];
+  const ft_data_fit *fit = &p->input.fit.data;
+  const size_t count = (size_t)s->lengths[0] * p->columns;
+  if (ft_reads_rows(fit) && count != fit->features)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training table has %u", count,
+                   fit->features);
+  for (size_t i = 0; i < count; i++) {
+    if (isinf(to[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu of the series is infinite", i);
+    if (fit->features)
+      to[i] = ft_standard(fit->mean[i % fit->features], fit->factor[i % fit->features], to[i]);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_pixels(const ft_reader *p, ft_request_sample *s,
+                                 const filtra_request *r) {
+  const ft_data_fit *fit = &p->input.fit.data;
+  if (r->channels != 1 && r->channels != 3)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels of %u channels; accepted are 1 and 3",
+                   r->channels);
+  if (p->columns != 1 && p->columns != 3)
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads %zu numbers a step, no pixels", p->columns);
+  FT_TRY(check_numbers(p));
+  FT_TRY(keep_words(p, s, 0, NULL, r->length));
+  for (size_t i = 0; i < (size_t)s->lengths[0]; i++) {
+    const uint8_t *pixel = r->pixels + i * r->channels;
+    uint8_t bytes[3];
+    if (!p->info.features) {
+      s->words[0][i] = ft_grey_of(pixel, r->channels);
+      continue;
+    }
+    ft_pixel_features(pixel, r->channels, (uint32_t)p->columns, bytes);
+    float *to = (float *)s->words[0] + i * p->columns;
+    for (size_t k = 0; k < p->columns; k++)
+      to[k] = fit->features ? ft_standard_byte(fit->mean[k], fit->factor[k], bytes[k])
+                            : (float)bytes[k];
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_request(const ft_reader *p, const filtra_request *r,
+                                  ft_request_sample *s) {
+  FT_TRY(FT_CHECK_RESERVED(filtra_request, r));
+  if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 || !!r->second != p->info.pairs)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "needs exactly one of text, tokens, series and pixels%s",
+                   p->info.pairs ? ", and second: the model compares two texts" : "");
+  if (!r->vector != !p->model->vector || (r->vector && (r->logits || r->probabilities)))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "%s",
+                   p->model->vector
+                       ? "the predictor gives vectors: needs vector, not logits or probabilities"
+                       : "vector is for predictors that were made for vectors (options.vector)");
+  if (r->probabilities && p->info.task == FILTRA_TASK_REGRESSION)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "a number has no probabilities");
+  if (r->series) FT_TRY(read_series(p, s, r->series, r->length));
+  if (r->pixels) FT_TRY(read_pixels(p, s, r));
+  if (r->tokens && p->info.features)
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not tokens");
+  if (r->tokens) FT_TRY(keep_words(p, s, 0, r->tokens, r->length));
+  FT_TRY(read_texts(p, s, r));
+  int32_t longest = s->lengths[0] > s->lengths[1] ? s->lengths[0] : s->lengths[1];
+  s->padded = ft_graph_length(longest, FT_SHORTEST_LENGTH, p->info.max_length);
+  return FILTRA_OK;
+}
+
+void ft_requests_free(ft_request_sample *samples, size_t count) {
+  for (size_t i = 0; samples && i < count; i++) {
+    free(samples[i].words[0]);
+    free(samples[i].words[1]);
+  }
+  free(samples);
+}
+
+filtra_status ft_requests_read(const ft_reader *p, size_t count, const filtra_request *requests,
+                               ft_request_sample **out) {
+  *out = ft_calloc(count, sizeof **out);
+  filtra_status status = *out ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count && !status; i++) {
+    status = read_request(p, &requests[i], &(*out)[i]);
+    if (status && count > 1) ft_fail_context(status, "request %zu", i);
+  }
+  if (!status) return FILTRA_OK;
+  ft_requests_free(*out, count);
+  *out = NULL;
+  return status;
+}

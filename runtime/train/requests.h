@@ -1,0 +1,32 @@
+/* Requests of predictors, as the model reads them. */
+#ifndef FT_TRAIN_REQUESTS_H
+#define FT_TRAIN_REQUESTS_H
+
+#include "train/input.h"
+
+/** What a predictor's model reads, and how. */
+typedef struct ft_reader {
+  filtra_model *model;
+  ft_input input;
+  filtra_predictor_info info;
+  size_t sequences, columns; /* columns: 32-bit words per token */
+  bool joined;               /* samples are two texts in one sequence */
+} ft_reader;
+
+/** A request as the model reads it: 32-bit words, which are token ids or floats. */
+typedef struct ft_request_sample {
+  uint32_t *words[2]; /* [1]: the second text of a pair */
+  int32_t lengths[2]; /* in tokens */
+  int32_t second;     /* where the second of two texts begins in one sequence; 0: one text */
+  int64_t padded;     /* length of the graph that computes it; 0: submitted */
+} ft_request_sample;
+
+/** Whether the model reads rows of a table, a step a column, each standardised by itself. */
+bool ft_reads_rows(const ft_data_fit *fit);
+/** Reads `count` requests; caller frees *out [count]. Errors name the request, where there are
+ * several. */
+filtra_status ft_requests_read(const ft_reader *reader, size_t count,
+                               const filtra_request *requests, ft_request_sample **out);
+void ft_requests_free(ft_request_sample *samples, size_t count);
+
+#endif
