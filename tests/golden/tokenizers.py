@@ -12,7 +12,8 @@ from tokenizers import (AddedToken, Tokenizer, decoders, models, normalizers, pr
 
 TEXT = ["the quick brown fox jumps over the lazy dog", "don't say that they're the best we've seen",
         "graph filters in transformers: attention is a graph filter, 1234 times",
-        "unaffable reading reader reads; tokenization of tokens", "na\u00efve caf\u00e9 \u5317\u4eac",
+        "unaffable reading reader reads; tokenization of tokens",
+        "na\u00efve caf\u00e9 \u5317\u4eac",
         "The THE Then that this   those\n\nnew lines\n\n"] * 3
 
 STRINGS = [

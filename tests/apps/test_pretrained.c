@@ -1,0 +1,127 @@
+/* `filtra import`, `train --init-from`, `predict --embeddings` and `export` as a shell sees them,
+ * on a tiny BERT of Hugging Face's with a vocabulary of its own. */
+#include "support/command.h"
+#include "support/files.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include "base/file.h"
+
+static const char VOCABULARY[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nfine\nfilm\nbad\nword\n"
+                                 "##s\nand\nthe\ngood\none\ntwo\nnot\n.\n,\n!\n";
+static const char TABLE[] = "text,label\na fine film,yes\nbad words,no\nthe good one,yes\n"
+                            "not good,no\ntwo bad films,no\n";
+
+/* The folder that somebody brings. */
+static const char *brought(void) {
+  static const char *const FILES[] = {"config.json", "model.safetensors"};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
+    size_t size;
+    owned char *bytes =
+        test_read(test_text("%s/golden/pretrained/bert/%s", TEST_SOURCE_DIR, FILES[i]), &size);
+    test_write(test_path(folder, FILES[i]), bytes, size);
+  }
+  test_write(test_path(folder, "vocab.txt"), VOCABULARY, strlen(VOCABULARY));
+  test_write(test_path(folder, "tokenizer_config.json"), "{\"do_lower_case\": true}", 23);
+  return folder;
+}
+
+static const char *imported(const char *more) {
+  const char *run = test_path(test_folder(), "run");
+  assert_code(
+      test_filtra("import %s --device cpu --cache-dir '' --out %s %s 2>&1", brought(), run, more),
+      0);
+  assert_printed("made from");
+  return run;
+}
+
+TEST(a_run_is_made_and_answers) {
+  const char *run = imported(""), *file = test_path(test_folder(), "vectors.npy"),
+             *lines = test_path(test_folder(), "lines.txt");
+  size_t size;
+  test_write(lines, "A fine film!\nBad words, bad film.\n", 35);
+  assert_code(
+      test_filtra("predict --device cpu --cache-dir '' --run %s --input %s 2>&1", run, lines), 0);
+  assert_printed("\tA fine film!");
+  assert_code(test_filtra("predict --device cpu --cache-dir '' --run %s --input %s "
+                          "--embeddings %s --normalise 2>&1",
+                          run, lines, file),
+              0);
+  owned char *bytes = test_read(file, &size);
+  assert_int_equal(size, 128 + 2 * 8 * sizeof(float));
+  for (int row = 0; row < 2; row++) {
+    float vector[8];
+    double square = 0;
+    memcpy(vector, bytes + 128 + row * (int)sizeof vector, sizeof vector);
+    for (int i = 0; i < 8; i++)
+      square += (double)vector[i] * (double)vector[i];
+    assert_true(fabs(square - 1) < 1e-5);
+  }
+  assert_code(test_filtra("tokens %s %s --special 2>&1", run, lines), 0);
+  assert_printed("[2, 5, 6, 7, 19, 3]");
+}
+
+TEST(a_filter_is_plugged_in_and_trained) {
+  const char *data = test_path(test_folder(), "table.csv"), *out = test_path(test_folder(), "run"),
+             *again = test_path(test_folder(), "run");
+  test_write(data, TABLE, strlen(TABLE));
+  assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s --data %s --mixer gfsa "
+                          "--steps 2 --set batch_size=2 --set 'freeze=embeddings' --out %s 2>&1",
+                          brought(), data, out),
+              0);
+  assert_printed("new, with initial values");
+  assert_printed("layers.N.mixer.w0");
+  assert_printed("head.2.weight");
+  assert_code(test_filtra("train --device cpu --cache-dir '' --resume %s --steps 3 2>&1", out), 0);
+  assert_code(test_run_command("printf 'not a good film\\n' |",
+                               test_text("predict --device cpu --cache-dir '' %s 2>&1", out)),
+              0);
+  assert_printed("\tnot a good film");
+  /* A run begins with another one as well. */
+  assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s --data %s --steps 1 "
+                          "--set batch_size=2 --out %s 2>&1",
+                          out, data, again),
+              0);
+  assert_null(strstr(test_output, "new, with initial values"));
+  assert_code(test_filtra("export %s --out %s/hf 2>&1", out, test_folder()), 2);
+  assert_printed("\"mixer\" is gfsa, which a bert cannot have");
+}
+
+TEST(a_model_goes_out_again) {
+  const char *folder = test_path(test_folder(), "hf");
+  assert_code(test_filtra("export %s %s --format hf 2>&1", imported(""), folder), 0);
+  static const char *const FILES[] = {"config.json", "model.safetensors", "tokenizer.json"};
+  for (size_t i = 0; i < FT_COUNT(FILES); i++)
+    assert_true(ft_file_exists(test_path(folder, FILES[i])));
+  const char *run = test_path(test_folder(), "run");
+  assert_code(test_filtra("import %s --device cpu --cache-dir '' --out %s 2>&1", folder, run), 0);
+}
+
+TEST(mistakes_are_told) {
+  const char *folder = brought(), *run = imported("--set classes=4 --mixer plaplacian");
+  static const struct {
+    const char *arguments, *part;
+  } cases[] = {
+      {"import $F", "needs --out DIR"},
+      {"import $R/none --out $F/x --device cpu", "none"},
+      {"import $F --out $R --device cpu", "holds a run already"},
+      {"import $F --out $F/x --set hidden=3 --device cpu", "\"hidden\""},
+      {"export $R", "needs --out DIR"},
+      {"export $R $F", "is there already"},
+      {"export $R $F/y --format onnx", "--format is \"onnx\", accepted is hf"},
+      {"predict $R --pool first", "go with --embeddings FILE"},
+      {"predict $R --embeddings v.csv", "names that end with .npy"},
+      {"predict $R --embeddings v.npy --pool last", "accepted are mean, first and head"},
+      {"predict $R --embeddings v.npy --json", "leave out --output, --json"},
+      {"eval $R --device cpu", "is an imported model without data"},
+  };
+  setenv("F", folder, 1); /* for the shell */
+  setenv("R", run, 1);
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    assert_code(test_filtra("%s 2>&1", cases[i].arguments), 2);
+    assert_printed(cases[i].part);
+  }
+}
+
+TEST_MAIN(NULL, test_teardown)
