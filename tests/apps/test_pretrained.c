@@ -12,6 +12,8 @@ static const char VOCABULARY[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nfine\nf
 static const char TABLE[] = "text,label\na fine film,yes\nbad words,no\nthe good one,yes\n"
                             "not good,no\ntwo bad films,no\n";
 
+static const char TEXTS[] = "A fine film!\nBad words, bad film.\n";
+
 /* The folder that somebody brings. */
 static const char *brought(void) {
   static const char *const FILES[] = {"config.json", "model.safetensors"};
@@ -40,7 +42,7 @@ TEST(a_run_is_made_and_answers) {
   const char *run = imported(""), *file = test_path(test_folder(), "vectors.npy"),
              *lines = test_path(test_folder(), "lines.txt");
   size_t size;
-  test_write(lines, "A fine film!\nBad words, bad film.\n", 35);
+  test_write(lines, TEXTS, strlen(TEXTS));
   assert_code(
       test_filtra("predict --device cpu --cache-dir '' --run %s --input %s 2>&1", run, lines), 0);
   assert_printed("\tA fine film!");
