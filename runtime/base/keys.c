@@ -149,10 +149,10 @@ static filtra_status read_number(const json_t *value, const ft_key *k, source fr
   return check_range(k, *out, from);
 }
 
-/* The value as text; a whole number is its digits, as in a column's number or a folder's name.
- * NULL: it is something else. */
-static const char *text_of(const json_t *value, char digits[24]) {
-  if (json_is_integer(value)) {
+/* The value as text: where a whole number may stand for one, its digits. NULL: it is something else.
+ */
+static const char *text_of(const ft_key *k, const json_t *value, char digits[24]) {
+  if (k->numbered && json_is_integer(value)) {
     snprintf(digits, 24, "%lld", (long long)json_integer_value(value));
     return digits;
   }
@@ -161,7 +161,7 @@ static const char *text_of(const json_t *value, char digits[24]) {
 
 static filtra_status read_string(const json_t *value, const ft_key *k, source from, char *out) {
   char digits[24];
-  const char *text = text_of(value, digits);
+  const char *text = text_of(k, value, digits);
   if (!text) return wrong_type(k, from, "a string");
   if (strlen(text) >= k->size)
     return ft_fail(from.status, "%s: \"%s\" is longer than %zu characters", from.context, k->name,
@@ -187,12 +187,12 @@ static filtra_status read_list(const json_t *value, const ft_key *k, source from
   const char *name;
   json_t *number;
   char text[256], digits[24];
-  if (text_of(value, digits)) return read_string(value, k, from, out);
+  if (text_of(k, value, digits)) return read_string(value, k, from, out);
   if (!json_is_array(value) && !json_is_object(value))
     return wrong_type(k, from, "a text or a list of texts");
   *out = '\0';
   for (size_t i = 0; i < json_array_size(value); i++) {
-    const char *one = text_of(json_array_get(value, i), digits);
+    const char *one = text_of(k, json_array_get(value, i), digits);
     if (!one) return wrong_type(k, from, "a text or a list of texts");
     FT_TRY(add_text(k, from, one, out));
   }

@@ -36,6 +36,7 @@ typedef struct ft_key {
   const float *list;          /* default of a list of numbers; ends with a 0 */
   const char *help;           /* what the key does, in sentences for people */
   const char *paper;          /* author, year, equation or section; NULL: none */
+  bool numbered;              /* of a text: a whole number is its digits, as of a column */
   const char *usual;          /* the default in words where others decide it; NULL: `fallback` */
 } ft_key;
 

@@ -98,23 +98,26 @@ static const ft_key DATA_KEYS[] = {
         "sequence, seq, text, sentence, review or document is found. Two, as in "
         "sentence1,sentence2: both texts become one sequence, [CLS] A [SEP] B [SEP] with BERT's "
         "tokenizer.",
-        DATA),
+        DATA, .numbered = true),
     RUN(STRING, target_column,
         "Column of a table to predict. One called label, class, target, category, sentiment, "
         "value, y, or \"measured ...\" is found.",
-        DATA),
+        DATA, .numbered = true),
     RUN(STRING, feature_columns,
         "Columns of a table that are read as numbers, by name or number, with commas between: one "
         "number a step. Text of few different values becomes one number for each value. Without a "
         "column of text all but the target and the id.",
-        DATA),
+        DATA, .numbered = true),
     RUN(STRING, group_column,
         "Column of a table that says which rows are one series, a row a step. Empty: each row is a "
-        "sample."),
+        "sample.",
+        .numbered = true),
     RUN(STRING, time_column,
         "Column that orders the rows of a series, by number or date. Empty: the order of the "
-        "file."),
-    RUN(STRING, id_column, "Column that names the samples. One called id or index is found.", DATA),
+        "file.",
+        .numbered = true),
+    RUN(STRING, id_column, "Column that names the samples. One called id or index is found.", DATA,
+        .numbered = true),
     RUN(BOOL, drop_last, false, "Leave out training batches that the last samples do not fill."),
 };
 

@@ -63,7 +63,7 @@ float gelu_tanh_argument(float x) { return 1.59576912 * (x + 0.044715 * x * x * 
 
 // Where |x| > 12 its factor is 0, and x^2 could be infinite.
 float gelu_tanh_derivative(float x) {
-  float u = gelu_tanh_argument(x), t = exp(-abs(u)), q = 1.0 + t, c = clamp(x, -12.0, 12.0);
+  float u = gelu_tanh_argument(x), t = exp(-abs(u)), q = 1.0 + t, c = min(max(x, -12.0), 12.0);
   return sigmoid(u) + c * (t / (q * q)) * 1.59576912 * (1.0 + 0.134145 * c * c);
 }
 

@@ -14,6 +14,7 @@ struct config {
   float learning_rate, dropout;
   bool causal;
   char name[8];
+  char column[8];
   int color;
   ft_floats slopes;
 };
@@ -28,6 +29,7 @@ static const ft_key list[] = {
     FT_FLOAT_KEY(struct config, dropout, "dropout", 0, 0, 0.99, NULL),
     FT_BOOL_KEY(struct config, causal, "causal", true, NULL),
     FT_STRING_KEY(struct config, name, "name", NULL),
+    FT_STRING_KEY(struct config, column, "column", NULL, .numbered = true),
     FT_ENUM_KEY(struct config, color, "color", GREEN, color_names, NULL),
     FT_FLOATS_KEY(struct config, slopes, "slopes", default_slopes, -3, 3, NULL),
     {.name = "mixer", .type = FT_KEY_OTHER},
@@ -54,6 +56,14 @@ TEST(test_absent_keys_are_defaults) {
   assert_int_equal(c.color, GREEN);
   assert_int_equal(c.slopes.count, 2);
   assert_true(c.slopes.values[0] == 1.5f && c.slopes.values[1] == -2);
+}
+
+/* A column's number is text as well, but not a number of another kind. */
+TEST(test_numbers_of_columns) {
+  struct config c;
+  assert_ok(parse("{\"column\": 4}", &c));
+  assert_string_equal(c.column, "4");
+  assert_fails(parse("{\"column\": 4.5}", &c), FILTRA_ERROR_INPUT, "\"column\" must be a string");
 }
 
 TEST(test_reading) {
@@ -178,10 +188,11 @@ TEST(test_programs_are_refused) {
 TEST(test_defaults_are_recognized) {
   struct config usual, other;
   assert_ok(parse("{\"dropout\": -0.0}", &usual));
-  assert_ok(parse("{\"layers\": 3, \"offset\": 1, \"window\": 6, \"learning_rate\": 1,"
-                  " \"dropout\": 0.1, \"causal\": false, \"name\": \"n\", \"color\": \"red\","
-                  " \"slopes\": [1.5, -2, 1]}",
-                  &other));
+  assert_ok(parse(
+      "{\"layers\": 3, \"offset\": 1, \"window\": 6, \"learning_rate\": 1,"
+      " \"dropout\": 0.1, \"causal\": false, \"name\": \"n\", \"column\": 2, \"color\": \"red\","
+      " \"slopes\": [1.5, -2, 1]}",
+      &other));
   for (size_t i = 0; i < keys.count; i++) {
     assert_true(ft_key_is_default(&list[i], &usual));
     assert_int_equal(ft_key_is_default(&list[i], &other), list[i].type == FT_KEY_OTHER);
@@ -195,6 +206,7 @@ TEST(test_words) {
                                          {"number, 1e-9 to 10", "0.001"},
                                          {"number, 0 to 0.99", "0"},
                                          {"true or false", "true"},
+                                         {"text", ""},
                                          {"text", ""},
                                          {"red, green, blue", "green"},
                                          {"number or list of numbers, -3 to 3", "[1.5, -2]"},

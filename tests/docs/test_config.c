@@ -134,7 +134,7 @@ static void check_key(const char *mixer, const ft_key *k, const json_t *defaults
     assert_refused(mixer, k, json_real(1.001 * k->high));
     assert_refused(mixer, k, json_real(k->low - 0.001 * (k->low != 0.0 ? fabs(k->low) : 1.0)));
   } else if (k->type != FT_KEY_OTHER) {
-    assert_refused(mixer, k, json_integer(2));
+    assert_refused(mixer, k, json_real(2.5));
   }
   if (k->usual || k->type == FT_KEY_OTHER || k->type == FT_KEY_STRING || k->type == FT_KEY_LIST)
     return;
