@@ -156,6 +156,20 @@ TEST(samples_of_data) {
   assert_code(predict(run, "", "--split val --input -"), 2);
 }
 
+/* A class keeps one field of one line, in predictions and in scores, written the same way. */
+TEST(names_of_classes_are_fields) {
+  const char *run = make_run("a.csv",
+                             "text,label\ngood,\"a\tb\"\nbad,c\\d\ngood one,\"a\tb\"\n"
+                             "bad one,c\\d\n",
+                             "");
+  assert_code(predict(run, "", "--split train"), 0);
+  assert_printed("a\\tb\t");
+  assert_printed("c\\\\d\t");
+  assert_code(test_filtra("eval --device cpu --cache-dir '' %s --split train 2>&1", run), 0);
+  assert_printed("\na\\tb   ");
+  assert_printed("\nc\\\\d   ");
+}
+
 /* Series are standardised as the training series were: the same file gives the same numbers. */
 TEST(samples_of_series) {
   static const char FILE_TEXT[] = "@problemName x\n@classLabel true a b\n@data\n"

@@ -52,6 +52,10 @@ FILE *command_results(void);
 /** Prints to standard error, with "?" for control characters but tab and line feed: for names that
  * come from files and folders. Messages of failed calls have none. */
 void command_say(const char *format, ...) FT_PRINTF(1, 2);
+/** Prints a name to standard output so that it stays one field of one line: a tab as \t, a line end
+ * as \n, a backslash as \\, other control characters as \x1b. `width`: characters to which it is
+ * cut and filled up; 0: as long as it is. */
+void command_print_field(const char *name, int width);
 /** Whether standard error is a terminal that can clear a line ("\r\033[K"). */
 bool command_rewrites_line(void);
 /** From now on the first Ctrl-C, SIGTERM or SIGHUP only sets command_interrupted, so that work can

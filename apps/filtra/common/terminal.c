@@ -86,6 +86,33 @@ void command_say(const char *format, ...) {
   free(text);
 }
 
+/* How a byte of a name is written; NULL: as it is. */
+static const char *escaped(unsigned char byte, char text[8]) {
+  if (byte == '\t') return "\\t";
+  if (byte == '\n') return "\\n";
+  if (byte == '\\') return "\\\\";
+  if (byte >= 0x20 && byte != 0x7f) return NULL;
+  snprintf(text, 8, "\\x%02x", (unsigned)byte);
+  return text;
+}
+
+void command_print_field(const char *name, int width) {
+  int column = 0;
+  for (; *name; name++) {
+    char text[8];
+    const char *form = escaped((unsigned char)*name, text);
+    const bool begins = ((unsigned char)*name & 0xc0) != 0x80; /* of a character in UTF-8 */
+    const int taken = form ? (int)strlen(form) : begins;
+    if (width && begins && column + taken > width) break;
+    column += taken;
+    if (form)
+      fputs(form, stdout);
+    else
+      putchar(*name);
+  }
+  if (width > column) printf("%*s", width - column, "");
+}
+
 bool command_rewrites_line(void) {
   const char *kind = getenv("TERM");
   return isatty(STDERR_FILENO) && kind && *kind && strcmp(kind, "dumb") != 0;

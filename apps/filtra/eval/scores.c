@@ -2,6 +2,7 @@
 #include "scores.h"
 
 #include "base/json.h"
+#include "common/command.h"
 #include "common/page.h"
 
 #include <math.h>
@@ -17,19 +18,6 @@ static const char *name_of(class_names names, uint32_t k) {
   return number;
 }
 
-/* Prints a name, cut to NAME_WIDTH characters; what would break the line becomes "?". */
-static void print_name(const char *name) {
-  int column = 0;
-  for (; *name && column < NAME_WIDTH; name++) {
-    const bool begins = ((unsigned char)*name & 0xc0) != 0x80; /* of a character in UTF-8 */
-    putchar((unsigned char)*name < 0x20 ? '?' : *name);
-    column += begins;
-  }
-  while (*name && ((unsigned char)*name & 0xc0) == 0x80)
-    putchar(*name++);
-  printf("%*s", NAME_WIDTH - column, "");
-}
-
 /* ---- text ---- */
 
 static void print_classes(const filtra_scores *s, class_names names) {
@@ -38,7 +26,7 @@ static void print_classes(const filtra_scores *s, class_names names) {
          "precision", "recall", "F1", "AUC");
   for (uint32_t k = 0; k < s->classes; k++) {
     const filtra_class_scores *c = &s->of_class[k];
-    print_name(name_of(names, k));
+    command_print_field(name_of(names, k), NAME_WIDTH);
     printf(" %8llu %9llu %9s %9s %7s %7s\n", (unsigned long long)c->samples,
            (unsigned long long)c->predicted, number_text("%.4f", c->precision, text[0]),
            number_text("%.4f", c->recall, text[1]), number_text("%.4f", c->f1, text[2]),
@@ -49,7 +37,7 @@ static void print_classes(const filtra_scores *s, class_names names) {
 static void print_confusion(const filtra_scores *s, class_names names) {
   printf("\ntrue class, and how often each was predicted, in the same order\n");
   for (uint32_t k = 0; k < s->classes; k++) {
-    print_name(name_of(names, k));
+    command_print_field(name_of(names, k), NAME_WIDTH);
     for (uint32_t i = 0; i < s->classes; i++)
       printf(" %6llu", (unsigned long long)s->confusion[(size_t)k * s->classes + i]);
     putchar('\n');

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "common/command.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,24 +53,12 @@ static size_t next_class(const answers *a, const float *probabilities, size_t la
 
 /* ---- lines ---- */
 
-/* Prints a name so that it stays one field of one line. */
-static void print_field(const char *name) {
-  for (; *name; name++) {
-    if (*name == '\t' || *name == '\n' || *name == '\\')
-      printf("\\%c", *name == '\t' ? 't' : *name == '\n' ? 'n' : '\\');
-    else if ((unsigned char)*name < 0x20 || *name == 0x7f)
-      printf("\\x%02x", (unsigned)*name);
-    else
-      putchar(*name);
-  }
-}
-
 static void print_classes(const answers *a, const answer *one) {
   size_t k = (size_t)a->info->outputs;
   for (size_t rank = 0; rank < listed(a); rank++) {
     k = next_class(a, one->probabilities, k);
     if (rank) putchar('\t');
-    print_field(answers_class(a, (int64_t)k));
+    command_print_field(answers_class(a, (int64_t)k), 0);
     printf("\t%.3f", (double)one->probabilities[k]);
   }
 }
@@ -88,10 +77,10 @@ static void print_line(const answers *a, const answer *one) {
   else if (is_labelled(a, one->sample) && answers_are_values(a))
     printf("%.6g", (double)one->sample->value);
   else if (is_labelled(a, one->sample))
-    print_field(answers_class(a, one->sample->label));
+    command_print_field(answers_class(a, one->sample->label), 0);
   if (one->sample && one->sample->name) {
     putchar('\t');
-    print_field(one->sample->name);
+    command_print_field(one->sample->name, 0);
   }
   putchar('\n');
   fflush(stdout); /* for callers that wait for each line */
