@@ -100,8 +100,9 @@ static json_int_t id_of(const ft_pretrained_folder *f, const json_t *list, const
 /* Appends a token: {"id", "content"} and the flags. */
 static void add_token(json_t **list, const char *content, json_int_t id, bool special,
                       bool lstrip) {
-  ft_json_append(list, json_pack("{sI ss sb sb sb}", "id", id, "content", content, "special",
-                                 (int)special, "normalized", (int)!special, "lstrip", (int)lstrip));
+  ft_json_append(list, json_pack("{sI ss sb sb sb sb sb}", "id", id, "content", content,
+                                 "single_word", 0, "lstrip", (int)lstrip, "rstrip", 0, "normalized",
+                                 (int)!special, "special", (int)special));
 }
 
 /* Tokens of tokenizer_config.json's "added_tokens_decoder", {"5": {"content": ...}}. */
@@ -181,27 +182,32 @@ static filtra_status make_frame(const ft_pretrained_folder *f, const family *kin
   *out = json_pack("{ss s[sI] s[sI]}", "type",
                    kind->kind == BERT ? "BertProcessing" : "RobertaProcessing", "sep", names[0],
                    ids[0], "cls", names[1], ids[1]);
+  if (kind->kind == BERT) return FILTRA_OK;
+  *out = ft_json_join(*out, json_pack("{sb so}", "trim_offsets", 1, "add_prefix_space",
+                                      configured(f, "add_prefix_space", json_false())));
   return FILTRA_OK;
 }
 
 static json_t *make_bert(const ft_pretrained_folder *f, const family *kind, json_t *added,
                          json_t *frame) {
-  return json_pack("{s{ss so so so so} s{ss} s{ss ss} s{ss ss ss sO} sO so}", "normalizer", "type",
-                   "BertNormalizer", "clean_text", json_true(), "handle_chinese_chars",
+  return json_pack("{s{ss so so so so} s{ss} s{ss ss sb} s{ss ss ss si sO} sO so}", "normalizer",
+                   "type", "BertNormalizer", "clean_text", json_true(), "handle_chinese_chars",
                    configured(f, "tokenize_chinese_chars", json_true()), "strip_accents",
                    configured(f, "strip_accents", json_null()), "lowercase",
                    configured(f, "do_lower_case", json_true()), "pre_tokenizer", "type",
-                   "BertPreTokenizer", "decoder", "type", "WordPiece", "prefix", "##", "model",
-                   "type", "WordPiece", "unk_token", text_of(f, kind, UNK),
-                   "continuing_subword_prefix", "##", "vocab", f->vocabulary, "added_tokens", added,
-                   "post_processor", frame);
+                   "BertPreTokenizer", "decoder", "type", "WordPiece", "prefix", "##", "cleanup", 1,
+                   "model", "type", "WordPiece", "unk_token", text_of(f, kind, UNK),
+                   "continuing_subword_prefix", "##", "max_input_chars_per_word", 100, "vocab",
+                   f->vocabulary, "added_tokens", added, "post_processor", frame);
 }
 
 static json_t *make_bpe(const ft_pretrained_folder *f, json_t *added, json_t *frame) {
-  return json_pack("{s{ss so} s{ss} s{ss sO sO} sO so}", "pre_tokenizer", "type", "ByteLevel",
-                   "add_prefix_space", configured(f, "add_prefix_space", json_false()), "decoder",
-                   "type", "ByteLevel", "model", "type", "BPE", "vocab", f->vocabulary, "merges",
-                   f->merges, "added_tokens", added, "post_processor", frame);
+  return json_pack("{s{ss so sb sb} s{ss sb sb sb} s{ss sO sO} sO so}", "pre_tokenizer", "type",
+                   "ByteLevel", "add_prefix_space", configured(f, "add_prefix_space", json_false()),
+                   "trim_offsets", 1, "use_regex", 1, "decoder", "type", "ByteLevel",
+                   "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1, "model", "type", "BPE",
+                   "vocab", f->vocabulary, "merges", f->merges, "added_tokens", added,
+                   "post_processor", frame);
 }
 
 filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root) {

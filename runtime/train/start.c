@@ -49,7 +49,7 @@ filtra_status ft_run_expand(const json_t *given, json_t **out) {
 
 filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer **tokenizer,
                                  filtra_tokenizer **owned) {
-  static const char *const FILES[] = {"tokenizer.json", "vocab.json", "vocab.txt"};
+  static const char *const FILES[] = {"tokenizer.json", "vocab.json", "vocab.txt", "encoder.json"};
   const char *folder = ft_start_folder(start);
   *tokenizer = *owned = NULL;
   if (!folder)
