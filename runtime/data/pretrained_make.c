@@ -97,12 +97,23 @@ static json_int_t id_of(const ft_pretrained_folder *f, const json_t *list, const
   return id ? json_integer_value(id) : -1;
 }
 
-/* Appends a token: {"id", "content"} and the flags. */
+/* Appends a token with flags that are false unless it has them. */
+static void append_token(json_t **list, json_t *token) {
+  json_t *flags = json_pack("{sb sb sb sb sb}", "single_word", 0, "lstrip", 0, "rstrip", 0,
+                            "normalized", 0, "special", 0);
+  const bool failed = !token || !flags || json_object_update_missing(token, flags);
+  json_decref(flags);
+  if (failed) {
+    json_decref(token);
+    token = NULL;
+  }
+  ft_json_append(list, token);
+}
+
 static void add_token(json_t **list, const char *content, json_int_t id, bool special,
                       bool lstrip) {
-  ft_json_append(list, json_pack("{sI ss sb sb sb sb sb}", "id", id, "content", content,
-                                 "single_word", 0, "lstrip", (int)lstrip, "rstrip", 0, "normalized",
-                                 (int)!special, "special", (int)special));
+  append_token(list, json_pack("{sI ss sb sb sb}", "id", id, "content", content, "special",
+                               (int)special, "normalized", (int)!special, "lstrip", (int)lstrip));
 }
 
 /* Tokens of tokenizer_config.json's "added_tokens_decoder", {"5": {"content": ...}}. */
@@ -122,7 +133,7 @@ static filtra_status add_decoder(const ft_pretrained_folder *f, json_t **list) {
       json_decref(token);
       token = NULL;
     }
-    ft_json_append(list, token);
+    append_token(list, token);
   }
   return FILTRA_OK;
 }

@@ -219,6 +219,42 @@ TEST(test_vocab_txt) {
   check_encoded(t, "a<x>a", "[CLS]|a|<x>|a|[SEP]");
 }
 
+static const char MERGES[] = "#version: 0.2\na b\r\n\xc4\xa0 ab\n";
+
+static const char *roberta_vocabulary(void) {
+  return bytes_but(256, "\"ab\": 256, \"\xc4\xa0"
+                        "ab\": 257, \"<s>\": 258, \"</s>\": 259, \"<mask>\": 260, \"<pad>\": 261");
+}
+
+/* What is made of such files has every field that Hugging Face's own reader needs. */
+TEST(test_made_tokenizers_are_whole) {
+  static const char *const TOKENS[] = {"single_word", "lstrip", "rstrip", "normalized", "special"};
+  const char *path = test_path(test_folder(), "saved.json");
+  for (int kind = 0; kind < 2; kind++) {
+    filtra_tokenizer *t;
+    if (kind)
+      assert_ok(load_files(&t, "vocab.txt", LIST));
+    else
+      assert_ok(load_files(&t, "vocab.json", roberta_vocabulary(), "merges.txt", MERGES,
+                           "config.json", "{\"model_type\": \"roberta\"}"));
+    assert_ok(filtra_tokenizer_save(t, path));
+    filtra_tokenizer_destroy(&t);
+    json_t *root;
+    assert_ok(ft_json_load(path, &root));
+    size_t i;
+    const json_t *token;
+    json_array_foreach(json_object_get(root, "added_tokens"), i, token) {
+      for (size_t k = 0; k < FT_COUNT(TOKENS); k++)
+        assert_true(json_is_boolean(json_object_get(token, TOKENS[k])));
+    }
+    assert_true(i > 2);
+    const char *const part = kind ? "decoder" : "post_processor",
+                      *field = kind ? "cleanup" : "trim_offsets";
+    assert_true(json_is_true(json_object_get(json_object_get(root, part), field)));
+    json_decref(root);
+  }
+}
+
 /* What the configuration says goes over tokenizer.json, as in `transformers`. */
 TEST(test_configuration_over_tokenizer_json) {
   filtra_tokenizer *t;
@@ -230,13 +266,6 @@ TEST(test_configuration_over_tokenizer_json) {
   assert_ok(
       load_files(&t, "tokenizer.json", text, "tokenizer_config.json", "{\"do_lower_case\": true}"));
   check_encoded(t, "a A", "a|a");
-}
-
-static const char MERGES[] = "#version: 0.2\na b\r\n\xc4\xa0 ab\n";
-
-static const char *roberta_vocabulary(void) {
-  return bytes_but(256, "\"ab\": 256, \"\xc4\xa0"
-                        "ab\": 257, \"<s>\": 258, \"</s>\": 259, \"<mask>\": 260, \"<pad>\": 261");
 }
 
 TEST(test_vocab_json_and_merges) {
