@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "compare/compare.h"
 #include "fuzz.h"
+#include "model/start.h"
 #include "report/report.h"
 #include "sweep/sweep.h"
 #include "train/identity.h"
@@ -45,6 +46,22 @@ static void read_config(const uint8_t *data, size_t size) {
     json_decref(again);
   }
   json_decref(written);
+}
+
+/* A folder of Hugging Face's: what is taken from it can be written as a model's keys. */
+static void read_start(const uint8_t *data, size_t size) {
+  static const char *const NAMES[] = {"hub/config.json", "hub/model.safetensors",
+                                      "hub/preprocessor_config.json", NULL};
+  ft_start *start;
+  ft_model_options options;
+  json_t *keys = NULL;
+  fuzz_files(data, size, NAMES);
+  filtra_status status = ft_start_open(fuzz_path("hub"), &start);
+  if (!status) status = ft_start_merge(ft_start_keys(start), NULL, &keys);
+  if (!status) status = ft_model_options_read(keys, "hub", &options);
+  fuzz_failed(status);
+  json_decref(keys);
+  ft_start_close(&start);
 }
 
 static void read_model_options(const uint8_t *data, size_t size) {
@@ -159,6 +176,7 @@ static void read_comparison(const uint8_t *data, size_t size) {
 }
 
 const fuzz_reader fuzz_runs[] = {{"config", read_config},
+                                 {"start", read_start},
                                  {"model-options", read_model_options},
                                  {"fit", read_fit},
                                  {"input", read_input},
