@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,4 +126,20 @@ char *ft_cache_directory(void) {
   const char *home = getenv("HOME");
   if (home && home[0] == '/') return ft_path_join(home, ".cache/filtra");
   return NULL;
+}
+
+filtra_status ft_folder_make(const char *path, ft_folder_fn fill, void *user) {
+  static atomic_uint serial;
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  char *temporary =
+      ft_format("%.*s.%ld-%u.tmp", (int)length, path, ft_process(), atomic_fetch_add(&serial, 1));
+  if (!temporary) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_make_directories(temporary);
+  if (!status) status = fill(user, temporary);
+  if (!status) status = ft_folder_commit(temporary, path);
+  if (status) ft_remove_tree(temporary);
+  free(temporary);
+  return status;
 }

@@ -59,6 +59,10 @@ filtra_status ft_file_write_below(const char *path, const void *data, size_t siz
 filtra_status ft_file_create(const char *path, const void *data, size_t size);
 /** Flushes a folder's files to disk and renames the folder to `path`, which must not exist. */
 filtra_status ft_folder_commit(const char *temporary, const char *path);
+/** Makes a folder whole or not at all: `fill` writes into a temporary one beside it, which then is
+ * renamed. `path` must not exist, or be an empty folder; folders above it are made. */
+typedef filtra_status (*ft_folder_fn)(void *user, const char *temporary);
+filtra_status ft_folder_make(const char *path, ft_folder_fn fill, void *user);
 /** Removes a folder and its content, as far as possible. */
 void ft_remove_tree(const char *path);
 /** Removes temporary files that killed processes left beside `path`. Call it only while no other

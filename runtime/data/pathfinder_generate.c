@@ -176,7 +176,9 @@ static filtra_status write_metadata(const job *j, uint64_t number) {
   return status;
 }
 
-static filtra_status fill_folder(job *j) {
+static filtra_status fill_folder(void *user, const char *folder) {
+  job *j = user;
+  j->folder = folder;
   uint64_t folders = (j->count + FOLDER - 1) / FOLDER;
   for (uint64_t i = 0; i < folders; i++)
     FT_TRY(make_folder(j, "imgs", i));
@@ -186,21 +188,6 @@ static filtra_status fill_folder(job *j) {
   if (!status) status = draw_all(j);
   for (uint64_t i = 0; i < folders && !status; i++)
     status = write_metadata(j, i);
-  return status;
-}
-
-static filtra_status fill_and_rename(job *j, const char *path) {
-  static atomic_uint serial;
-  if (ft_file_exists(path))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "%s is there already; remove it, or choose another folder", path);
-  char *temporary = ft_format("%s.%ld-%u.tmp", path, ft_process(), atomic_fetch_add(&serial, 1));
-  if (!temporary) return FILTRA_ERROR_HOST_MEMORY;
-  j->folder = temporary;
-  filtra_status status = fill_folder(j);
-  if (!status) status = ft_folder_commit(temporary, path);
-  if (status) ft_remove_tree(temporary);
-  free(temporary);
   return status;
 }
 
@@ -239,7 +226,10 @@ filtra_status filtra_pathfinder_generate(const char *directory,
   ft_mutex_make(&j.lock);
   bool made = !ft_file_exists(directory);
   if (!status) status = ft_make_directories(directory);
-  if (!status) status = fill_and_rename(&j, path);
+  if (!status && ft_file_exists(path))
+    status = ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "%s is there already; remove it, or choose another folder", path);
+  if (!status) status = ft_folder_make(path, fill_folder, &j);
   if (status && made) remove(directory); /* succeeds only if it is empty */
   ft_mutex_free(&j.lock);
   ft_pathfinder_style_free(j.style);

@@ -26,19 +26,24 @@ struct ft_start {
 
 /* ---- reading ---- */
 
-/* Names of the classes in order, from {"0": "no", "1": "yes"}; NULL where it is not complete. */
-static json_t *class_names(const json_t *labels) {
+/* The name of class `i` in {"0": "no", "1": "yes"}; NULL: it has none. */
+static const char *class_name(const json_t *labels, size_t i) {
+  char key[24];
+  snprintf(key, sizeof key, "%zu", i);
+  return json_string_value(json_object_get(labels, key));
+}
+
+/* Notes the names of all classes, where all have one. */
+static filtra_status note_classes(json_t *input, const json_t *labels) {
+  const size_t count = json_object_size(labels);
+  for (size_t i = 0; i < count; i++)
+    if (!class_name(labels, i)) return FILTRA_OK;
+  if (!count) return FILTRA_OK;
   json_t *list = json_array();
-  for (size_t i = 0; i < json_object_size(labels); i++) {
-    char key[24];
-    snprintf(key, sizeof key, "%zu", i);
-    const char *name = json_string_value(json_object_get(labels, key));
-    if (!name || json_array_append_new(list, json_string(name))) {
-      json_decref(list);
-      return NULL;
-    }
-  }
-  return list;
+  for (size_t i = 0; i < count; i++)
+    ft_json_append(&list, json_string(class_name(labels, i)));
+  if (!json_object_set_new(input, "classes", list)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
 static bool has_own_head(const ft_hf_folder *folder) {
@@ -60,11 +65,9 @@ static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool 
   FT_TRY(ft_hf_read_keys(*family, &config, p->keys));
   if (!*head || !*(*family)->classifier) return FILTRA_OK;
   FT_TRY(ft_hf_read_labels(&config, p->keys));
-  json_t *names = json_object_get(p->keys, "classes")
-                      ? class_names(json_object_get(config.json, "id2label"))
-                      : NULL;
-  if (!names || !json_object_set_new(p->input, "classes", names)) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  return json_object_get(p->keys, "classes")
+             ? note_classes(p->input, json_object_get(config.json, "id2label"))
+             : FILTRA_OK;
 }
 
 /* How text or images are prepared. */

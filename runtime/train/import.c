@@ -105,12 +105,10 @@ static filtra_status configure(const import *m, const char *path, ft_run_config 
 
 /* Writes data.json: the description without the tokenizer, which has a file of its own. */
 static filtra_status write_fit(const import *m, const char *folder) {
-  json_t *fit = json_deep_copy(ft_start_input(m->source));
+  json_t *fit;
+  FT_TRY(ft_json_parse(m->input, strlen(m->input), "input", &fit));
   json_object_del(fit, "tokenizer");
   json_object_del(fit, "truncate");
-  const json_t *names = json_object_get(fit, "classes");
-  if (names && (int64_t)json_array_size(names) != m->options.config.classes)
-    json_object_del(fit, "classes");
   if (json_object_size(fit))
     return ft_run_write_json(folder, FILTRA_RUN_DATA, fit,
                              JSON_INDENT(1) | JSON_REAL_PRECISION(17));
@@ -118,17 +116,25 @@ static filtra_status write_fit(const import *m, const char *folder) {
   return FILTRA_OK;
 }
 
-static filtra_status write_run(const import *m, filtra_model *model, const char *path,
-                               const char *folder) {
+/* A run that is being made. */
+typedef struct making {
+  const import *m;
+  filtra_model *model;
+  const char *path;
+} making;
+
+static filtra_status write_run(void *user, const char *folder) {
+  const making *job = user;
+  const import *m = job->m;
   ft_run_config *config = ft_calloc(1, sizeof *config);
   char *tokenizer = ft_path_join(folder, FILTRA_RUN_TOKENIZER),
        *weights = ft_path_join(folder, FILTRA_RUN_MODEL);
   filtra_status status = config && tokenizer && weights ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = configure(m, path, config);
-  if (!status) status = ft_start_write(m->source, model, 1, m->input, weights);
+  if (!status) status = configure(m, job->path, config);
+  if (!status) status = ft_start_write(m->source, job->model, 1, m->input, weights);
   if (!status && m->owned) status = ft_tokenizer_save(m->owned, folder, tokenizer);
   if (!status) status = write_fit(m, folder);
-  if (!status) status = ft_run_write_config(folder, config); /* the last: it makes a run of it */
+  if (!status) status = ft_run_write_config(folder, config);
   free(weights);
   free(tokenizer);
   free(config);
@@ -138,19 +144,14 @@ static filtra_status write_run(const import *m, filtra_model *model, const char 
 filtra_status filtra_run_import(filtra_device *device, const char *path, const char *changes,
                                 const char *folder) {
   FT_NEED(device, path, folder);
-  filtra_model *model = NULL;
-  const bool made = !ft_file_exists(folder);
   FT_TRY(ft_run_check_vacant(folder));
   import *m = ft_calloc(1, sizeof *m);
   if (!m) return FILTRA_ERROR_HOST_MEMORY;
+  making job = {.m = m, .path = path};
   filtra_status status = open_import(path, changes, m);
-  if (!status) status = ft_model_declare(device, &m->options, false, &model);
-  if (!status) status = ft_make_directories(folder);
-  if (!status) {
-    status = write_run(m, model, path, folder);
-    if (status) ft_run_abandon_folder(folder, made);
-  }
-  filtra_model_destroy(&model);
+  if (!status) status = ft_model_declare(device, &m->options, false, &job.model);
+  if (!status) status = ft_folder_make(folder, write_run, &job);
+  filtra_model_destroy(&job.model);
   close_import(m);
   return status;
 }

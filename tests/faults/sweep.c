@@ -51,6 +51,12 @@ static const task tasks[] = {
     {"predict", COPY, "predict %W/run --input %W/lines --json",
      "%F predict %W/run --input %W/lines --json", PRINTED},
     {"eval", COPY, "eval %W/run --json", "%F eval %W/run --json", PRINTED},
+    {"import", "rm -rf %W/run", "import %W/bert --out %W/run",
+     "test -e %W/run/config.json || %F import %W/bert --out %W/run",
+     "cat %W/run/model.safetensors %W/run/tokenizer.json %W/run/config.json | cksum"},
+    {"export", "rm -rf %W/run", "export %W/imported %W/run",
+     "test -e %W/run/config.json || %F export %W/imported %W/run",
+     "cat %W/run/model.safetensors %W/run/tokenizer.json %W/run/config.json | cksum"},
     {"generate", "rm -rf %W/run && cp -r %W/language %W/run",
      "generate %W/run --prompt ab --tokens 8", "%F generate %W/run --prompt ab --tokens 8",
      PRINTED},
@@ -309,6 +315,12 @@ static void prepare(void) {
           "/jpeg/rgb images/train/b/2.jpg",
           folder),
       "making files that libraries read");
+  need(shell("mkdir %s/bert && cp " FAULTY_SEEDS "/../../golden/pretrained/bert/*.* %s/bert/ && rm "
+             "%s/bert/golden.safetensors && "
+             "printf '[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\na\\nb\\n' >%s/bert/vocab.txt && "
+             "%s import %s/bert --out %s/imported 2>%s/err >&2",
+             folder, folder, folder, folder, plain(), folder, folder, folder),
+       "importing a model");
   need(shell("%s data listops --out %s/data --train 48 --val 16 --test 16 --min-length 5 "
              "--max-length 17 --max-depth 4 --max-args 4 --seed 4 2>%s/err >&2",
              plain(), folder, folder),

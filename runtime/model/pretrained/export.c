@@ -25,6 +25,7 @@ typedef struct exporting {
   const char *path;
   ft_safetensors *file;
   json_t *keys, *input;
+  json_t *config; /* theirs */
   const ft_hf_family *family;
   piece *pieces;
   ft_safetensor *list;
@@ -240,18 +241,18 @@ static filtra_status write_preparation(const exporting *e, const char *folder) {
   return write_json(folder, "preprocessor_config.json", image_preparation(e));
 }
 
-/* config.json comes last: without it the folder is no model. */
-static filtra_status write_folder(exporting *e, const char *folder) {
-  json_t *config;
-  FT_TRY(ft_hf_write_config(e->family, e->keys, json_object_get(e->input, "classes"), &config));
-  filtra_status status = check_keys(e, config);
-  if (!status) status = list_tensors(e);
-  if (!status) status = ft_make_directories(folder);
-  if (!status) status = write_weights(e, folder);
-  if (!status) status = write_preparation(e, folder);
-  if (!status) return write_json(folder, "config.json", config);
-  json_decref(config);
-  return status;
+static filtra_status write_folder(void *user, const char *folder) {
+  const exporting *e = user;
+  FT_TRY(write_weights(e, folder));
+  FT_TRY(write_preparation(e, folder));
+  return write_json(folder, "config.json", json_incref(e->config));
+}
+
+static filtra_status prepare(exporting *e) {
+  const json_t *classes = json_object_get(e->input, "classes");
+  FT_TRY(ft_hf_write_config(e->family, e->keys, classes, &e->config));
+  FT_TRY(check_keys(e, e->config));
+  return list_tensors(e);
 }
 
 static filtra_status open_model(exporting *e) {
@@ -273,8 +274,10 @@ filtra_status filtra_model_export(const char *path, const char *folder) {
   filtra_status status = open_model(&e);
   if (!status && ft_file_exists(folder))
     status = ft_fail(FILTRA_ERROR_ARGUMENT, "%s is there already; name a new folder", folder);
-  if (!status) status = write_folder(&e, folder);
+  if (!status) status = prepare(&e);
+  if (!status) status = ft_folder_make(folder, write_folder, &e);
   ft_safetensors_close(&e.file);
+  json_decref(e.config);
   json_decref(e.keys);
   json_decref(e.input);
   free(e.pieces);
