@@ -149,8 +149,7 @@ static filtra_status read_number(const json_t *value, const ft_key *k, source fr
   return check_range(k, *out, from);
 }
 
-/* The value as text: where a whole number may stand for one, its digits. NULL: it is something else.
- */
+/* The value as text: where a whole number may stand for one, its digits. NULL: it is neither. */
 static const char *text_of(const ft_key *k, const json_t *value, char digits[24]) {
   if (k->numbered && json_is_integer(value)) {
     snprintf(digits, 24, "%lld", (long long)json_integer_value(value));

@@ -30,13 +30,13 @@ typedef struct ft_floats {
 typedef struct ft_key {
   const char *name;
   ft_key_type type;
+  bool numbered;              /* of a text: a whole number is its digits, as of a column */
   size_t offset, size;        /* of the field */
   double fallback, low, high; /* default; accepted range */
   const char *const *names;   /* of an enum, by value; NULL-terminated; "" stands for a gap */
   const float *list;          /* default of a list of numbers; ends with a 0 */
   const char *help;           /* what the key does, in sentences for people */
   const char *paper;          /* author, year, equation or section; NULL: none */
-  bool numbered;              /* of a text: a whole number is its digits, as of a column */
   const char *usual;          /* the default in words where others decide it; NULL: `fallback` */
 } ft_key;
 

@@ -26,7 +26,7 @@ static unsigned kind_at(const ft_pretrained *p, const char *text, size_t length,
 
 static size_t contraction(const char *text, size_t length) {
   if (length < 2 || text[0] != '\'') return 0;
-  if (memchr("stmd", text[1], 4)) return 2;
+  if (text[1] && strchr("stmd", text[1])) return 2;
   return length > 2 && (!memcmp(text + 1, "re", 2) || !memcmp(text + 1, "ve", 2) ||
                         !memcmp(text + 1, "ll", 2))
              ? 3

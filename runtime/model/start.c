@@ -190,16 +190,16 @@ static int merge_mixer(json_t *keys, const json_t *given) {
                              json_is_array(given) ? merge_list(own, given) : merge_one(own, given));
 }
 
-filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t **out) {
-  json_t *keys = json_deep_copy(start), *over = changes ? json_deep_copy(changes) : json_object();
+filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t **keys) {
+  json_t *merged = json_deep_copy(start), *over = changes ? json_deep_copy(changes) : json_object();
   json_t *mixer = json_object_get(over, "mixer");
-  int failed = !keys || !over || (mixer && merge_mixer(keys, mixer));
+  int failed = !merged || !over || (mixer && merge_mixer(merged, mixer));
   if (!failed && mixer) failed = json_object_del(over, "mixer");
-  if (!failed) failed = json_object_update(keys, over);
+  if (!failed) failed = json_object_update(merged, over);
   json_decref(over);
-  *out = failed ? NULL : keys;
+  *keys = failed ? NULL : merged;
   if (!failed) return FILTRA_OK;
-  json_decref(keys);
+  json_decref(merged);
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 

@@ -16,14 +16,14 @@ filtra_status ft_start_open(const char *path, ft_start **out);
 void ft_start_close(ft_start **start);
 
 /** The model's keys; `classes`, `task` and the unit of values only where it has a head for them. */
-const json_t *ft_start_keys(const ft_start *start);
+const json_t *ft_start_keys(const ft_start *p);
 /** How samples are read: the object of FT_INPUT_KEY, of a folder of Hugging Face's without
  * "tokenizer". */
-const json_t *ft_start_input(const ft_start *start);
+const json_t *ft_start_input(const ft_start *p);
 /** Keys of data that a folder of Hugging Face's asks for, those of images; else NULL. */
-const json_t *ft_start_data_keys(const ft_start *start);
+const json_t *ft_start_data_keys(const ft_start *p);
 /** The folder of Hugging Face's, which may have a tokenizer; NULL: a model of ours. */
-const char *ft_start_folder(const ft_start *start);
+const char *ft_start_folder(const ft_start *p);
 
 /** Keys of `changes`, an object or NULL, over those of the start. A mixer of another name keeps
  * those of the start's options that it has, too. The caller releases *keys. */
@@ -33,11 +33,11 @@ filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t 
  * layers of the head with other shapes, keep theirs, which is said in a warning, as is what the
  * model has no use for. A table of positions may have fewer rows than the start's. Fails with INPUT
  * for other differences of shape, naming both. */
-filtra_status ft_start_take(const ft_start *start, filtra_model *model);
+filtra_status ft_start_take(const ft_start *p, filtra_model *model);
 /** Writes the model file that filtra_model_save writes after ft_start_take, of a model that
  * need not be committed; new parameters have initial values of `seed`. `input`: value of
  * FT_INPUT_KEY, or NULL. */
-filtra_status ft_start_write(const ft_start *start, const filtra_model *model, uint64_t seed,
+filtra_status ft_start_write(const ft_start *p, const filtra_model *model, uint64_t seed,
                              const char *input, const char *path);
 
 #endif

@@ -238,7 +238,8 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
                                  filtra_evaluation *result, float *results) {
   filtra_loader *loader;
-  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks, .all = results};
+  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
+  s.all = results;
   FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));

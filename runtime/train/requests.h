@@ -25,8 +25,8 @@ typedef struct ft_request_sample {
 bool ft_reads_rows(const ft_data_fit *fit);
 /** Reads `count` requests; caller frees *out [count]. Errors name the request, where there are
  * several. */
-filtra_status ft_requests_read(const ft_reader *reader, size_t count,
-                               const filtra_request *requests, ft_request_sample **out);
+filtra_status ft_requests_read(const ft_reader *p, size_t count, const filtra_request *requests,
+                               ft_request_sample **out);
 void ft_requests_free(ft_request_sample *samples, size_t count);
 
 #endif
