@@ -40,6 +40,8 @@ filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t f
   size_t a = (pair ? second : tokens->count) - first, b = pair ? tokens->count - second : 0;
   const size_t taken = ft_frame_size(frame, pair);
   FT_TRY(check_fit(a + b + taken, taken, limit, advice));
+  if (second_at) *second_at = pair ? second - first : 0;
+  if (!taken && a + b <= limit) return FILTRA_OK; /* perhaps there are no tokens at all */
   FT_TRY(ft_tokens_reserve(tokens, taken));
   if (!frame) frame = &none;
   const size_t before = frame->begin >= 0, between = pair ? frame->middle_count : 0;
