@@ -86,8 +86,9 @@ static void open_golden(const char *name, golden *g) {
 static double difference(const filtra_batch *b, const float *x, const float *y, size_t count,
                          bool tokens) {
   double most = 0, largest = 0;
+  const size_t columns = tokens ? count / ((size_t)b->size * b->length) : count;
   for (size_t i = 0; i < count; i++) {
-    const size_t row = i / (count / (b->size * b->length));
+    const size_t row = i / columns;
     if (tokens && (int32_t)(row % b->length) >= b->lengths[row / b->length]) continue;
     most = fmax(most, fabs((double)x[i] - (double)y[i]));
     largest = fmax(largest, fabs((double)y[i]));
