@@ -57,6 +57,7 @@ typedef struct filtra_predictor_info {
   size_t class_count;                /**< 0: the classes have no names */
   bool truncate;                     /**< texts that are too long are cut; else refused */
   bool pairs;                        /**< requests have two texts: text and second */
+  bool may_pair;                     /**< requests may have two texts */
   uint64_t reserved[7];              /**< 0 */
 } filtra_predictor_info;
 

@@ -131,10 +131,10 @@ static filtra_status check_tokens(const filtra_generator *gen, const int32_t *to
         "Reset the generator, or let it slide",
         (long long)gen->length, count, (long long)capacity);
   for (size_t i = 0; i < count * (size_t)gen->past.size; i++)
-    if (tokens[i] < 1 || tokens[i] >= vocabulary)
+    if (tokens[i] < 0 || tokens[i] >= vocabulary)
       return ft_fail(
           FILTRA_ERROR_INPUT,
-          "generator: sequence %zu has token %d at position %lld, accepted are 1 to %lld",
+          "generator: sequence %zu has token %d at position %lld, accepted are 0 to %lld",
           i / count, tokens[i], (long long)gen->length + (long long)(i % count),
           (long long)vocabulary - 1);
   return FILTRA_OK;

@@ -73,7 +73,7 @@ static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool 
 /* How text or images are prepared. */
 static filtra_status read_preparation(ft_start *p) {
   const int64_t side = json_integer_value(json_object_get(p->keys, "image_height"));
-  if (!side) return ft_hf_set(p->input, "{sb}", "truncate", 1);
+  if (!side) return FILTRA_OK;
   FT_TRY(ft_hf_image_keys(p->path, side, &p->data_keys));
   return ft_hf_image_fit(p->data_keys, p->input);
 }
@@ -93,6 +93,25 @@ static filtra_status read_folder(ft_start *p) {
   return ft_hf_check_left(&p->folder, family);
 }
 
+/* How a run's images were read; of a folder without a run's configuration nothing. */
+static filtra_status read_image_keys(ft_start *p) {
+  static const char *const KEYS[] = {"pixels", "normalize", "image_size", "crop_pct"};
+  char *path = ft_path_join(p->path, "config.json");
+  json_t *config = NULL;
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_file_exists(path) ? ft_json_load(path, &config) : FILTRA_OK;
+  if (config && !(p->data_keys = json_object()))
+    status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  for (size_t i = 0; i < FT_COUNT(KEYS) && config && !status; i++) {
+    json_t *value = json_object_get(config, KEYS[i]);
+    if (value && json_object_set(p->data_keys, KEYS[i], value))
+      status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
+  json_decref(config);
+  free(path);
+  return status;
+}
+
 static filtra_status read_own(ft_start *p) {
   ft_model_options options;
   char *inside = ft_path_join(p->path, MODEL_FILE);
@@ -105,7 +124,8 @@ static filtra_status read_own(ft_start *p) {
   const char *input = ft_safetensors_meta(p->own, FT_INPUT_KEY);
   FT_TRY(ft_json_parse(input ? input : "{}", input ? strlen(input) : 2, p->path, &p->input));
   p->keys = ft_model_options_write(&options);
-  return p->keys ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!p->keys) return FILTRA_ERROR_HOST_MEMORY;
+  return options.config.image_height ? read_image_keys(p) : FILTRA_OK;
 }
 
 filtra_status ft_start_open(const char *path, ft_start **out) {
@@ -190,9 +210,41 @@ static int merge_mixer(json_t *keys, const json_t *given) {
                              json_is_array(given) ? merge_list(own, given) : merge_one(own, given));
 }
 
+/* Keys that change no shape, but what the weights compute. */
+static void warn_of_changes(const json_t *start, const json_t *changes) {
+  static const char *const KEYS[] = {"heads",
+                                     "norm",
+                                     "activation",
+                                     "positions",
+                                     "norm_epsilon",
+                                     "embedding_norm",
+                                     "no_last_norm",
+                                     "token_types",
+                                     "scale_embeddings",
+                                     "mask_zero",
+                                     "pooling",
+                                     "head_activation",
+                                     "distillation",
+                                     "position_offset",
+                                     "layers"};
+  for (size_t i = 0; i < FT_COUNT(KEYS); i++) {
+    const json_t *own = json_object_get(start, KEYS[i]), *given = json_object_get(changes, KEYS[i]);
+    if (!own || !given || json_equal(own, given)) continue;
+    char *from = ft_json_dumps(own, JSON_ENCODE_ANY), *to = ft_json_dumps(given, JSON_ENCODE_ANY);
+    if (from && to)
+      ft_log(
+          FILTRA_LOG_WARNING,
+          "\"%s\" is %s where the pretrained model has %s: its weights were not trained for that",
+          KEYS[i], to, from);
+    free(from);
+    free(to);
+  }
+}
+
 filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t **keys) {
   json_t *merged = json_deep_copy(start), *over = changes ? json_deep_copy(changes) : json_object();
   json_t *mixer = json_object_get(over, "mixer");
+  warn_of_changes(start, changes);
   int failed = !merged || !over || (mixer && merge_mixer(merged, mixer));
   if (!failed && mixer) failed = json_object_del(over, "mixer");
   if (!failed) failed = json_object_update(merged, over);
@@ -217,8 +269,25 @@ static bool is_new(const origin *o) {
   return !o->foreign && !o->own;
 }
 
-static origin find(const ft_start *p, const ft_parameter *parameter) {
+/* Whether it is of the last layer of a head. */
+static bool is_last(const char *name) {
+  static const char *const LAYERS[] = {"head.2.", "head.weight", "head.bias", "distilled_head."};
+  for (size_t i = 0; i < FT_COUNT(LAYERS); i++)
+    if (!strncmp(name, LAYERS[i], strlen(LAYERS[i]))) return true;
+  return false;
+}
+
+/* Whether an imported run's file has no more than initial values for it. */
+static bool is_untrained(const ft_start *p, const char *name) {
+  const json_t *list = json_object_get(p->input, "new");
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (!strcmp(json_string_value(json_array_get(list, i)), name)) return true;
+  return false;
+}
+
+static origin find(const ft_start *p, const ft_parameter *parameter, bool head) {
   origin o = {.parameter = parameter};
+  if ((!head && is_last(parameter->name)) || is_untrained(p, parameter->name)) return o;
   if (p->own) o.own = ft_safetensors_find(p->own, parameter->name);
   for (size_t i = 0; i < p->tensors.count && !o.foreign; i++)
     if (!strcmp(p->tensors.list[i].name, parameter->name)) o.foreign = &p->tensors.list[i];
@@ -302,13 +371,13 @@ static void report(const ft_start *p, const filtra_parameters *params, const ori
 }
 
 /* The origins of all parameters; caller frees. */
-static filtra_status match(const ft_start *p, const filtra_parameters *params, uint64_t seed,
-                           origin **out) {
+static filtra_status match(const ft_start *p, const filtra_parameters *params, bool head,
+                           uint64_t seed, origin **out) {
   filtra_status status = FILTRA_OK;
   origin *origins = *out = ft_calloc(params->count, sizeof *origins);
   if (!origins) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < params->count && !status; i++) {
-    origins[i] = find(p, &params->list[i]);
+    origins[i] = find(p, &params->list[i], head);
     origins[i].seed = seed;
     status = check_shape(p, &origins[i]);
   }
@@ -331,9 +400,18 @@ static filtra_status upload(filtra_parameters *params, const origin *o) {
   return status;
 }
 
-filtra_status ft_start_take(const ft_start *p, filtra_model *model) {
+json_t *ft_start_new(const ft_start *p, const filtra_model *model) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < model->params->count; i++) {
+    origin o = find(p, &model->params->list[i], true);
+    if (check_shape(p, &o) || is_new(&o)) ft_json_append(&list, json_string(o.parameter->name));
+  }
+  return list;
+}
+
+filtra_status ft_start_take(const ft_start *p, filtra_model *model, bool head) {
   origin *origins;
-  FT_TRY(match(p, model->params, 0, &origins));
+  FT_TRY(match(p, model->params, head, 0, &origins));
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < model->params->count && !status; i++)
     status = upload(model->params, &origins[i]);
@@ -365,7 +443,7 @@ filtra_status ft_start_write(const ft_start *p, const filtra_model *model, uint6
                              const char *input, const char *path) {
   const filtra_parameters *params = model->params;
   origin *origins;
-  FT_TRY(match(p, params, seed, &origins));
+  FT_TRY(match(p, params, true, seed, &origins));
   ft_safetensor *list = ft_calloc(params->count, sizeof *list);
   char *config = ft_json_text(ft_model_options_write(&model->options), JSON_COMPACT);
   filtra_status status = list && config ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;

@@ -26,14 +26,18 @@ const json_t *ft_start_data_keys(const ft_start *p);
 const char *ft_start_folder(const ft_start *p);
 
 /** Keys of `changes`, an object or NULL, over those of the start. A mixer of another name keeps
- * those of the start's options that it has, too. The caller releases *keys. */
+ * those of the start's options that it has, too. Warns of a key with which the weights compute
+ * something else than they were trained for. The caller releases *keys. */
 filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t **keys);
 
-/** Gives the parameters of a model the start's values. Those that the start does not have, and
+/** Names of the model's parameters that the start has no values for; NULL when out of memory. */
+json_t *ft_start_new(const ft_start *p, const filtra_model *model);
+/** Gives the parameters of a model the start's values; without `head` the head's last layer keeps
+ * its own. Those that the start does not have, and
  * layers of the head with other shapes, keep theirs, which is said in a warning, as is what the
  * model has no use for. A table of positions may have fewer rows than the start's. Fails with INPUT
  * for other differences of shape, naming both. */
-filtra_status ft_start_take(const ft_start *p, filtra_model *model);
+filtra_status ft_start_take(const ft_start *p, filtra_model *model, bool head);
 /** Writes the model file that filtra_model_save writes after ft_start_take, of a model that
  * need not be committed; new parameters have initial values of `seed`. `input`: value of
  * FT_INPUT_KEY, or NULL. */

@@ -204,14 +204,19 @@ static filtra_status open_fitted(const ft_run_config *c, ft_data_fit fit, const 
 /* Opens a new run's data with the tokenizer of the model that it begins with. */
 static filtra_status open_for_start(const ft_run_config *c, const char *path,
                                     filtra_dataset_options *options, filtra_dataset **out) {
-  filtra_tokenizer *tokenizer;
-  FT_TRY(ft_run_start_tokenizer(c, &tokenizer));
-  options->fitted = tokenizer;
+  const filtra_tokenizer *tokenizer;
+  filtra_tokenizer *owned;
+  FT_TRY(ft_run_start_tokenizer(c, &tokenizer, &owned));
+  options->fitted = owned;
+  if (tokenizer && !owned) options->tokenizer = filtra_tokenizer_name(tokenizer);
   filtra_status status = filtra_dataset_open(path, options, out);
-  if (status)
-    filtra_tokenizer_destroy(&tokenizer);
-  else
-    (*out)->owned_tokenizer = tokenizer;
+  if (status) {
+    filtra_tokenizer_destroy(&owned);
+    return status;
+  }
+  (*out)->owned_tokenizer = owned;
+  status = ft_run_check_start(c, tokenizer, *out);
+  if (status) filtra_dataset_close(out);
   return status;
 }
 

@@ -15,6 +15,7 @@ typedef struct import {
   json_t *keys; /* of the model */
   ft_model_options options;
   char *input; /* value of FT_INPUT_KEY */
+  bool truncate;
   filtra_tokenizer *owned;
   const filtra_tokenizer *tokenizer;
 } import;
@@ -38,7 +39,10 @@ static filtra_status describe(import *m) {
   json_t *tokenizer = !m->tokenizer ? json_null()
                       : m->owned    ? ft_tokenizer_write(m->owned)
                                     : json_string(filtra_tokenizer_name(m->tokenizer));
-  const int failed = json_object_set_new(input, "tokenizer", tokenizer);
+  const bool foreign = ft_start_folder(m->source);
+  const int failed = json_object_set_new(input, "tokenizer", tokenizer) ||
+                     (foreign && json_object_set_new(input, "imported", json_true())) ||
+                     (m->truncate && json_object_set_new(input, "truncate", json_true()));
   m->input = failed ? NULL : ft_json_dumps(input, JSON_COMPACT | JSON_REAL_PRECISION(17));
   json_decref(input);
   return m->input ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
@@ -47,12 +51,17 @@ static filtra_status describe(import *m) {
 static filtra_status open_import(const char *path, const char *changes, import *m) {
   json_t *given = NULL;
   if (changes) FT_TRY(ft_json_parse(changes, strlen(changes), "changes", &given));
+  m->truncate = json_is_true(json_object_get(given, "truncate"));
+  json_object_del(given, "truncate"); /* it is no key of models */
   filtra_status status = ft_start_open(path, &m->source);
   if (!status) status = ft_start_merge(ft_start_keys(m->source), given, &m->keys);
   if (!status) status = complete(m->keys);
   if (!status) status = ft_model_options_read(m->keys, path, &m->options);
   if (!status) status = ft_start_tokenizer(m->source, &m->tokenizer, &m->owned);
   if (!status) status = describe(m);
+  if (!status && !m->tokenizer && m->options.config.vocabulary)
+    ft_log(FILTRA_LOG_WARNING, "%s has no tokenizer: the model reads token ids alone, no text",
+           path);
   json_decref(given);
   return status;
 }
@@ -74,7 +83,7 @@ filtra_status filtra_model_import(filtra_device *device, const char *path, const
   if (!m) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = open_import(path, changes, m);
   if (!status) status = ft_model_new(device, &m->options, 1, out);
-  if (!status) status = ft_start_take(m->source, *out);
+  if (!status) status = ft_start_take(m->source, *out, true);
   if (!status) {
     (*out)->input = m->input;
     m->input = NULL;
@@ -109,6 +118,7 @@ static filtra_status write_fit(const import *m, const char *folder) {
   FT_TRY(ft_json_parse(m->input, strlen(m->input), "input", &fit));
   json_object_del(fit, "tokenizer");
   json_object_del(fit, "truncate");
+  json_object_del(fit, "imported");
   if (json_object_size(fit))
     return ft_run_write_json(folder, FILTRA_RUN_DATA, fit,
                              JSON_INDENT(1) | JSON_REAL_PRECISION(17));
@@ -123,6 +133,22 @@ typedef struct making {
   const char *path;
 } making;
 
+/* The description with the names of parameters that have initial values: a run that begins with
+ * this one draws them by its own seed, and predictors warn. Caller frees. */
+static char *note_new(const import *m, const filtra_model *model) {
+  json_t *object = NULL, *names = ft_start_new(m->source, model);
+  if (!names || ft_json_parse(m->input, strlen(m->input), "input", &object)) {
+    json_decref(names);
+    return NULL;
+  }
+  const bool any = json_array_size(names);
+  const int failed = json_object_set_new(object, "new", names);
+  if (!failed && !any) json_object_del(object, "new");
+  char *text = failed ? NULL : ft_json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
+  json_decref(object);
+  return text;
+}
+
 static filtra_status write_run(void *user, const char *folder) {
   const making *job = user;
   const import *m = job->m;
@@ -131,10 +157,13 @@ static filtra_status write_run(void *user, const char *folder) {
        *weights = ft_path_join(folder, FILTRA_RUN_MODEL);
   filtra_status status = config && tokenizer && weights ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = configure(m, job->path, config);
-  if (!status) status = ft_start_write(m->source, job->model, 1, m->input, weights);
+  char *input = status ? NULL : note_new(m, job->model);
+  if (!status && !input) status = FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = ft_start_write(m->source, job->model, 1, input, weights);
   if (!status && m->owned) status = ft_tokenizer_save(m->owned, folder, tokenizer);
   if (!status) status = write_fit(m, folder);
   if (!status) status = ft_run_write_config(folder, config);
+  free(input);
   free(weights);
   free(tokenizer);
   free(config);

@@ -15,6 +15,8 @@ filtra_status ft_input_read(const char *text, const char *context, ft_input *out
       ft_tokenizer_described(json_object_get(object, "tokenizer"), &out->tokenizer, &out->owned);
   if (status) ft_fail_context(status, "%s: \"tokenizer\"", context);
   out->truncate = json_is_true(json_object_get(object, "truncate"));
+  out->imported = json_is_true(json_object_get(object, "imported"));
+  out->untrained = json_array_size(json_object_get(object, "new")) > 0;
   if (!status) status = ft_run_take_fit(json_incref(object), context, &out->fit);
   json_decref(object);
   if (status) ft_input_free(out);

@@ -10,6 +10,8 @@ typedef struct ft_input {
   const filtra_tokenizer *tokenizer; /* NULL: unknown */
   filtra_tokenizer *owned; /* the same pointer if it was read from the text, to be destroyed */
   bool truncate;
+  bool imported;  /* from another program, which does not say whether samples are pairs */
+  bool untrained; /* some parameters have initial values */
 } ft_input;
 
 /** Reads the JSON text of a model file; `text` NULL: *out is all 0. Caller frees with

@@ -250,7 +250,17 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                    fit->features, (long long)m->features);
   p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
   p->reader.sequences = (size_t)ft_model_sequences(m);
-  p->reader.joined = fit->table && fit->table->second;
+  /* An imported model does not say whether it was trained with pairs. */
+  const ft_frame *frame =
+      p->reader.input.tokenizer ? ft_tokenizer_frame(p->reader.input.tokenizer) : NULL;
+  const bool may_join = p->reader.input.imported && frame && p->reader.sequences == 1 &&
+                        m->task != FILTRA_TASK_LANGUAGE_MODEL,
+             pairs = p->reader.sequences > 1 || (fit->table && fit->table->second);
+  p->reader.joined = may_join || (fit->table && fit->table->second);
+  if (p->reader.input.untrained && !o->vector)
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "the model's head has initial values: what it predicts means nothing until it is trained");
   p->reader.columns = m->features ? (size_t)m->features : 1;
   p->reader.info = (filtra_predictor_info){.task = filtra_model_task(p->reader.model),
                                            .outputs = ft_model_numbers(p->reader.model),
@@ -260,7 +270,8 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                                            .classes = fit->classes,
                                            .class_count = fit->class_count,
                                            .truncate = p->reader.input.truncate,
-                                           .pairs = p->reader.sequences > 1 || p->reader.joined};
+                                           .pairs = pairs,
+                                           .may_pair = pairs || may_join};
   FT_TRY(check_classes(p));
   return prepare_lengths(p, o);
 }

@@ -378,7 +378,7 @@ static filtra_status make_trainer(run *r) {
   options.share = share_of(r);
   options.deadline = r->options->deadline;
   FT_TRY(ft_model_new(r->device, &r->config.model, r->config.train.seed, &r->model));
-  if (r->begins && *r->config.init_from) FT_TRY(ft_run_take_start(&r->config, r->model));
+  if (r->begins && *r->config.init_from) FT_TRY(ft_run_take_start(&r->config, r->data, r->model));
   FT_TRY(filtra_trainer_create(r->model, &options, &r->trainer));
   r->trainer->finished = step_finished;
   r->trainer->user = r;

@@ -68,9 +68,15 @@ filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer *
   return FILTRA_OK;
 }
 
-/* A model's rows of ids mean what its own tokenizer says. */
+/* A model's rows of ids mean what its own tokenizer says. Arrays hold ids. */
 static filtra_status check_tokenizer(const ft_run_config *config, const filtra_tokenizer *own) {
   const char *name = filtra_tokenizer_name(own);
+  const bool ids = ft_ends_with(config->data, ".npy") || ft_ends_with(config->data, ".npz");
+  if (!own && config->model.config.vocabulary && !*config->tokenizer && !ids)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s has no tokenizer, and only the one that it was trained with says what its "
+                   "token ids mean: add its files, or name it (\"tokenizer\")",
+                   config->init_from);
   if (!own || !*config->tokenizer || !strcmp(config->tokenizer, name)) return FILTRA_OK;
   return ft_fail(
       FILTRA_ERROR_INPUT,
@@ -79,22 +85,56 @@ static filtra_status check_tokenizer(const ft_run_config *config, const filtra_t
       config->tokenizer, name);
 }
 
-filtra_status ft_run_start_tokenizer(const ft_run_config *config, filtra_tokenizer **tokenizer) {
+filtra_status ft_run_start_tokenizer(const ft_run_config *config,
+                                     const filtra_tokenizer **tokenizer, filtra_tokenizer **owned) {
   ft_start *start;
-  const filtra_tokenizer *same = NULL;
-  *tokenizer = NULL;
+  *tokenizer = *owned = NULL;
   FT_TRY(ft_start_open(config->init_from, &start));
-  filtra_status status = ft_start_tokenizer(start, &same, tokenizer);
-  if (!status) status = check_tokenizer(config, same);
+  filtra_status status = ft_start_tokenizer(start, tokenizer, owned);
+  if (!status) status = check_tokenizer(config, *tokenizer);
   ft_start_close(&start);
-  if (status) filtra_tokenizer_destroy(tokenizer);
+  if (status) filtra_tokenizer_destroy(owned);
   return status;
 }
 
-filtra_status ft_run_take_start(const ft_run_config *config, filtra_model *model) {
+filtra_status ft_run_check_start(const ft_run_config *config, const filtra_tokenizer *tokenizer,
+                                 const filtra_dataset *data) {
+  const filtra_tokenizer *used = filtra_dataset_get_info(data)->tokenizer;
+  if (tokenizer == used || !config->model.config.vocabulary) return FILTRA_OK;
+  if (tokenizer)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s is read %s%s%s; the model of \"init_from\" reads tokens of \"%s\"",
+                   config->data, used ? "by the tokenizer \"" : "as numbers",
+                   used ? filtra_tokenizer_name(used) : "", used ? "\"" : "",
+                   filtra_tokenizer_name(tokenizer));
+  return FILTRA_OK;
+}
+
+/* Whether both call class `i` the same. Where transformers know no name, it is LABEL_i. */
+static bool same_name(const char *start, const char *own) {
+  static const char UNNAMED[] = "LABEL_";
+  const size_t skip = strlen(UNNAMED);
+  return start &&
+         (!strcmp(start, own) || (!strncmp(start, UNNAMED, skip) && !strcmp(start + skip, own)));
+}
+
+/* Whether the head's rows are of the data's classes, in this order. */
+static bool same_classes(const ft_start *start, const filtra_dataset *data) {
+  const json_t *names = json_object_get(ft_start_input(start), "classes");
+  const uint32_t count = filtra_dataset_get_info(data)->classes;
+  bool same = json_array_size(names) == count;
+  for (uint32_t i = 0; i < count && same; i++)
+    same =
+        same_name(json_string_value(json_array_get(names, i)), filtra_dataset_class_name(data, i));
+  return same;
+}
+
+filtra_status ft_run_take_start(const ft_run_config *config, const filtra_dataset *data,
+                                filtra_model *model) {
   ft_start *start;
   FT_TRY(ft_start_open(config->init_from, &start));
-  filtra_status status = ft_start_take(start, model);
+  const bool classes = filtra_model_task(model) < FILTRA_TASK_REGRESSION;
+  filtra_status status = ft_start_take(start, model, !classes || same_classes(start, data));
   ft_start_close(&start);
   return status;
 }

@@ -12,11 +12,16 @@ filtra_status ft_run_expand(const json_t *given, json_t **out);
  * NULL. */
 filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer **tokenizer,
                                  filtra_tokenizer **own);
-/** Opens the start of a run's configuration for its tokenizer: *tokenizer as `fitted` data have
- * it, which the caller destroys; NULL: the start has none, or one that has a name. Fails with INPUT
- * where the configuration names another. */
-filtra_status ft_run_start_tokenizer(const ft_run_config *config, filtra_tokenizer **tokenizer);
-/** Gives a new run's model the values of the start. */
-filtra_status ft_run_take_start(const ft_run_config *config, filtra_model *model);
+/** The tokenizer of a run's start, as ft_start_tokenizer. Fails with INPUT where the configuration
+ * names another. */
+filtra_status ft_run_start_tokenizer(const ft_run_config *config,
+                                     const filtra_tokenizer **tokenizer, filtra_tokenizer **own);
+/** Fails with INPUT where the data are not read by the start's tokenizer (NULL: it has none). */
+filtra_status ft_run_check_start(const ft_run_config *config, const filtra_tokenizer *tokenizer,
+                                 const filtra_dataset *data);
+/** Gives a new run's model the values of the start; of a classifier's head only where it is for the
+ * data's classes, in their order. */
+filtra_status ft_run_take_start(const ft_run_config *config, const filtra_dataset *data,
+                                filtra_model *model);
 
 #endif

@@ -100,6 +100,72 @@ TEST(a_model_goes_out_again) {
   assert_code(test_filtra("import %s --device cpu --cache-dir '' --out %s 2>&1", folder, run), 0);
 }
 
+/* A head stays where it is for the data's classes in their order; else it is new, and said. */
+TEST(heads_go_by_names) {
+  static const struct {
+    const char *table;
+    bool stays;
+  } cases[] = {{"text,label\na film,0\nbad,1\nfine,2\na good film,0\nnot,1\n", true},
+               {"text,label\na film,a\nbad,b\nfine,c\na good film,a\nnot,b\n", false}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *data = test_path(test_folder(), "table.csv"),
+               *out = test_path(test_folder(), "out");
+    test_write(data, cases[i].table, strlen(cases[i].table));
+    assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s --data %s --steps 1 "
+                            "--set task=classification --set batch_size=2 --out %s 2>&1",
+                            brought(), data, out),
+                0);
+    assert_true(!strstr(test_output, "head.2.weight") == cases[i].stays);
+  }
+}
+
+/* What an import had to draw is drawn again by a run that begins with it, and said until then. */
+TEST(new_heads_are_said) {
+  const char *run = imported("--set classes=2"), *data = test_path(test_folder(), "table.csv"),
+             *out = test_path(test_folder(), "out");
+  assert_printed("head.2.weight");
+  assert_code(
+      test_run_command("printf 'a film\tbad film\na film bad film\n' |",
+                       test_text("predict --device cpu --cache-dir '' %s --logits 2>&1", run)),
+      0);
+  assert_printed("means nothing until it is trained");
+  const char *pair = strstr(test_output, "\ta film\tbad film"),
+             *text = strstr(test_output, "\ta film bad film");
+  assert_true(pair && text && pair < text);
+  test_write(data, TABLE, strlen(TABLE));
+  assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s --data %s --steps 1 "
+                          "--set batch_size=2 --set heads=4 --out %s 2>&1",
+                          run, data, out),
+              0);
+  assert_printed("head.2.weight");
+  assert_printed("\"heads\" is 4 where the pretrained model has 2");
+  assert_code(test_run_command("printf 'a film\n' |",
+                               test_text("predict --device cpu --cache-dir '' %s 2>&1", out)),
+              0);
+  assert_null(strstr(test_output, "means nothing"));
+}
+
+/* Ids mean nothing without the tokenizer of the model. */
+TEST(tokenizers_belong_to_models) {
+  const char *data = test_path(test_folder(), "table.csv"), *out = test_path(test_folder(), "out");
+  test_write(data, TABLE, strlen(TABLE));
+  assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s/golden/pretrained/bert "
+                          "--data %s --steps 1 --out %s 2>&1",
+                          TEST_SOURCE_DIR, data, out),
+              2);
+  assert_printed("has no tokenizer, and only the one that it was trained with says");
+  assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s --data %s --steps 1 "
+                          "--set tokenizer=bytes --out %s 2>&1",
+                          brought(), data, out),
+              2);
+  assert_printed("has its own, \"wordpiece\": leave it out");
+  assert_code(test_filtra("import --device cpu --cache-dir '' %s/golden/pretrained/bert --out %s "
+                          "2>&1",
+                          TEST_SOURCE_DIR, out),
+              0);
+  assert_printed("has no tokenizer: the model reads token ids alone");
+}
+
 TEST(mistakes_are_told) {
   const char *folder = brought(), *run = imported("--set classes=4 --mixer plaplacian");
   static const struct {

@@ -25,10 +25,10 @@ IMAGE = dict(SIZES, image_size=8, patch_size=4, num_channels=3, num_labels=3)
 LENGTHS = torch.tensor([7, 3, 5])
 
 
-def text_batch(types, classes, pad):
+def text_batch(types, classes, pad, least=3):
     n = int(LENGTHS.max())
     mask = (torch.arange(n)[None, :] < LENGTHS[:, None]).long()
-    ids = torch.randint(3, 20, (3, n)) * mask + pad * (1 - mask)
+    ids = torch.randint(least, 20, (3, n)) * mask + pad * (1 - mask)
     second = torch.tensor([4, 0, 2])
     batch = dict(input_ids=ids, attention_mask=mask)
     if types:
@@ -121,7 +121,8 @@ def main():
         dropout=0.0, attention_dropout=0.0, seq_classif_dropout=0.0)), text_batch(False, 2, 0))
     make("gpt2", "gpt2", t.GPT2LMHeadModel(t.GPT2Config(
         vocab_size=20, n_positions=12, n_embd=8, n_layer=2, n_head=2, resid_pdrop=0.0,
-        embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0)), text_batch(False, 2, 0))
+        embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=0)),
+        text_batch(False, 2, 0, least=0))  # id 0 is a token like others
     make("vit", "vit", t.ViTForImageClassification(t.ViTConfig(**IMAGE)), image_batch())
     make("deit", "deit", t.DeiTForImageClassificationWithTeacher(t.DeiTConfig(**IMAGE)),
          image_batch())

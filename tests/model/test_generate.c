@@ -197,8 +197,8 @@ TEST(mistakes_are_told) {
                "20 tokens and 2 more; the model takes at most 21 (max_length)");
   assert_fails(filtra_generator_feed(gen, text, 0, logits), FILTRA_ERROR_ARGUMENT,
                "at least one token");
-  assert_fails(filtra_generator_feed(gen, (int32_t[]){0}, 1, logits), FILTRA_ERROR_INPUT,
-               "sequence 0 has token 0 at position 20, accepted are 1 to 10");
+  assert_fails(filtra_generator_feed(gen, (int32_t[]){-1}, 1, logits), FILTRA_ERROR_INPUT,
+               "sequence 0 has token -1 at position 20, accepted are 0 to 10");
   assert_fails(filtra_generator_feed(gen, (int32_t[]){VOCABULARY}, 1, logits), FILTRA_ERROR_INPUT,
                "token 11");
   assert_int_equal(filtra_generator_length(gen), LONGEST - 1); /* none of them did anything */

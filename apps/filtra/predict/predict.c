@@ -36,9 +36,9 @@ static void print_help(void) {
       "Usage: filtra predict RUN [OPTION]...\n"
       "Predicts the class, or the number, of each line of text with the best model of a run.\n"
       "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
-      "line holds both texts with a tab between. Empty lines are skipped; a line that cannot\n"
-      "be read is said with its number, and the exit code is 2 at the end. In names, tabs and\n"
-      "line ends are written as \\t and \\n.\n\n"
+      "line holds both texts with a tab between; for an imported model it may. Empty lines are\n"
+      "skipped; a line that cannot be read is said with its number, and the exit code is 2 at\n"
+      "the end. In names, tabs and line ends are written as \\t and \\n.\n\n"
       "  --run DIR          the run folder, too; or a model file, for lines of text\n"
       "  --input FILE       one text a line, of pairs two with a tab between; - (default) is\n"
       "                     standard input\n"
@@ -64,7 +64,8 @@ static void print_help(void) {
 
 static filtra_status read_line(const printer *p, const ft_lines *l, filtra_request *request) {
   const bool pair = p->info->pairs;
-  const char *tab = pair ? memchr(l->line, '\t', l->length) : NULL;
+  const char *tab = p->info->may_pair ? memchr(l->line, '\t', l->length) : NULL;
+  if (!pair && tab && strchr(tab + 1, '\t')) tab = NULL;
   if (pair && (!tab || strchr(tab + 1, '\t')))
     return ft_fail(FILTRA_ERROR_INPUT, "a line for pairs holds two texts with one tab between");
   *request = (filtra_request){.text = l->line, .text_length = l->length};

@@ -2,7 +2,7 @@
 """Writes tokenizers.json: small tokenizers that Hugging Face's code made (pip install tokenizers),
 strings, and what that code makes of them.
 
-    python3 tests/golden/tokenizers.py tests/golden/tokenizers.json
+    python3 tests/golden/vocabularies.py tests/golden/tokenizers.json
 """
 import json
 import sys
