@@ -158,7 +158,7 @@ static filtra_status write_run(void *user, const char *folder) {
   filtra_status status = config && tokenizer && weights ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = configure(m, job->path, config);
   char *input = status ? NULL : note_new(m, job->model);
-  if (!status && !input) status = FILTRA_ERROR_HOST_MEMORY;
+  if (!status && !input) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   if (!status) status = ft_start_write(m->source, job->model, 1, input, weights);
   if (!status && m->owned) status = ft_tokenizer_save(m->owned, folder, tokenizer);
   if (!status) status = write_fit(m, folder);
