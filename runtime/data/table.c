@@ -112,11 +112,28 @@ static filtra_status read_table(ft_table *t, const char *path) {
   return FILTRA_OK;
 }
 
+/* Says which tables of a folder are no split's. */
+static filtra_status name_left_out(const char *path) {
+  char **names;
+  size_t count;
+  filtra_split split;
+  if (!ft_is_directory(path)) return FILTRA_OK;
+  FT_TRY(ft_list_files(path, &names, &count));
+  for (size_t i = 0; i < count; i++)
+    if (ft_stem_length(names[i], endings) > 0 && !names_split(NULL, names[i], &split))
+      ft_log(FILTRA_LOG_WARNING,
+             "%s/%s is left out: its name ends with no split's (train, val or dev, test)", path,
+             names[i]);
+  ft_free_names(names, count);
+  return FILTRA_OK;
+}
+
 static filtra_status open_table(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds) {
   ft_table t = {.options = options, .ds = ds};
   filtra_status status =
       ft_split_files_find(path, options->file_split, &ft_format_table, names_split, NULL, &t.files);
+  if (!status) status = name_left_out(path);
   if (!status) status = read_table(&t, path);
   ft_labels_free(&t.labels);
   ft_split_files_free(&t.files);

@@ -44,6 +44,22 @@ TEST(test_generate_and_inspect) {
   assert_printed("first of train");
 }
 
+/* A folder of tables, which may be called as those of ListOps are; what is no split's is said. */
+TEST(test_inspect_tables) {
+  static const char TABLE[] = "text,label\none,a\ntwo,b\nthree,a\nfour,b\n";
+  static const char *const NAMES[] = {"train.tsv", "dev.tsv", "test-labeled.csv", "notes.txt"};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, NAMES[i]);
+    assert_ok(ft_file_write(path, TABLE, strlen(TABLE)));
+  }
+  assert_int_equal(run("data inspect %s --set delimiter=comma 2>&1", folder), 0);
+  assert_printed("/test-labeled.csv is left out: its name ends with no split's");
+  assert_printed("format table");
+  assert_null(strstr(test_output, "notes.txt is left out"));
+}
+
 TEST(test_inspect_text) {
   const char *folder = test_folder();
   char path[512];
