@@ -169,7 +169,7 @@ static filtra_status read_string(const json_t *value, const ft_key *k, source fr
   return FILTRA_OK;
 }
 
-/* Adds one text of a list behind the others. */
+/* Adds one text of a list after the others. */
 static filtra_status add_text(const ft_key *k, source from, const char *text, char *out) {
   const size_t used = strlen(out), length = strlen(text);
   if (!*text || strchr(text, ','))

@@ -15,7 +15,7 @@ const ft_merge *ft_bpe_merge(const ft_pretrained *p, int32_t left, int32_t right
 bool ft_bpe_keep(ft_pretrained *p, int32_t left, int32_t right, uint32_t rank, int32_t id);
 /** The character that stands for a byte in a symbol. */
 uint32_t ft_bpe_character(unsigned char byte);
-/** The bytes that a symbol stands for, of which there are at most its own. Returns how many. */
+/** The bytes that a symbol stands for, no more than it has itself. Returns how many. */
 size_t ft_bpe_bytes(const char *symbol, size_t length, char *bytes);
 
 #endif

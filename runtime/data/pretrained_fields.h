@@ -1,4 +1,4 @@
-/* Reading objects of tokenizer.json, of which nothing may be unknown. */
+/* Reading objects of tokenizer.json. A key that is not known is an error. */
 #ifndef FT_DATA_PRETRAINED_FIELDS_H
 #define FT_DATA_PRETRAINED_FIELDS_H
 

@@ -168,7 +168,7 @@ static filtra_status reserve_ends(ft_scratch *s, size_t length) {
   return FILTRA_OK;
 }
 
-/* The longest symbol that the word has at *at, which moves behind it; -1: none. */
+/* The longest symbol that the word has at *at, which moves past it; -1: none. */
 static int32_t next_piece(const ft_pretrained *p, ft_scratch *s, const char *word, size_t length,
                           size_t *at) {
   uint32_t *ends = s->ends, *hashes = s->ends + s->ends_capacity, c;

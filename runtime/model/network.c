@@ -241,7 +241,7 @@ static filtra_tensor *apply_head(const ft_scope *scope, const filtra_model_confi
   return filtra_scope_linear(&head, "2", x, out, NULL);
 }
 
-/* The mean of two heads, of which the second reads the second token of x [B,N,C]. */
+/* The mean of two heads. The second one reads the second token of x [B,N,C]. */
 static filtra_tensor *join_heads(const ft_scope *scope, const filtra_model_config *o,
                                  filtra_tensor *x, filtra_tensor *logits) {
   filtra_graph *g = scope->graph;

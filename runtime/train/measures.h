@@ -34,7 +34,7 @@ double ft_measure_lack(ft_measure measure, const filtra_evaluation *evaluation);
 /** An evaluation as JSON, and back; fields that an earlier version did not write are 0. */
 json_t *ft_evaluation_write(const filtra_evaluation *evaluation);
 void ft_evaluation_read(const json_t *object, filtra_evaluation *evaluation);
-/** The measures of the task beside loss, accuracy and mae, each key behind the prefix; NULL when
+/** The measures of the task besides loss, accuracy and mae, each key after the prefix; NULL when
  * out of memory. */
 json_t *ft_measures_write(const char *prefix, const filtra_evaluation *evaluation);
 

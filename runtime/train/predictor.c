@@ -85,7 +85,7 @@ static filtra_status submit_batch(filtra_predictor *p, const part *t,
                                   const ft_request_sample *samples, int64_t padded,
                                   ft_pending_batch *pending) {
   size_t row = (size_t)padded * p->reader.columns;
-  const size_t seconds = p->reader.joined ? t->count : 0; /* words behind those of the sequences */
+  const size_t seconds = p->reader.joined ? t->count : 0; /* words after those of the sequences */
   uint32_t *words = ft_calloc(p->reader.sequences * t->count * row + seconds, sizeof *words);
   if (!words) return FILTRA_ERROR_HOST_MEMORY;
   int32_t *second = (int32_t *)words + p->reader.sequences * t->count * row;

@@ -134,7 +134,7 @@ TEST(each_pointer_may_be_null) {
 
 /* ---- reserved fields ---- */
 
-/* A struct of zeros but for its last reserved word, for the call that follows. */
+/* A struct of zeros except its last reserved word, for the call that follows. */
 #define RESERVED(type, ...)                                                                        \
   {                                                                                                \
     type s;                                                                                        \

@@ -6,7 +6,7 @@
 static const ft_frame BERT = {.begin = 101, .middle = {102}, .middle_count = 1, .end = 102};
 static const ft_frame ROBERTA = {.begin = 0, .middle = {2, 2}, .middle_count = 2, .end = 2};
 
-/* Frames the texts 1, 2, ... and 51, 52, ... of these lengths, behind a 7 that is not theirs. */
+/* Frames the texts 1, 2, ... and 51, 52, ... of these lengths, after a 7 that is not theirs. */
 static filtra_status frame(const ft_frame *f, size_t a, size_t b, size_t limit, bool truncate,
                            ft_tokens *tokens, size_t *second) {
   *tokens = (ft_tokens){0};

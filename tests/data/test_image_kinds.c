@@ -214,7 +214,7 @@ TEST(test_xmp_orientation) {
   }
 }
 
-/* Metadata of a PNG behind more pixels than are looked at: EXIF data, and XMP. */
+/* Metadata of a PNG after more pixels than are looked at: EXIF data, and XMP. */
 TEST(test_late_png_orientation) {
   enum { SIDE = 96 };
   static const char XMP[] = "XML:com.adobe.xmp\0\0\0\0\0<x tiff:Orientation=\"5\"/>";

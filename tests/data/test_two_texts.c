@@ -155,7 +155,7 @@ TEST(what_is_refused) {
   filtra_tokenizer_destroy(&tokenizer);
 }
 
-/* Without memory nothing is left behind, which sanitizers see. */
+/* Without memory nothing is leaked, which sanitizers see. */
 TEST(starved) {
   filtra_tokenizer *tokenizer = wordpiece();
   const filtra_dataset_options options = {

@@ -8,7 +8,7 @@
  */
 void test_well_formed(const char *page);
 /** Fails unless a folder has at least `least` charts, and nothing else: SVG files that stand alone,
- * of which one has each of the texts (NULL-terminated). */
+ * one of which has each of the texts (NULL-terminated). */
 void test_chart_files(const char *folder, size_t least, const char *const *texts);
 
 #endif

@@ -263,7 +263,7 @@ static const char *config_text(const char *more) {
                    test_listops(), more);
 }
 
-/* Without memory nothing is left behind, which sanitizers see. */
+/* Without memory nothing is leaked, which sanitizers see. */
 TEST(starved) {
   owned_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
   const filtra_train_options options = tuned(1);

@@ -57,7 +57,7 @@ static const char *config_text(const char *more) {
                    test_listops(), more);
 }
 
-/* The step of the evaluation with the most of a measure, and the one behind which `patience`
+/* The step of the evaluation with the most of a measure, and the one after which `patience`
  * evaluations had no more; from a run's metrics. */
 static void scan(const char *folder, const char *key, int patience, int *best, int *end) {
   owned char *text = test_read(test_path(folder, "metrics.jsonl"), NULL);
@@ -150,7 +150,7 @@ TEST(evaluations_measure_predictions) {
 
 enum { ROWS = 60 };
 
-/* A table of x and y = 2 x, but for some rows that are far off. */
+/* A table of x and y = 2 x, except some rows that are far off. */
 static const char *outliers(void) {
   const char *path = test_path(test_folder(), "outliers.csv");
   FILE *file = fopen(path, "w");

@@ -43,7 +43,7 @@ typedef struct analysis_filter {
   double y[ANALYSIS_POINTS]; /* at evenly spaced arguments from low to high */
 } analysis_filter;
 
-/** Longest sequences of which there are maps. */
+/** Most tokens of a sequence whose attention is shown. */
 enum { ANALYSIS_MAP_TOKENS = 256, ANALYSIS_MOST_MAPPED = 32 };
 
 /** A head's attention A on a chosen sample. */

@@ -48,7 +48,7 @@ void chart_write(FILE *to, const chart *c);
  * `points`. */
 void chart_write_rows(FILE *to, const chart *c);
 
-/** A square of weights, each row of which adds up to 1 at most. */
+/** A square of weights. Each row adds up to 1 at most. */
 typedef struct chart_map {
   const char *title, *x_label, *y_label;
   const double *values; /* [size, size], row by row, not negative */
