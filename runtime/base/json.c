@@ -22,10 +22,14 @@ filtra_status ft_json_parse(const char *text, size_t size, const char *context, 
 }
 
 filtra_status ft_json_load(const char *path, json_t **out) {
+  return ft_json_load_up_to(path, CONFIG_LIMIT, out);
+}
+
+filtra_status ft_json_load_up_to(const char *path, uint64_t limit, json_t **out) {
   char *text;
   size_t size;
   *out = NULL;
-  FT_TRY(ft_file_read(path, CONFIG_LIMIT, &text, &size));
+  FT_TRY(ft_file_read(path, limit, &text, &size));
   filtra_status status = ft_json_parse(text, size, path, out);
   free(text);
   return status;

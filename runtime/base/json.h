@@ -19,6 +19,8 @@ json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t
 filtra_status ft_json_unpack(json_t *value, const char *context, const char *format, ...);
 /** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
+/** As ft_json_load, of a file of at most `limit` bytes. */
+filtra_status ft_json_load_up_to(const char *path, uint64_t limit, json_t **out);
 
 /** Text of a value; caller frees. NULL, with the message set, when the value is NULL or memory runs
  * out (json_dumps of Jansson 2.14 does not always notice). */

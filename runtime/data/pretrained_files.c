@@ -10,22 +10,13 @@
 
 /* ---- files ---- */
 
-filtra_status ft_pretrained_parse(const char *path, json_t **out) {
-  char *text;
-  size_t size;
-  *out = NULL;
-  FT_TRY(ft_file_read(path, FT_TOKENIZER_FILE_LIMIT, &text, &size));
-  filtra_status status = ft_json_parse(text, size, path, out);
-  free(text);
-  return status;
-}
-
 /* Reads a file of the folder; *out is NULL if there is none. */
 static filtra_status read_optional(const char *folder, const char *name, json_t **out) {
   char *path = ft_path_join(folder, name);
   *out = NULL;
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_file_exists(path) ? ft_pretrained_parse(path, out) : FILTRA_OK;
+  filtra_status status =
+      ft_file_exists(path) ? ft_json_load_up_to(path, FT_TOKENIZER_FILE_LIMIT, out) : FILTRA_OK;
   if (*out && !json_is_object(*out))
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
   free(path);
@@ -105,7 +96,7 @@ static filtra_status read_text_files(ft_pretrained_folder *f, const char *vocabu
   }
   f->merges = json_array();
   if (!f->merges) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  FT_TRY(ft_pretrained_parse(vocabulary, &f->vocabulary));
+  FT_TRY(ft_json_load_up_to(vocabulary, FT_TOKENIZER_FILE_LIMIT, &f->vocabulary));
   return each_line(merges, f->merges, take_merge);
 }
 

@@ -17,8 +17,6 @@ typedef struct ft_pretrained_folder {
   json_t *vocabulary, *merges; /* symbols and ids; "a b", for BPE */
 } ft_pretrained_folder;
 
-/** Parses a file; errors name it. */
-filtra_status ft_pretrained_parse(const char *path, json_t **out);
 /** Puts what tokenizer_config.json (NULL: none) says otherwise into tokenizer.json. */
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config);
 /** Makes tokenizer.json of the other files. */

@@ -177,6 +177,9 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   in.headless = b->chunks > 1;
   filtra_tensor **result = in.headless ? &b->hidden : &b->logits;
   *result = ft_network_build(&scope, &model->options, &in, auxiliary);
+  const int64_t columns = o->features > 1 ? o->features : 1;
+  b->host = ft_calloc((size_t)(sequences * b->length * columns), sizeof(int32_t));
+  if (!b->host) ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
 /* Loss and score of regression. The loss is in units of the model's output, the score, an absolute
@@ -254,8 +257,8 @@ static filtra_tensor *mean(ft_batch_graph *b, filtra_tensor *x, filtra_tensor *w
                  : filtra_weighted_mean(b->graph, x, weights);
 }
 
-filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
-                                   filtra_tensor *auxiliary) {
+void ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
+                          filtra_tensor *auxiliary) {
   const filtra_model_config *o = &model->options.config;
   filtra_graph *g = b->graph;
   filtra_tensor *loss, *score;
@@ -285,10 +288,6 @@ filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b,
     auxiliary = mean(b, auxiliary, b->sample_weights, b->sample_scale);
   }
   b->loss = ft_total_loss(g, &model->options, loss, auxiliary);
-  int64_t columns = o->features > 1 ? o->features : 1;
-  b->host =
-      ft_calloc((size_t)(b->size * ft_model_sequences(o) * b->length * columns), sizeof(int32_t));
-  return b->host ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
 /* ---- a batch into the graph ---- */
@@ -348,6 +347,7 @@ static bool predicted(const filtra_batch *batch, int64_t i, int64_t n) {
 static filtra_status set_token_weights(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
                                        int64_t end, bool labelled) {
   float *to = b->host;
+  if (!b->weights) return FILTRA_OK;
   memset(to, 0, (size_t)b->rows * sizeof *to);
   for (int64_t i = first; labelled && i < end; i++, to += b->length)
     for (int64_t n = 0; n < b->length && n < batch->lengths[i]; n++)

@@ -11,8 +11,16 @@
 
 /* ---- inference ---- */
 
-/* Builds an inference graph. If labels are judged, a language model's logits stay on the device: a
- * vocabulary for each token can take gigabytes of host memory. */
+/* Adds the outputs of an inference graph. If labels are judged, a language model's logits stay on
+ * the device: a vocabulary for each token can take gigabytes of host memory. */
+static void add_outputs(const filtra_model *model, ft_batch_graph *b) {
+  const bool language = model->options.config.task == FILTRA_TASK_LANGUAGE_MODEL;
+  if (!b->judged || !language) filtra_graph_output(b->graph, b->logits);
+  if (!b->judged) return;
+  ft_batch_graph_judge(model, b, 0.0f, NULL);
+  filtra_graph_output(b->graph, b->loss);
+}
+
 static filtra_status make_inference(filtra_model *model, int64_t size, int64_t length, bool judged,
                                     ft_observer *observer, ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size, .length = length, .judged = judged, .observer = observer};
@@ -20,10 +28,7 @@ static filtra_status make_inference(filtra_model *model, int64_t size, int64_t l
       model->device, &(filtra_graph_options){.arena = model->arena, .slots = 2}, &b->graph));
   filtra_tensor *auxiliary;
   ft_batch_graph_open(model, b, &auxiliary);
-  const bool language = model->options.config.task == FILTRA_TASK_LANGUAGE_MODEL;
-  if (!judged || !language) filtra_graph_output(b->graph, b->logits);
-  FT_TRY(ft_batch_graph_judge(model, b, 0.0f, NULL));
-  filtra_graph_output(b->graph, b->loss);
+  add_outputs(model, b);
   return filtra_graph_compile(b->graph);
 }
 
@@ -363,12 +368,12 @@ filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool trai
       &b->graph));
   ft_graph_set_recompute(b->graph, how);
   ft_batch_graph_open(model, b, &auxiliary);
-  if (!b->judged) filtra_graph_output(b->graph, b->logits);
-  FT_TRY(ft_batch_graph_judge(model, b, 0.0f, training ? auxiliary : NULL));
-  if (training)
+  if (training) {
+    ft_batch_graph_judge(model, b, 0.0f, auxiliary);
     FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, NULL));
-  else
-    filtra_graph_output(b->graph, b->loss);
+  } else {
+    add_outputs(model, b);
+  }
   FT_TRY(ft_graph_measure(b->graph, &memory->activations, &memory->transfers));
   if (!model->params->committed) ft_parameters_lay_out(model->params);
   memory->parameters = ft_parameters_extent(model->params);

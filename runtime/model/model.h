@@ -184,8 +184,8 @@ filtra_status ft_model_collect(filtra_model *model, const ft_pending_batch *pend
 void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor **auxiliary);
 /** Declares labels and weights, and adds loss [1] and score [1]; the score is an output.
  * `auxiliary` may be NULL. */
-filtra_status ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
-                                   filtra_tensor *auxiliary);
+void ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
+                          filtra_tensor *auxiliary);
 /** Sets the inputs from a batch of b's shape or smaller: missing rows get weight 0, missing columns
  * are padding. Not `labelled`: all weights are 0. Allocates nothing. */
 filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, bool labelled);

@@ -269,12 +269,16 @@ static bool is_new(const origin *o) {
   return !o->foreign && !o->own;
 }
 
+bool ft_is_of_head(const char *name) {
+  static const char *const HEADS[] = {"head.", "distilled_head."};
+  for (size_t i = 0; i < FT_COUNT(HEADS); i++)
+    if (!strncmp(name, HEADS[i], strlen(HEADS[i]))) return true;
+  return false;
+}
+
 /* Whether it is of the last layer of a head. */
 static bool is_last(const char *name) {
-  static const char *const LAYERS[] = {"head.2.", "head.weight", "head.bias", "distilled_head."};
-  for (size_t i = 0; i < FT_COUNT(LAYERS); i++)
-    if (!strncmp(name, LAYERS[i], strlen(LAYERS[i]))) return true;
-  return false;
+  return ft_is_of_head(name) && strncmp(name, "head.1.", 7) != 0;
 }
 
 /* Whether an imported run's file has no more than initial values for it. */
@@ -311,7 +315,7 @@ static filtra_status check_shape(const ft_start *p, origin *o) {
   if (ndim == q->ndim &&
       !memcmp(shape + rows, q->shape + rows, (size_t)(ndim - rows) * sizeof *shape))
     return FILTRA_OK;
-  if (strstr(q->name, "head") == q->name || !strncmp(q->name, "distilled_head", 14)) {
+  if (ft_is_of_head(q->name)) {
     o->foreign = NULL;
     o->own = NULL;
     return FILTRA_OK;

@@ -30,6 +30,8 @@ const char *ft_start_folder(const ft_start *p);
  * something else than they were trained for. The caller releases *keys. */
 filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t **keys);
 
+/** Whether the parameter of this name is a head's. */
+bool ft_is_of_head(const char *name);
 /** Names of the model's parameters that the start has no values for; NULL when out of memory. */
 json_t *ft_start_new(const ft_start *p, const filtra_model *model);
 /** Gives the parameters of a model the start's values; without `head` the head's last layer keeps

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/start.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -90,14 +91,9 @@ static bool begins(const char *name, const char *with) {
   return !strncmp(name, with, strlen(with));
 }
 
-/* "head.", or "distilled_head." of a model with a distillation token. */
-static bool is_head(const char *name) {
-  return begins(name, "head.") || begins(name, "distilled_head.");
-}
-
-/* Whether the parameter is behind the layers: the last norm, a head. */
-static bool is_behind(const char *name) {
-  return is_head(name) || begins(name, "norm.");
+/* Whether the parameter is after the layers: the last norm, a head. */
+static bool is_after(const char *name) {
+  return ft_is_of_head(name) || begins(name, "norm.");
 }
 
 static bool ends(const char *name, const char *with) {
@@ -105,7 +101,7 @@ static bool ends(const char *name, const char *with) {
   return length >= tail && !strcmp(name + length - tail, with);
 }
 
-/* A pattern also names what lies within: "layers.0" is "layers.0.*". */
+/* A pattern also names what is in a layer: "layers.0" is "layers.0.*" as well. */
 static bool fits_within(const char *pattern, const char *name) {
   char within[MOST_TERM + 2];
   snprintf(within, sizeof within, "%s.*", pattern);
@@ -120,10 +116,10 @@ static bool selects(const selector *s, const char *name) {
     is = fits_within(s->text, name);
     break;
   case EMBEDDINGS:
-    is = layer_of(name) < 0 && !is_behind(name);
+    is = layer_of(name) < 0 && !is_after(name);
     break;
   case HEAD:
-    is = is_head(name);
+    is = ft_is_of_head(name);
     break;
   case LAYERS:
     is = layer_of(name) >= s->first && layer_of(name) < s->end;
@@ -251,7 +247,7 @@ static filtra_status decay(making *m, const selector *s, double value) {
   return FILTRA_OK;
 }
 
-/* Cuts "NAME=NUMBER" behind the name. */
+/* Cuts "NAME=NUMBER" after the name. */
 static filtra_status cut_number(const char *key, char *term, double *value) {
   char *equals = strrchr(term, '='), *end = NULL;
   if (equals) *value = ft_strtod(equals + 1, &end);
@@ -293,14 +289,14 @@ static filtra_status each_term(making *m, const char *key, const char *list, boo
   return FILTRA_OK;
 }
 
-/* Layer i of n has the rate's factor^(n - i), the embeddings factor^(n + 1), what is behind the
+/* Layer i of n has the rate's factor^(n - i), the embeddings factor^(n + 1), what is after the
  * layers 1 (Clark et al. 2020, ELECTRA; Bao et al. 2022, BEiT). */
 static void decay_layers(making *m, double factor) {
   const long layers = count_layers(m->params);
   for (size_t i = 0; i < m->params->count; i++) {
     const char *name = m->params->list[i].name;
     const long layer = layer_of(name);
-    const long depth = layer >= 0 ? layers - layer : is_behind(name) ? 0 : layers + 1;
+    const long depth = layer >= 0 ? layers - layer : is_after(name) ? 0 : layers + 1;
     m->of[i].scale = (float)((double)m->of[i].scale * pow(factor, (double)depth));
   }
 }

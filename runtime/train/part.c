@@ -14,7 +14,7 @@ static filtra_status record_graph(filtra_trainer *t, ft_batch_graph *b) {
                              &b->graph));
   ft_graph_set_recompute(b->graph, (ft_recompute)t->options.recompute);
   ft_batch_graph_open(t->model, b, &auxiliary);
-  FT_TRY(ft_batch_graph_judge(t->model, b, t->options.label_smoothing, auxiliary));
+  ft_batch_graph_judge(t->model, b, t->options.label_smoothing, auxiliary);
   filtra_tensor *scale = filtra_optimizer_loss_scale(t->optimizer, b->graph);
   FT_TRY(filtra_graph_backward(b->graph, 1, &b->loss, &scale));
   if (b->part) FT_TRY(ft_optimizer_watch_score(t->optimizer, b->graph, b->score));

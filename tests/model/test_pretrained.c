@@ -239,6 +239,27 @@ TEST(vectors_are_theirs) {
   ft_safetensors_close(&g.file);
 }
 
+/* A model has vectors whatever its task is. */
+TEST(every_task_has_vectors) {
+  for (size_t i = 0; i < FT_COUNT(FAMILIES); i++) {
+    const char *folder = test_path(test_folder(), "run");
+    assert_ok(filtra_run_import(test_device(), folder_of(FAMILIES[i], NULL), NULL, folder));
+    filtra_predictor *p;
+    golden g;
+    open_golden(FAMILIES[i], &g);
+    assert_ok(filtra_predictor_create(test_device(), test_path(folder, "model.safetensors"),
+                                      &(filtra_predictor_options){.vector = FILTRA_VECTOR_MEAN},
+                                      &p));
+    float vectors[3 * 8];
+    filtra_prediction made[3];
+    assert_ok(filtra_predictor_predict_batch(p, &g.batch, vectors, NULL, made));
+    for (size_t k = 0; k < FT_COUNT(vectors); k++)
+      assert_true(isfinite(vectors[k]) && vectors[k] != 0);
+    filtra_predictor_destroy(&p);
+    ft_safetensors_close(&g.file);
+  }
+}
+
 /* ---- filters plugged in ---- */
 
 /* A filter that begins as softmax attention begins as the same function. */
@@ -368,7 +389,7 @@ TEST(configurations_are_read_closely) {
   }
 }
 
-/* Weights in two files, one of which may not be there or not hold what the index says. */
+/* Weights in two files. One may be missing, or not hold what the index says. */
 TEST(shards_are_read) {
   const char *folder = copy_of("vit"), *whole = test_path(folder, "model.safetensors");
   static const char *const PARTS[] = {"a.safetensors", "b.safetensors"};
