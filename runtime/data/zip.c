@@ -80,13 +80,18 @@ static bool inflate_all(const ft_zip_entry *e, uint8_t *to) {
   return result == Z_STREAM_END && z.avail_out == 0;
 }
 
+static filtra_status fail_entry(const ft_zip_entry *e) {
+  return ft_fail(FILTRA_ERROR_INPUT, "\"%s\" is damaged", e->name);
+}
+
 filtra_status ft_zip_unpack(const ft_zip_entry *e, uint8_t **data) {
-  enum { DEFLATED = 8 };
+  enum { DEFLATED = 8, MOST = 1032 /* bytes that deflate makes of one */ };
   *data = NULL;
   if (e->method != 0 && e->method != DEFLATED)
     return ft_fail(FILTRA_ERROR_INPUT, "\"%s\" is packed by method %d; 0 and 8 are read", e->name,
                    e->method);
   FT_TRY(ft_check_unpacked(e->name, e->packed_size, e->size));
+  if (e->size / (e->method ? MOST : 1) > e->packed_size) return fail_entry(e);
   uint8_t *to = ft_calloc((size_t)e->size + 1, 1);
   if (!to) return FILTRA_ERROR_HOST_MEMORY;
   bool whole = e->method ? inflate_all(e, to) : e->size == e->packed_size;
@@ -96,5 +101,5 @@ filtra_status ft_zip_unpack(const ft_zip_entry *e, uint8_t **data) {
     return FILTRA_OK;
   }
   free(to);
-  return ft_fail(FILTRA_ERROR_INPUT, "\"%s\" is damaged", e->name);
+  return fail_entry(e);
 }
