@@ -1,0 +1,252 @@
+"""What all objects of the library have in common: life time, locks, threads and processes.
+
+- Closing an object first closes what was made on it; using a closed one raises ClosedError. An
+  object that is no longer referenced is closed when the last one made on it is, in any order.
+- A device, with all that was made on it, may be used from several threads: a lock lets one in at a
+  time. While one waits for the device, other threads of Python run.
+- A process that was forked cannot use objects from before: ForkError. Make them after the fork, or
+  start processes by ``multiprocessing.get_context("spawn")``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar
+
+from ._errors import ClosedError, ForkError, error_of
+from ._library import lib
+
+Self = TypeVar("Self", bound="Object")
+
+
+class _Process:
+    """Counts forks, so that objects know whether they are of this process."""
+
+    forks = 0
+
+
+def _forked() -> None:
+    _Process.forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+class Gate:
+    """Lets one thread at a time use a device, and destroys what a thread found of no more use.
+
+    Garbage collection may happen in any thread at any time, also within a call of the library. What
+    cannot be destroyed at once waits in `dead` for the next call.
+    """
+
+    __slots__ = ("dead", "lock")
+
+    def __init__(self) -> None:
+        self.lock: Any = threading.RLock()
+        self.dead: deque[Handle] = deque()
+
+    def clear(self) -> None:
+        """Destroy what waits, unless this thread is within a call."""
+        if self.lock._is_owned():
+            return
+        with self.lock:
+            while self.dead:
+                self.dead.popleft().destroy()
+
+    def drop(self, handle: Handle) -> None:
+        """Destroy a handle now if the device is free, else later; never waits."""
+        if self.lock._is_owned() or not self.lock.acquire(blocking=False):
+            self.dead.append(handle)
+            return
+        try:
+            handle.destroy()
+        finally:
+            self.lock.release()
+
+
+class Handle:
+    """A pointer of the library's, with what it was made on and what was made on it."""
+
+    __slots__ = (
+        "__weakref__", "children", "dropped", "forks", "free", "gate", "keep", "kind", "parents",
+        "pointer",
+    )
+
+    def __init__(self, pointer: Any, kind: str, free: str | None, gate: Gate) -> None:
+        self.pointer = pointer
+        self.kind = kind
+        self.free = None if free is None else lib.free_function(free)
+        self.gate = gate
+        self.parents: list[Handle] = []
+        self.children: set[Handle] = set()
+        self.dropped = False
+        self.forks = _Process.forks
+        self.keep: list[Any] = []
+
+    def need(self, parent: Handle) -> None:
+        """Have the parent live longer than this."""
+        if parent not in self.parents:
+            self.parents.append(parent)
+            parent.children.add(self)
+
+    def refuse(self) -> NoReturn:
+        """Raise why this handle cannot be used."""
+        if self.pointer is None:
+            raise ClosedError(f"this {self.kind} is closed")
+        raise ForkError(
+            f"this {self.kind} was made before the process was forked: make it after the fork, or "
+            f"start processes with multiprocessing.get_context('spawn')"
+        )
+
+    def drop(self) -> None:
+        """Destroy this as soon as nothing made on it is left: nobody refers to it any more."""
+        self.dropped = True
+        if self.pointer is not None and not self.children and self.forks == _Process.forks:
+            self.gate.drop(self)
+
+    def destroy(self) -> int:
+        """Free the pointer, and parents that waited for it. Under the gate's lock.
+
+        Returns the status of the function that frees; what it cannot free is left to the process.
+        """
+        if self.pointer is None or self.children:
+            return 0
+        status = self.free(ctypes.byref(self.pointer)) if self.free is not None else 0
+        self.pointer = None
+        self.keep.clear()
+        parents, self.parents = self.parents, []
+        for parent in parents:
+            parent.children.discard(self)
+            if parent.dropped and parent.gate is self.gate:
+                parent.destroy()
+            elif parent.dropped:
+                parent.drop()
+        return status or 0
+
+    def close(self) -> None:
+        """Destroy what was made on this, and this."""
+        if self.pointer is None:
+            return
+        if self.forks != _Process.forks:
+            self.refuse()
+        with self.gate.lock:
+            while self.children:
+                next(iter(self.children)).close()
+            status = self.destroy()
+            if status:
+                raise error_of(status, lib.message())
+
+
+class Object:
+    """An object of the library; a context manager that closes it."""
+
+    _handle: Handle
+
+    def _make(
+        self,
+        kind: Any,
+        free: str,
+        function: Any,
+        *arguments: Any,
+        parents: Iterable[Object] = (),
+        gate: Gate | None = None,
+    ) -> None:
+        """Call a function whose last argument receives a new pointer, and take it over.
+
+        Parameters
+        ----------
+        kind : type
+            The opaque struct that is made, such as ``_c.filtra_graph``.
+        free : str
+            The function that destroys or closes it.
+        function : function of the library
+        arguments
+            All arguments but the last.
+        parents : iterable of Object
+            What must live longer than it.
+        gate : Gate or None
+            Lock of its calls; None: that of the first parent, or a new one.
+        """
+        above = list(parents)
+        if gate is None:
+            gate = above[0]._handle.gate if above else Gate()
+        if gate.dead:
+            gate.clear()
+        made = ctypes.POINTER(kind)()
+        with gate.lock:
+            for parent in above:
+                parent._pointer  # noqa: B018  raises if it is closed
+            try:
+                function(*arguments, ctypes.byref(made))
+            except BaseException:  # a warning that the user has raised as an error
+                if made:
+                    lib.free_function(free)(ctypes.byref(made))
+                raise
+            self._own(made, free, above, gate)
+
+    def _own(
+        self, pointer: Any, free: str | None, parents: Iterable[Object], gate: Gate | None = None
+    ) -> None:
+        """Take over a pointer; with `free` None it belongs to its first parent."""
+        above = list(parents)
+        self._handle = Handle(
+            pointer, type(self).__name__, free, gate or above[0]._handle.gate
+        )
+        for parent in above:
+            self._handle.need(parent._handle)
+        weakref.finalize(self, self._handle.drop)
+
+    @property
+    def _pointer(self) -> Any:
+        """The pointer, for arguments of calls."""
+        handle = self._handle
+        if handle.pointer is None or handle.forks != _Process.forks:
+            handle.refuse()
+        return handle.pointer
+
+    def _call(self, function: Any, *arguments: Any) -> Any:
+        """Call a function of the library whose first argument is this, one thread at a time."""
+        handle = self._handle
+        if handle.forks != _Process.forks:
+            handle.refuse()
+        gate = handle.gate
+        if gate.dead:
+            gate.clear()
+        with gate.lock:
+            if handle.pointer is None:
+                handle.refuse()
+            return function(handle.pointer, *arguments)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed; then it can no longer be used."""
+        return self._handle.pointer is None
+
+    def close(self) -> None:
+        """Close what was made on it, and it. Does nothing if it is closed."""
+        self._handle.close()
+
+    def __enter__(self: Self) -> Self:
+        self._pointer  # noqa: B018  raises if it is closed
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled or copied: save it to a file, or make "
+            f"another one where it is needed"
+        )

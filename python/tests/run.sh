@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Tests of the Python package, skipped where no Python has what they need.
+#
+#   run.sh headers COMPILER LIBRARY   python/filtra/_c is what the headers say
+#   run.sh pytest COMPILER LIBRARY    python/tests, with that library
+#   run.sh mypy COMPILER LIBRARY      the types are complete
+#
+# FILTRA_PYTHON names another Python.
+set -euo pipefail
+what=$1 compiler=$2 library=$3
+cd "$(dirname "$0")/.."
+
+# find_python MODULE...: the first Python of 3.9 or later that has these modules.
+find_python() {
+  local candidate
+  for candidate in "${FILTRA_PYTHON:-}" python3 /usr/bin/python3; do
+    [ -n "$candidate" ] &&
+      "$candidate" - "$@" <<'EOF' 2>/dev/null && python=$candidate && return
+import importlib, sys
+assert sys.version_info >= (3, 9)
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+EOF
+  done
+  echo "skipped: no Python of 3.9 or later has ${*:-its own modules} (FILTRA_PYTHON names another)"
+  exit 77
+}
+
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD FILTRA_LIBRARY=$library
+case $what in
+  headers)
+    find_python
+    "$python" generate.py --check
+    exec "$python" check.py "$compiler" ../include
+    ;;
+  pytest)
+    find_python numpy pytest
+    exec "$python" -m pytest -q -p no:cacheprovider tests
+    ;;
+  mypy)
+    find_python numpy mypy
+    exec "$python" -m mypy --strict --cache-dir=/dev/null filtra
+    ;;
+esac
