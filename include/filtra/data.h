@@ -324,8 +324,8 @@ typedef struct filtra_dataset_arrays {
   bool hold_out;          /**< hold validation samples out where `splits` has none */
   float validation_share; /**< fraction held out, as in filtra_dataset_options */
   uint64_t seed;          /**< draws the held-out samples */
-  /** With `standardise` and one feature: each step by a mean and deviation of its own, as columns of
-   * a table. All samples have one length. */
+  /** With `standardise` and one feature: each step by a mean and deviation of its own, as the
+   * columns of a table. All samples have one length. */
   bool columns;
   /** Of images, stored row by row: each sample has height * width pixels. 0: no images. */
   uint32_t height, width;
