@@ -102,7 +102,7 @@ def array_of(
         For another shape, and numbers out of range.
     """
     if type(value) is not np.ndarray:
-        if np.ma.is_masked(value):
+        if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
             raise ArgumentError(f"{name} has masked elements: fill them")
         try:
             value = np.asarray(value)
