@@ -304,7 +304,10 @@ typedef struct filtra_samples {
   const uint32_t *second_lengths;
   const int32_t *labels; /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
   const float *values;   /**< [count], with FILTRA_TARGET_VALUE */
-  uint64_t reserved[8];  /**< 0 */
+  /** [count], above 0: weights in the loss, for loaders with `sample_weights`, as those of runs'
+   * training data. NULL: 1 each. */
+  const float *weights;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_samples;
 
 /** A dataset in a caller's arrays; start from zeros. */
@@ -321,7 +324,12 @@ typedef struct filtra_dataset_arrays {
   bool hold_out;          /**< hold validation samples out where `splits` has none */
   float validation_share; /**< fraction held out, as in filtra_dataset_options */
   uint64_t seed;          /**< draws the held-out samples */
-  uint64_t reserved[16];  /**< 0 */
+  /** With `standardise` and one feature: each step by a mean and deviation of its own, as the
+   * columns of a table. All samples have one length. */
+  bool columns;
+  /** Of images, stored row by row: each sample has height * width pixels. 0: no images. */
+  uint32_t height, width;
+  uint64_t reserved[14]; /**< 0 */
 } filtra_dataset_arrays;
 
 /** Copies the arrays, which may be freed after the call. Fails with INPUT, naming the sample.
@@ -428,7 +436,8 @@ typedef struct filtra_loader_options {
   /** [classes], copied: weights of samples by their class, above 0: the loss becomes the weighted
    * mean, as do the scores of training. Not with mixup and cutmix. NULL: 1 each. */
   const float *class_weights;
-  uint64_t reserved[7]; /**< 0 */
+  bool sample_weights;  /**< multiply weights by those of the samples (filtra_samples.weights) */
+  uint64_t reserved[6]; /**< 0 */
 } filtra_loader_options;
 
 /** Position of a loader. Setting it continues with exactly the batches that would have followed. */

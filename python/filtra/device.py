@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from . import _c, _convert
 from ._library import lib
 from ._object import Object
 
-__all__ = ["Device", "DeviceInfo", "devices"]
+__all__ = ["Device", "DeviceInfo", "default_device", "devices"]
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,25 @@ class Device(Object):
         return f"<Device {'closed' if self.closed else self.name}>"
 
 
+_default: dict[int, Device] = {}
+
+
+def default_device() -> Device:
+    """Return the device that is used where none is given: ``Device()``, opened on first use.
+
+    A process that was forked opens its own.
+    """
+    device = _default.get(os.getpid())
+    if device is None or device.closed:
+        _default.clear()
+        device = _default[os.getpid()] = Device()
+    return device
+
+
 def device_of(value: Any) -> Device:
-    """Return `value` if it is an open device; say what is expected if it is not."""
+    """Return `value` if it is an open device, of None the default one; refuse all else."""
+    if value is None:
+        return default_device()
     if not isinstance(value, Device):
         raise TypeError(f"device must be a filtra.Device, not {type(value).__name__}")
     value._pointer  # noqa: B018  raises if it is closed

@@ -23,6 +23,14 @@ static filtra_status check_arrays(const filtra_dataset_arrays *a) {
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: %s",
                    a->features ? "successors are for tokens, not for features"
                                : "standardise is for features, not for tokens");
+  if (a->columns && (!a->standardise || a->features != 1))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "arrays: columns are numbers, 1 feature a step, that are standardised");
+  if (!a->height != !a->width || (a->height && !a->features) || a->height > 65536 ||
+      a->width > 65536)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "arrays: height is %u and width %u; images of features have both, up to 65536",
+                   a->height, a->width);
   return FILTRA_OK;
 }
 
@@ -78,6 +86,33 @@ static filtra_status take_target(const filtra_dataset_arrays *a, const filtra_sa
   return FILTRA_OK;
 }
 
+static filtra_status take_weights(const filtra_samples *s, ft_samples *to) {
+  if (!s->weights) return FILTRA_OK;
+  to->weights = ft_calloc(s->count, sizeof *to->weights);
+  if (!to->weights) return FILTRA_ERROR_HOST_MEMORY;
+  memcpy(to->weights, s->weights, s->count * sizeof *to->weights);
+  for (uint64_t i = 0; i < s->count; i++)
+    if (!(to->weights[i] > 0.0f && isfinite(to->weights[i])))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "arrays: weights[%llu] is %g, accepted are finite numbers above 0",
+                     (unsigned long long)i, (double)to->weights[i]);
+  return FILTRA_OK;
+}
+
+/* Whether a sample is as long as images and rows of columns have to be. */
+static filtra_status check_length(const filtra_dataset_arrays *a, uint32_t length,
+                                  const ft_samples *to, const filtra_dataset *ds) {
+  const uint64_t pixels = (uint64_t)a->height * a->width;
+  if (pixels && length != pixels)
+    return ft_fail(FILTRA_ERROR_INPUT, "%u pixels, an image of %u x %u has %llu", length, a->width,
+                   a->height, (unsigned long long)pixels);
+  const ft_samples *first = ds->samples[FILTRA_SPLIT_TRAIN].count ? ds->samples : to;
+  if (a->columns && first->count && length != first->rows->length)
+    return ft_fail(FILTRA_ERROR_INPUT, "%u columns, the first sample has %u", length,
+                   first->rows->length);
+  return FILTRA_OK;
+}
+
 /* Offsets of the current sample's data in the caller's arrays, in tokens. */
 typedef struct position {
   uint64_t first, second;
@@ -118,8 +153,10 @@ static filtra_status add_split(const filtra_dataset_arrays *a, filtra_split spli
   to->rows = ft_calloc(s->count, sizeof *to->rows);
   if (numbers) to->values = ft_calloc(numbers, sizeof *to->values);
   if (!to->rows || (numbers && !to->values)) return FILTRA_ERROR_HOST_MEMORY;
+  FT_TRY(take_weights(s, to));
   for (uint64_t i = 0; i < s->count; i++) {
-    filtra_status status = add_sample(a, s, i, &at, to);
+    filtra_status status = check_length(a, s->lengths[i], to, ds);
+    if (!status) status = add_sample(a, s, i, &at, to);
     if (status)
       return ft_fail_context(status, "arrays: sample %llu of %s", (unsigned long long)i,
                              filtra_split_name(split));
@@ -148,13 +185,17 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
                             .target = a->target,
                             .sequences = a->splits[FILTRA_SPLIT_TRAIN].second ? 2 : 1,
                             .tokenizer = a->tokenizer,
-                            .features = a->features};
+                            .features = a->features,
+                            .height = a->height,
+                            .width = a->width};
   FT_TRY(check_arrays(a));
   FT_TRY(ft_check_share(a->validation_share));
   FT_TRY(name_classes(a, ds));
   FT_TRY(ft_check_class_names(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
+  for (int i = FILTRA_SPLIT_TEST; a->columns && i >= 0; i--)
+    if (ds->samples[i].count) ds->columns = ds->samples[i].rows->length;
   FT_TRY(ft_make_splits(ds, a->hold_out, a->validation_share, a->seed));
   return a->standardise ? ft_standardise(ds, &none) : FILTRA_OK;
 }

@@ -406,6 +406,7 @@ void filtra_dataset_close(filtra_dataset **dataset) {
     free(ds->samples[i].files);
     ft_free_names(ds->samples[i].names, ds->samples[i].name_count);
     free(ds->samples[i].rows);
+    free(ds->samples[i].weights);
     free(ds->splits[i].rows);
   }
   ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
@@ -437,6 +438,12 @@ const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split 
   ft_fail(FILTRA_ERROR_ARGUMENT, "sample %llu of %s does not exist", (unsigned long long)index,
           filtra_split_name(split));
   return NULL;
+}
+
+float ft_sample_weight(const filtra_dataset *dataset, filtra_split split, uint64_t index) {
+  const ft_samples *samples = dataset->splits[split].samples;
+  return samples->weights ? samples->weights[ft_dataset_row(dataset, split, index) - samples->rows]
+                          : 1.0f;
 }
 
 filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split split,

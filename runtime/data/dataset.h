@@ -36,6 +36,7 @@ typedef struct ft_samples {
   char **names; /* [name_count]: what the data call each sample; see ft_samples_add_name */
   size_t name_count, name_capacity;
   ft_sample_row *rows;
+  float *weights; /* [count], in the loss; NULL: 1 each */
   size_t count, capacity;
 } ft_samples;
 
@@ -102,6 +103,9 @@ typedef struct ft_dataset_format {
 const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index);
 
+/** A sample's weight in the loss, of an index in range. */
+float ft_sample_weight(const filtra_dataset *dataset, filtra_split split, uint64_t index);
+
 /** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
 
@@ -123,6 +127,7 @@ typedef struct ft_data_fit {
   bool values;                /* targets are numbers */
   const double *mean, *factor;
   uint32_t features;                /* of `mean` and `factor`; 0: none */
+  bool columns;                     /* they are of steps, which are the columns of rows */
   const struct ft_table_fit *table; /* columns of the training table; NULL: the data's own */
   uint32_t height, width;           /* of images; 0: the data's own */
 } ft_data_fit;

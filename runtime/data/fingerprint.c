@@ -42,6 +42,8 @@ static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_spli
     hash = ft_hash_bytes(hash, lengths, sizeof lengths);
     if (ds->joined) hash = ft_hash_bytes(hash, &row->second_at, sizeof row->second_at);
     hash = ft_hash_bytes(hash, &row->label, sizeof row->label); /* the bits of the value or label */
+    const float *weights = split->samples->weights;
+    if (weights) hash = ft_hash_bytes(hash, &weights[row - split->samples->rows], sizeof *weights);
     hash = add_input(hash, ds, split->samples, row);
   }
   return hash;

@@ -36,7 +36,8 @@ struct filtra_loader {
   uint64_t seed;
   filtra_augmentation augmentation;
   float *class_weights; /* [classes]; NULL: 1 each */
-  unsigned workers;     /* threads that fill a batch; 1: the loader's own thread only */
+  bool weighted;
+  unsigned workers; /* threads that fill a batch; 1: the loader's own thread only */
   size_t samples;
   uint32_t *buckets; /* [bucket_count] */
   size_t bucket_count;
@@ -163,7 +164,8 @@ static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t in
   else if (s->labels)
     s->labels[row] = sample.label;
   if (s->values) s->values[row] = sample.value;
-  s->weights[row] = l->class_weights ? weight * l->class_weights[sample.label] : weight;
+  if (l->class_weights) weight *= l->class_weights[sample.label];
+  s->weights[row] = l->weighted ? weight * ft_sample_weight(l->dataset, l->split, index) : weight;
   s->indices[row] = index;
   if (s->second) s->second[row] = (int32_t)sample.second_at;
 }
@@ -472,6 +474,7 @@ filtra_status filtra_loader_create(const filtra_dataset *dataset,
   l->batch_size = options->batch_size;
   l->shuffle = options->shuffle;
   l->drop_last = options->drop_last;
+  l->weighted = options->sample_weights;
   l->seed = options->seed;
   if (options->augmentation) l->augmentation = *options->augmentation;
   bool costly = ft_samples_are_made(dataset, dataset->splits[options->split].samples) ||

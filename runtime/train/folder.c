@@ -145,6 +145,8 @@ static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   fit->data.width = read_size(fit->json, "image_width");
   FT_TRY(ft_table_fit_read(fit->json, path, &fit->table));
   fit->data.table = fit->table;
+  fit->data.columns = json_is_true(json_object_get(fit->json, "columns")) ||
+                      (fit->table && !fit->table->text && !fit->table->group);
   return FILTRA_OK;
 }
 

@@ -245,7 +245,7 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
   p->normalise = o->normalise;
   FT_TRY(ft_input_read(p->reader.model->input, "the model's " FT_INPUT_KEY, &p->reader.input));
   const ft_data_fit *fit = &p->reader.input.fit.data;
-  if (fit->features && fit->features != m->features && !(ft_reads_rows(fit) && m->features == 1))
+  if (fit->features && fit->features != m->features && !(fit->columns && m->features == 1))
     return ft_fail(FILTRA_ERROR_INPUT, "predictor: standardises %u features, the model has %lld",
                    fit->features, (long long)m->features);
   p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;

@@ -66,10 +66,6 @@ static filtra_status check_numbers(const ft_reader *p) {
                  "name the data (filtra_model_config.data or filtra_model_set_data)");
 }
 
-bool ft_reads_rows(const ft_data_fit *fit) {
-  return fit->table && !fit->table->text && !fit->table->group;
-}
-
 static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const float *series,
                                  uint32_t length) {
   if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
@@ -78,8 +74,8 @@ static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const
   float *to = (float *)s->words[0];
   const ft_data_fit *fit = &p->input.fit.data;
   const size_t count = (size_t)s->lengths[0] * p->columns;
-  if (ft_reads_rows(fit) && count != fit->features)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training table has %u", count,
+  if (fit->columns && count != fit->features)
+    return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training data has %u", count,
                    fit->features);
   for (size_t i = 0; i < count; i++) {
     if (isinf(to[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu of the series is infinite", i);

@@ -21,8 +21,6 @@ typedef struct ft_request_sample {
   int64_t padded;     /* length of the graph that computes it; 0: submitted */
 } ft_request_sample;
 
-/** Whether the model reads rows of a table, a step a column, each standardised by itself. */
-bool ft_reads_rows(const ft_data_fit *fit);
 /** Reads `count` requests; caller frees *out [count]. Errors name the request, where there are
  * several. */
 filtra_status ft_requests_read(const ft_reader *p, size_t count, const filtra_request *requests,

@@ -344,7 +344,8 @@ static filtra_status make_loader(run *r) {
                                          .drop_last = c->drop_last,
                                          .seed = c->train.seed,
                                          .augmentation = &augmentation,
-                                         .class_weights = class_weights};
+                                         .class_weights = class_weights,
+                                         .sample_weights = true};
   if (!status) status = filtra_loader_create(r->data, &options, &r->loader);
   free(class_weights);
   if (status == FILTRA_ERROR_ARGUMENT) ft_fail_context(status, "%s", r->context);

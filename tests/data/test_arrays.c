@@ -89,6 +89,34 @@ TEST(features_are_standardised) {
   assert_true(sample.value == -1.0f);
 }
 
+/* Deviations of 1, 2, 3 and of 10, 20, 30 are 1 and 10; weights come with the samples. */
+TEST(columns_have_their_own_means) {
+  const float numbers[] = {1, 10, 2, 20, 3, 30}, values[] = {0, 1, 2}, weights[] = {1, 0.5f, 4};
+  const uint32_t steps[] = {2, 2, 2};
+  filtra_dataset_arrays arrays = {.splits[FILTRA_SPLIT_TRAIN] = {.count = 3,
+                                                                 .features = numbers,
+                                                                 .lengths = steps,
+                                                                 .values = values,
+                                                                 .weights = weights},
+                                  .target = FILTRA_TARGET_VALUE,
+                                  .features = 1,
+                                  .standardise = true,
+                                  .columns = true};
+  float got[2];
+  filtra_loader *loader;
+  filtra_batch batch;
+  owned_dataset *ds = test_dataset(&arrays);
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 2, got));
+  assert_float_equal((double)got[0], 1.0, 1e-6);
+  assert_float_equal((double)got[1], 1.0, 1e-6);
+  assert_ok(filtra_loader_create(
+      ds, &(filtra_loader_options){.batch_size = 4, .sample_weights = true}, &loader));
+  assert_ok(filtra_loader_next(loader, &batch));
+  for (int i = 0; i < 4; i++)
+    assert_float_equal((double)batch.weights[i], i < 3 ? (double)weights[i] : 0.0, 0.0);
+  filtra_loader_destroy(&loader);
+}
+
 TEST(pairs_and_successors) {
   filtra_dataset_arrays arrays = classes();
   filtra_sample sample;
@@ -127,6 +155,27 @@ TEST(mistakes_are_told) {
   a = classes();
   a.splits[FILTRA_SPLIT_VAL].reserved[1] = 1;
   refuses(a, FILTRA_ERROR_ARGUMENT, "filtra_samples: reserved[1]");
+  a = classes();
+  a.columns = true;
+  refuses(a, FILTRA_ERROR_ARGUMENT, "columns are numbers, 1 feature a step, that are standardised");
+  a = classes();
+  a.height = 2;
+  refuses(a, FILTRA_ERROR_ARGUMENT, "height is 2 and width 0; images of features have both");
+  const float weights[] = {1, 0, 1, 1};
+  a = classes();
+  a.splits[FILTRA_SPLIT_TRAIN].weights = weights;
+  refuses(a, FILTRA_ERROR_INPUT, "weights[1] is 0, accepted are finite numbers above 0");
+  const float pixels[12] = {0};
+  const uint32_t sizes[] = {4, 3, 2, 3};
+  a = classes();
+  a.features = 1;
+  a.splits[FILTRA_SPLIT_TRAIN].lengths = sizes;
+  a.splits[FILTRA_SPLIT_TRAIN].features = pixels;
+  a.height = a.width = 2;
+  refuses(a, FILTRA_ERROR_INPUT, "sample 1 of train: 3 pixels, an image of 2 x 2 has 4");
+  a.height = a.width = 0;
+  a.standardise = a.columns = true;
+  refuses(a, FILTRA_ERROR_INPUT, "sample 1 of train: 3 columns, the first sample has 4");
   labels[2] = 2;
   refuses(classes(), FILTRA_ERROR_INPUT, "sample 2 of train: label 2, accepted are 0 to 1");
   labels[2] = 1;

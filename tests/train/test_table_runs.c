@@ -192,7 +192,7 @@ TEST(rows_of_numbers_are_read_alike_everywhere) {
   const float few[3] = {0};
   assert_fails(
       filtra_predictor_predict(p, 1, &(filtra_request){.series = few, .length = 3}, &answer),
-      FILTRA_ERROR_INPUT, "3 numbers; a row of the training table has 5");
+      FILTRA_ERROR_INPUT, "3 numbers; a row of the training data has 5");
   refuse_by_run(run, test_write_text(folder, "x.csv", "a,b,colour,kind\n1,2,red,odd\n"),
                 "x.csv:1: there is no column \"c\"");
 }

@@ -110,7 +110,8 @@ class filtra_samples(Structure):
     _fields_ = [
         ("count", c_uint64), ("lengths", P(c_uint32)), ("tokens", P(c_int32)),
         ("features", P(c_float)), ("second", P(c_int32)), ("second_lengths", P(c_uint32)),
-        ("labels", P(c_int32)), ("values", P(c_float)), ("reserved", c_uint64 * 8),
+        ("labels", P(c_int32)), ("values", P(c_float)), ("weights", P(c_float)),
+        ("reserved", c_uint64 * 7),
     ]
 
 class filtra_batch(Structure):
@@ -402,7 +403,8 @@ class filtra_dataset_arrays(Structure):
         ("splits", filtra_samples * 3), ("target", c_int), ("features", c_uint32),
         ("classes", c_uint32), ("class_names", P(c_char_p)), ("tokenizer", P(filtra_tokenizer)),
         ("standardise", c_bool), ("hold_out", c_bool), ("validation_share", c_float),
-        ("seed", c_uint64), ("reserved", c_uint64 * 16),
+        ("seed", c_uint64), ("columns", c_bool), ("height", c_uint32), ("width", c_uint32),
+        ("reserved", c_uint64 * 14),
     ]
     enums = {"target": filtra_target}
 
@@ -412,7 +414,7 @@ class filtra_loader_options(Structure):
         ("split", c_int), ("batch_size", c_uint32), ("buckets", P(c_uint32)),
         ("bucket_count", c_size_t), ("shuffle", c_bool), ("seed", c_uint64), ("drop_last", c_bool),
         ("prefetch", c_uint32), ("augmentation", P(filtra_augmentation)),
-        ("class_weights", P(c_float)), ("reserved", c_uint64 * 7),
+        ("class_weights", P(c_float)), ("sample_weights", c_bool), ("reserved", c_uint64 * 6),
     ]
     enums = {"split": filtra_split}
 

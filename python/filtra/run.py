@@ -1,0 +1,366 @@
+"""Whole runs in folders, as the command ``filtra train`` makes them."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _c, _convert, _errors, results
+from ._library import lib
+from ._object import Gate, Object
+from .data import Dataset
+from .device import Device, device_of
+from .model import Model, mixer_text
+from .predictor import Predictor
+from .tokenizer import Tokenizer
+from .trainer import Callback, Progress, StopTraining
+
+__all__ = [
+    "Run", "RunProgress", "complete_config", "describe_config", "import_run", "preset", "presets",
+    "train",
+]
+
+
+def describe_config(key: str | None = None) -> str:
+    """Explain a key of the configuration, a mixer or an option "mixer.K"; None: list all."""
+    text = ctypes.c_char_p()
+    lib.filtra_config_describe(_convert.optional_text(key, "key"), ctypes.byref(text))
+    return _taken(text)
+
+
+def complete_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Check a configuration, and return it with every key."""
+    text = ctypes.c_char_p()
+    lib.filtra_config_complete(json.dumps(config).encode(), b"config", ctypes.byref(text))
+    return dict(json.loads(_taken(text)))
+
+
+def presets() -> list[str]:
+    """Names of the papers' recipes, for the key `preset`."""
+    names: list[str] = []
+    while True:
+        name = _convert.string(lib.filtra_preset_name(len(names)))
+        if name is None:
+            return names
+        names.append(name)
+
+
+def preset(name: str) -> dict[str, Any]:
+    """Return a recipe: title, paper, data, config and note."""
+    found = lib.filtra_preset_json(_convert.text(name, "name"))
+    if found is None:
+        raise _errors.ArgumentError(lib.message())
+    return dict(json.loads(found))
+
+
+def _taken(text: Any) -> str:
+    """Copy a text of the library's, and free it."""
+    try:
+        return _convert.string(text.value) or ""
+    finally:
+        lib.filtra_free(text)
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """Where a run is; what callbacks get as metrics.
+
+    Attributes
+    ----------
+    step, steps : int
+        Finished steps, and steps of the run.
+    epoch : float
+        Passes over the training data so far.
+    loss, accuracy, absolute_error : float
+        Means over the last 20 steps.
+    tokens_per_second, milliseconds, seconds_left : float
+        The last is an estimate; below 0: unknown.
+    last : dict
+        Metrics of the last step.
+    validation, best : Evaluation or None
+    evaluated : bool
+        Whether an evaluation precedes this call.
+    """
+
+    step: int
+    steps: int
+    epoch: float
+    loss: float
+    accuracy: float
+    absolute_error: float
+    tokens_per_second: float
+    milliseconds: float
+    seconds_left: float
+    last: dict[str, Any]
+    validation: results.Evaluation | None
+    best: results.Evaluation | None
+    evaluated: bool
+
+
+def _progress(struct: Any) -> RunProgress:
+    found = _convert.values(struct)
+    fields = {name: found[name] for name in RunProgress.__annotations__ if name in found}
+    for name in ("validation", "best"):
+        pointer = getattr(struct, name)
+        fields[name] = results.evaluation(pointer.contents) if pointer else None
+    return RunProgress(**fields)
+
+
+class _Listener:
+    """Passes a run's progress on to callbacks."""
+
+    def __init__(self, callbacks: list[Callback], progress: bool) -> None:
+        self.callbacks = callbacks
+        self.bar = progress
+        self.begun = False
+        self.epoch = 0
+        self.stopped = False
+
+    def __call__(self, user: Any, pointer: Any) -> bool:
+        try:
+            self.tell(_progress(pointer.contents))
+            return True
+        except StopTraining:
+            self.stopped = True
+        except BaseException as error:  # Ctrl-C, too: the run writes a checkpoint first
+            _errors.keep_error(error)
+        return False
+
+    def tell(self, metrics: RunProgress) -> None:
+        """Call the callbacks."""
+        if not self.begun:
+            self.begun = True
+            if self.bar:
+                self.callbacks.append(Progress(metrics.steps))
+            for callback in self.callbacks:
+                callback.on_begin(self)
+        for callback in self.callbacks:
+            callback.on_step(self, metrics)
+        if metrics.evaluated:
+            for callback in self.callbacks:
+                callback.on_epoch(self, int(metrics.epoch), metrics.validation)
+
+    def end(self) -> None:
+        """Tell callbacks that it is over."""
+        for callback in self.callbacks if self.begun else ():
+            callback.on_end(self)
+
+
+def train(
+    folder: _convert.Path,
+    config: Mapping[str, Any] | None = None,
+    data: Dataset | _convert.Path | None = None,
+    *,
+    device: Device | None = None,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = False,
+    allow_changes: bool = False,
+    steps: int = 0,
+    epochs: int = 0,
+) -> Run:
+    """Train a whole run: schedule, evaluation, metrics, checkpoints and best model in a folder.
+
+    A run that was interrupted, by Ctrl-C, too, goes on where its checkpoint is.
+
+    Parameters
+    ----------
+    folder : path
+        New or empty; or that of a run to resume.
+    config : dict, optional
+        Keys of docs/config.md, as ``{"mixer": "agf", "epochs": 3}``. None resumes the run.
+    data : Dataset or path, optional
+        In place of the key `data`. A `Dataset` of one's own is needed again for resuming.
+    callbacks : sequence of Callback
+        `on_step` gets a `RunProgress`; `on_epoch` is called after each evaluation.
+    progress : bool
+        Whether a bar is shown (tqdm), or lines are logged.
+    allow_changes : bool
+        Whether a run goes on where settings or data differ from its checkpoint's.
+    steps, epochs : int
+        Resume to this length in place of the configuration's.
+
+    Raises
+    ------
+    InputError
+        For a key or data that cannot be used; before the folder is made.
+    """
+    opened = device_of(device)
+    listener = _Listener(list(callbacks), progress)
+    options = _c.filtra_run_options()
+    text = None
+    if config is not None:
+        keys = dict(config)
+        if data is not None and not isinstance(data, Dataset):
+            keys["data"] = _convert.string(_convert.path(data, "data"))
+        text = json.dumps(keys).encode()
+        mixer_text(keys.get("mixer"))
+    elif data is not None and not isinstance(data, Dataset):
+        raise TypeError("a run that is resumed knows its path of data: leave `data` out")
+    given = _convert.path(folder, "folder")
+    options.config, options.folder, options.allow_changes = text, given, allow_changes
+    options.steps = _convert.whole(steps, "steps")
+    options.epochs = _convert.whole(epochs, "epochs")
+    if isinstance(data, Dataset):
+        options.data = data._pointer
+    told = type(options.progress)(listener)
+    options.progress = told
+    try:
+        opened._call(lib.filtra_run_train, ctypes.byref(options))
+    except _errors.CancelledError:
+        if not listener.stopped:
+            raise
+    finally:
+        listener.end()
+    return Run(folder)
+
+
+def import_run(
+    source: _convert.Path,
+    folder: _convert.Path,
+    *,
+    device: Device | None = None,
+    **changes: Any,
+) -> Run:
+    """Make a run folder, without data, of a model that was trained elsewhere."""
+    text = json.dumps(changes).encode() if changes else None
+    device_of(device)._call(
+        lib.filtra_run_import, _convert.path(source, "source"), text,
+        _convert.path(folder, "folder"),
+    )
+    return Run(folder)
+
+
+class Run(Object):
+    """A run's folder: configuration, metrics, best model, and data as it read them.
+
+    Parameters
+    ----------
+    folder : path
+    """
+
+    def __init__(self, folder: _convert.Path) -> None:
+        self.folder = Path(folder)
+        self._make(
+            _c.filtra_run, "filtra_run_close", lib.filtra_run_open,
+            _convert.path(folder, "folder"), gate=Gate(),
+        )
+
+    @property
+    def _info(self) -> Any:
+        return self._call(lib.filtra_run_get_info).contents
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All keys of its configuration."""
+        return dict(json.loads(self._info.config))
+
+    @property
+    def task(self) -> str:
+        """What its model predicts."""
+        return _c.filtra_task(self._info.task).name.lower()
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes."""
+        info = self._info
+        return [_convert.string(info.classes[i]) or "" for i in range(info.class_count)]
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer of its texts."""
+        return Tokenizer._of(self._info.tokenizer, self)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl."""
+        path = self.folder / _c.FILTRA_RUN_METRICS
+        if not path.exists():
+            return []
+        with path.open(encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Measures as arrays by name, one element a record; NaN where a record has it not.
+
+        "loss" is of training, "validation_loss" of validation, both over "step".
+        """
+        records = self.records
+        names = {name: None for record in records for name in record}
+        return {name: np.array([record.get(name, np.nan) for record in records]) for name in names}
+
+    def frame(self) -> Any:
+        """Return the metrics as a pandas DataFrame, one row a record."""
+        return importlib.import_module("pandas").DataFrame(self.metrics)
+
+    def plot(self, name: str = "loss", ax: Any = None) -> Any:
+        """Draw a measure of training and validation over the steps; returns matplotlib's axes."""
+        if ax is None:
+            ax = importlib.import_module("matplotlib.pyplot").subplots()[1]
+        found = self.metrics
+        drawn = [curve for curve in (name, f"validation_{name}") if curve in found]
+        if not drawn:
+            raise _errors.ArgumentError(f"the run has no {name!r}; it has {', '.join(found)}")
+        for curve in drawn:
+            there = ~np.isnan(found[curve].astype(float))
+            ax.plot(found["step"][there], found[curve][there], label=curve)
+        ax.set_xlabel("step")
+        ax.legend()
+        return ax
+
+    def model(self, *, device: Device | None = None) -> Model:
+        """Load the best model."""
+        opened = device_of(device)
+        model = Model.__new__(Model)
+        model.device = opened
+        model._make(
+            _c.filtra_model, "filtra_model_destroy",
+            lambda *arguments: self._call(lib.filtra_run_load_model, *arguments), opened._pointer,
+            parents=[opened],
+        )
+        return model
+
+    def predictor(self, *, device: Device | None = None, **options: Any) -> Predictor:
+        """Load the best model as a predictor: see `Predictor`."""
+        return Predictor(self.folder / _c.FILTRA_RUN_MODEL, device=device, **options)
+
+    def data(self, path: _convert.OptionalPath = None, split: str = "train") -> Dataset:
+        """Open its data, or those at `path`, as it read its own; one file is read as `split`."""
+        data = Dataset.__new__(Dataset)
+        data._make(
+            _c.filtra_dataset, "filtra_dataset_close",
+            lambda *arguments: self._call(lib.filtra_run_open_data, *arguments),
+            None if path is None else _convert.path(path),
+            _convert.choice(_c.filtra_split, split, "split"), parents=[self], gate=Gate(),
+        )
+        return data
+
+    def evaluate(
+        self,
+        split: str = "test",
+        data: _convert.OptionalPath = None,
+        *,
+        precision: str | None = None,
+        device: Device | None = None,
+    ) -> results.Evaluation:
+        """Evaluate the best model on a split of its data, or of those at a path."""
+        found, reference = results.new(_c.filtra_evaluation)
+        chosen = None
+        if precision is not None:
+            member = _convert.choice(_c.filtra_precision, precision, "precision")
+            chosen = ctypes.byref(ctypes.c_int(member))
+        device_of(device)._call(
+            lib.filtra_run_evaluate, _convert.path(self.folder), _convert.text(split, "split"),
+            None if data is None else _convert.path(data, "data"), chosen, reference, None,
+        )
+        return results.evaluation(found)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.folder}>"

@@ -1,0 +1,228 @@
+"""Training one step at a time, or by epochs with callbacks."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _c, _convert, results
+from ._errors import ArgumentError
+from ._library import lib
+from ._object import Object
+from .data import Batch, Dataset, Loader
+from .model import Model
+
+__all__ = ["Callback", "Progress", "StopTraining", "Trainer"]
+
+
+class StopTraining(Exception):
+    """Raised by a callback to end `Trainer.fit`; the steps that were taken stay."""
+
+
+class Callback:
+    """What `Trainer.fit` and `filtra.train` call; override what you need."""
+
+    def on_begin(self, trainer: Any) -> None:
+        """Do something before the first step."""
+
+    def on_step(self, trainer: Any, metrics: Any) -> None:
+        """Do something with the metrics of the newest finished step."""
+
+    def on_epoch(self, trainer: Any, epoch: int, evaluation: results.Evaluation | None) -> None:
+        """Do something after a pass over the data, with the validation's results if there are."""
+
+    def on_end(self, trainer: Any) -> None:
+        """Do something after the last step, also after a failure."""
+
+
+class Progress(Callback):
+    """A bar of tqdm's, where it is installed; else a line every ten seconds in the log."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.bar: Any = None
+        self.said = time.monotonic()
+
+    def on_begin(self, trainer: Any) -> None:
+        """Open the bar."""
+        try:
+            tqdm = importlib.import_module("tqdm.auto")
+        except ImportError:
+            return
+        self.bar = tqdm.tqdm(total=self.steps, unit="step")
+
+    def on_step(self, trainer: Any, metrics: Any) -> None:
+        """Move the bar on."""
+        if self.bar is not None:
+            self.bar.set_postfix(loss=f"{metrics.loss:.4f}", refresh=False)
+            self.bar.update(metrics.step - self.bar.n)
+        elif time.monotonic() - self.said >= 10:
+            from ._log import logger
+
+            self.said = time.monotonic()
+            logger.info("step %d of %d, loss %.4f", metrics.step, self.steps, metrics.loss)
+
+    def on_end(self, trainer: Any) -> None:
+        """Close the bar."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _class_of(value: Any, kinds: tuple[type, ...], expected: str) -> None:
+    if not isinstance(value, kinds):
+        raise TypeError(f"{expected}, not {type(value).__name__}")
+
+
+class Trainer(Object):
+    """Trains a model: optimizer state, step count and training graphs.
+
+    Parameters
+    ----------
+    model : Model
+    **options
+        Of the optimizer: `kind` ("adamw", "adam", "radam"), `learning_rate`, `schedule`, `steps`,
+        `warmup_steps`, `weight_decay`, `decay_all`, `beta1`, `beta2`, `epsilon`, `clip_norm`,
+        `loss_scale`. Of training: `label_smoothing`, `accumulate`, `recompute`, `loss_chunks`,
+        `seed` (of dropout), `layer_decay`, `regression_loss`, `freeze`, `learning_rates`,
+        `weight_decays`, `mixed_labels`. docs/config.md explains them.
+    """
+
+    def __init__(self, model: Model, **options: Any) -> None:
+        _class_of(model, (Model,), "model must be a filtra.Model")
+        of_optimizer = {entry[0] for entry in _c.filtra_optimizer_options._fields_}
+        first = {name: options.pop(name) for name in list(options) if name in of_optimizer}
+        filled = _convert.fill(_c.filtra_train_options, **options)
+        filled.optimizer = _convert.fill(_c.filtra_optimizer_options, **first)
+        self.model = model
+        self._make(
+            _c.filtra_trainer, "filtra_trainer_destroy", lib.filtra_trainer_create, model._pointer,
+            ctypes.byref(filled), parents=[model],
+        )
+
+    def prepare(self, size: int, length: int) -> None:
+        """Compile the graph for batches of that shape, so that no step has to. Longest first."""
+        self._call(
+            lib.filtra_trainer_prepare, _convert.whole(size, "size", 1),
+            _convert.whole(length, "length", 1),
+        )
+
+    def step(self, batch: Batch) -> results.TrainerMetrics:
+        """Submit one step, and return while the device works on it.
+
+        Returns
+        -------
+        TrainerMetrics
+            Of the newest finished step; `step` is 0 before the first.
+
+        Raises
+        ------
+        NonfiniteError
+            If an earlier step produced a NaN or an infinity. That step and this were not taken.
+        """
+        found, reference = results.new(_c.filtra_trainer_metrics)
+        self._call(lib.filtra_trainer_step, ctypes.byref(batch.pointed()), reference)
+        return results.metrics(found)
+
+    def finish(self) -> results.TrainerMetrics:
+        """Wait for all steps, and return the metrics of the last."""
+        found, reference = results.new(_c.filtra_trainer_metrics)
+        self._call(lib.filtra_trainer_finish, reference)
+        return results.metrics(found)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps submitted so far."""
+        return int(self._call(lib.filtra_trainer_step_count))
+
+    def set_learning_rate(self, learning_rate: float) -> None:
+        """Set the schedule's peak, from the next step on."""
+        self._call(
+            lib.filtra_trainer_set_learning_rate, _convert.number(learning_rate, "learning_rate")
+        )
+
+    def save(self, path: _convert.Path) -> None:
+        """Write weights, moments and step to one file, whole or not at all."""
+        self._call(lib.filtra_trainer_save, _convert.path(path))
+
+    def restore(self, path: _convert.Path) -> None:
+        """Read a file of `save`: training goes on with the same bits on the same device."""
+        self._call(lib.filtra_trainer_restore, _convert.path(path))
+
+    def fit(
+        self,
+        data: Dataset | Loader | Iterable[Batch],
+        *,
+        epochs: int = 1,
+        batch_size: int = 32,
+        seed: int = 0,
+        class_weights: Any = None,
+        callbacks: Sequence[Callback] = (),
+        progress: bool = False,
+    ) -> results.TrainerMetrics:
+        """Train by passes over data.
+
+        Parameters
+        ----------
+        data : Dataset, Loader or iterable of Batch
+            Of a data set the training split, in an order drawn by `seed`, with its weights; after
+            each pass its validation split, if it has one, is evaluated.
+        epochs : int
+        batch_size : int
+        class_weights : array_like of float, [classes], optional
+        callbacks : sequence of Callback
+        progress : bool
+            Whether a bar is shown (tqdm), or lines are logged.
+
+        Returns
+        -------
+        TrainerMetrics
+            Of the last step.
+        """
+        epochs = _convert.whole(epochs, "epochs", 1)
+        batches: Any = data
+        if isinstance(data, Dataset):
+            batches = data.loader(
+                "train", batch_size, shuffle=True, seed=seed, class_weights=class_weights,
+                sample_weights=True,
+            )
+        elif class_weights is not None:
+            raise ArgumentError("class_weights are for a Dataset; batches have their weights")
+        listed = list(callbacks)
+        if progress:
+            count = len(batches) if hasattr(batches, "__len__") else 0
+            listed.append(Progress(self.steps + epochs * count))
+        validation = data if isinstance(data, Dataset) and data.counts["val"] else None
+        try:
+            for callback in listed:
+                callback.on_begin(self)
+            for epoch in range(epochs):
+                self._pass(batches, listed)
+                result = self.model.evaluate(validation, "val", batch_size) if validation else None
+                for callback in listed:
+                    callback.on_epoch(self, epoch, result)
+        except StopTraining:
+            pass
+        finally:
+            for callback in listed:
+                callback.on_end(self)
+        return self.finish()
+
+    def _pass(self, batches: Iterable[Batch], callbacks: Sequence[Callback]) -> None:
+        """Take a step with each batch."""
+        for batch in batches:
+            _class_of(batch, (Batch,), "data must be a Dataset, a Loader or batches")
+            found = self.step(batch)
+            if found.step:
+                for callback in callbacks:
+                    callback.on_step(self, found)
+        found = self.finish()
+        for callback in callbacks:
+            callback.on_step(self, found)
+
+    def __repr__(self) -> str:
+        return f"<Trainer {'closed' if self.closed else f'after {self.steps} steps'}>"
+
+
