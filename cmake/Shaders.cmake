@@ -1,8 +1,6 @@
 # Compiles every shaders/FOLDER/FILE.comp to SPIR-V and embeds it; ShaderVariants.cmake says under
 # which names. A second build folder, say one with sanitizers, takes what the first one compiled:
 # glslc takes a minute for all.
-set(FILTRA_KERNELS "" CACHE PATH
-    "Build folder of the same sources, built already, whose compiled kernels are taken")
 include(${CMAKE_CURRENT_LIST_DIR}/ShaderVariants.cmake)
 
 # Whether glslc knows the extensions of the kernels that are kept compiled.

@@ -102,14 +102,14 @@ def array_of(
         For another shape, and numbers out of range.
     """
     if type(value) is not np.ndarray:
+        if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
+            raise ArgumentError(f"{name} has masked elements: fill them")
         try:
             value = np.asarray(value)
         except (ValueError, TypeError) as error:
             raise TypeError(
                 f"{name} must be an array, or lists of equal lengths: {error}"
             ) from None
-        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-            raise ArgumentError(f"{name} has masked elements: fill them")
     _check_shape(value, shape, name)
     if value.dtype != dtype:
         return _converted(value, dtype, name)

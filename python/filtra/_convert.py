@@ -123,17 +123,17 @@ def _field(struct: ctypes.Structure, label: str, kind: Any, value: Any, name: st
     return value
 
 
-def fill(kind: type[Struct], **fields: Any) -> Struct:
+def fill(struct_type: type[Struct], /, **fields: Any) -> Struct:
     """Make a struct: zeros, and the given fields.
 
     None leaves a field zero. Texts, enums by name, numbers and bools are checked; all else, such
     as pointers and structs, is taken as ctypes takes it. The struct keeps what it points to alive.
     """
-    struct = kind()
-    kinds: dict[str, Any] = {entry[0]: entry[1] for entry in kind._fields_}
+    struct = struct_type()
+    kinds: dict[str, Any] = {entry[0]: entry[1] for entry in struct_type._fields_}
     for label, value in fields.items():
         if label not in kinds:
-            raise TypeError(f"{kind.__name__} has no field {label}")
+            raise TypeError(f"{struct_type.__name__} has no field {label}")
         if value is not None:
             setattr(struct, label, _field(struct, label, kinds[label], value, label))
     return struct

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -193,6 +194,9 @@ def test_import_loads_nothing() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.skipif(
+    Path(filtra.__file__).with_name(_library.NAME).exists(), reason="the package has its own"
+)
 def test_a_missing_library_is_said() -> None:
     done = run("import filtra; filtra.devices()", FILTRA_LIBRARY="/nowhere")
     assert "LibraryError: FILTRA_LIBRARY names /nowhere, where no" in done.stderr

@@ -1,0 +1,82 @@
+"""Operations on tensors of a graph, each with its gradient.
+
+Shapes are given outermost axis first: B is the batch, N tokens, C channels, H heads, D the width of
+a head. Masks are F32 [B, N]: above 0 for real tokens. What is dense is stored without gaps.
+"""
+
+from ._basic import (
+    absolute_error,
+    accuracy,
+    activate,
+    add,
+    affine,
+    argsort,
+    cast,
+    chunk,
+    concat,
+    cross_entropy,
+    cumulative_sum,
+    detach,
+    divide,
+    dropout,
+    gather,
+    length_mask,
+    mask_tokens,
+    matmul,
+    max,
+    mean,
+    multiply,
+    permute,
+    pool_channels,
+    pool_first,
+    pool_mean,
+    slice,
+    softmax,
+    squared_error,
+    subtract,
+    sum,
+    token_mask,
+    top_k_accuracy,
+    transpose,
+    weighted_mean,
+)
+from ._layers import (
+    add_positions,
+    add_sinusoids,
+    agf,
+    attention,
+    embedding,
+    gfsa,
+    gru,
+    layer_norm,
+    linear,
+    merge_heads,
+    plaplacian,
+    scale_norm,
+    split_heads,
+)
+from ._spectral import (
+    affine_scan,
+    chebyshev,
+    chebyshev_loss,
+    complex,
+    complex_blend,
+    complex_multiply,
+    complex_parts,
+    dhhp,
+    fourier,
+    gibbs_factors,
+    givens,
+    unit_phase,
+)
+
+__all__ = [
+    "absolute_error", "accuracy", "activate", "add", "add_positions", "add_sinusoids", "affine",
+    "affine_scan", "agf", "argsort", "attention", "cast", "chebyshev", "chebyshev_loss", "chunk",
+    "complex", "complex_blend", "complex_multiply", "complex_parts", "concat", "cross_entropy",
+    "cumulative_sum", "detach", "dhhp", "divide", "dropout", "embedding", "fourier", "gather",
+    "gfsa", "gibbs_factors", "givens", "gru", "layer_norm", "length_mask", "linear", "mask_tokens",
+    "matmul", "max", "mean", "merge_heads", "multiply", "permute", "plaplacian", "pool_channels",
+    "pool_first", "pool_mean", "scale_norm", "slice", "softmax", "split_heads", "squared_error",
+    "subtract", "sum", "token_mask", "top_k_accuracy", "transpose", "unit_phase", "weighted_mean",
+]
