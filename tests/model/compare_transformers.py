@@ -82,6 +82,16 @@ def check_refusal(kept):
     raise AssertionError(f"{kept}: loaded without its module")
 
 
+def check_tokenizer(kept):
+    """The exported tokenizer is theirs, without a word."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(kept)
+    batch = tokenizer(["A FINE film!", "bad"], ["good words", "not one"], padding=True)
+    assert batch["input_ids"] == [[2, 5, 6, 7, 19, 3, 13, 9, 10, 3],
+                                  [2, 8, 3, 16, 14, 3, 0, 0, 0, 0]], batch
+    assert batch["token_type_ids"][1] == [0, 0, 0, 1, 1, 1, 0, 0, 0, 0], batch
+    assert tokenizer.mask_token_id == 4 and tokenizer.model_max_length == 12
+
+
 def main():
     kept, golden = sys.argv[1:]
     transformers.logging.set_verbosity_error()
@@ -97,6 +107,7 @@ def main():
         check_refusal(folder)
         if family == "gpt2":
             check_generation(folder)
+    check_tokenizer(f"{kept}/tokenizer-bert")
     return bad > 0
 
 

@@ -105,7 +105,7 @@ TEST(exported_filters_come_back) {
     check_case(&CASES[i], i);
 }
 
-/* ---- what is damaged ---- */
+/* ---- tokenizers ---- */
 
 static json_t *load(const char *path) {
   size_t size;
@@ -114,6 +114,49 @@ static json_t *load(const char *path) {
   assert_ok(ft_json_parse(text, size, path, &object));
   return object;
 }
+
+static const char VOCABULARY[] =
+    "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nfine\nfilm\nbad\nword\n##s\n"
+    "and\nthe\ngood\none\ntwo\nnot\n.\n,\n!\n";
+
+TEST(exported_tokenizers_are_described) {
+  static const char *const FILES[] = {"config.json", "model.safetensors"};
+  static const struct {
+    const char *key, *value;
+  } expected[] = {{"tokenizer_class", "\"PreTrainedTokenizerFast\""},
+                  {"model_max_length", "12"},
+                  {"do_lower_case", "true"},
+                  {"cls_token", "\"[CLS]\""},
+                  {"sep_token", "\"[SEP]\""},
+                  {"pad_token", "\"[PAD]\""},
+                  {"unk_token", "\"[UNK]\""},
+                  {"mask_token", "\"[MASK]\""},
+                  {"bos_token", NULL},
+                  {"model_input_names", "[\"input_ids\",\"attention_mask\",\"token_type_ids\"]"}};
+  const char *from = test_folder(), *run = test_path(test_folder(), "run"),
+             *keep = getenv("FILTRA_TEST_KEEP"),
+             *out = test_path(keep ? keep : test_folder(), "tokenizer-bert");
+  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
+    size_t size;
+    owned char *bytes = test_read(test_pretrained_folder("bert", FILES[i]), &size);
+    test_write(test_path(from, FILES[i]), bytes, size);
+  }
+  test_write(test_path(from, "vocab.txt"), VOCABULARY, strlen(VOCABULARY));
+  assert_ok(filtra_run_import(test_device(), from, NULL, run));
+  assert_ok(filtra_model_export(run, out));
+  json_t *config = load(test_path(out, "tokenizer_config.json"));
+  for (size_t i = 0; i < FT_COUNT(expected); i++) {
+    json_t *value = json_object_get(config, expected[i].key);
+    owned char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    if (!expected[i].value)
+      assert_null(value);
+    else
+      assert_string_equal(text, expected[i].value);
+  }
+  json_decref(config);
+}
+
+/* ---- what is damaged ---- */
 
 static void refuse(const char *folder, const char *key, json_t *value, const char *part) {
   const char *path = test_path(folder, "config.json");

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "model/pretrained/tensors.h"
+#include "model/pretrained/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,8 +241,10 @@ static json_t *image_preparation(const exporting *e) {
 
 static filtra_status write_preparation(const exporting *e, const char *folder) {
   json_t *tokenizer = json_object_get(e->input, "tokenizer");
-  if (json_object_get(tokenizer, "model")) /* one that is theirs */
-    return write_json(folder, "tokenizer.json", json_incref(tokenizer));
+  if (json_object_get(tokenizer, "model")) { /* one that is theirs */
+    FT_TRY(write_json(folder, "tokenizer.json", json_incref(tokenizer)));
+    return write_json(folder, "tokenizer_config.json", ft_hf_tokenizer_config(tokenizer, e->keys));
+  }
   if (!json_object_get(e->input, "feature_mean")) return FILTRA_OK;
   return write_json(folder, "preprocessor_config.json", image_preparation(e));
 }
