@@ -23,7 +23,7 @@ static filtra_status add_target(const sample_reader *r, const ft_row_reader *row
                                 const ft_places *places) {
   ft_samples *samples = &r->corpus->ds->samples[r->corpus->split];
   ft_sample_row target = {0};
-  FT_TRY(ft_table_target(r->table, rows, places, &target));
+  FT_TRY(ft_table_target(r->table, rows, places, samples, &target));
   FT_TRY(ft_table_name(rows, places, samples));
   FT_TRY(ft_corpus_end_sample(r->corpus, target.label));
   if (r->table->values) samples->rows[samples->count - 1].value = target.value;
@@ -97,12 +97,16 @@ static filtra_status find_columns(ft_table *t) {
   t->fit = fit->table;
   FT_TRY(ft_table_fit_copy(fit->table, &t->ds->table));
   t->values = fit->values;
+  t->several = t->fit->separator || t->fit->label_count;
   return FILTRA_OK;
 }
 
 static filtra_status read_table(ft_table *t, const char *path) {
   FT_TRY(find_columns(t));
-  t->ds->info.target = t->values ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
+  FT_TRY(ft_table_name_labels(t));
+  t->ds->info.target = t->values    ? FILTRA_TARGET_VALUE
+                       : t->several ? FILTRA_TARGET_LABELS
+                                    : FILTRA_TARGET_CLASS;
   if (t->fit->text)
     FT_TRY(ft_corpus_open(t->ds, path, t->options, "characters", read_split, t));
   else

@@ -19,6 +19,7 @@ typedef struct ft_table {
   bool values;   /* targets are numbers, not classes */
   bool numbered; /* all names of classes are numbers, so that NA is none */
   bool targeted; /* some file has targets */
+  bool several;  /* targets are any number of labels */
   ft_labels labels;
 } ft_table;
 
@@ -28,6 +29,7 @@ typedef struct ft_places {
   size_t count; /* fields of a row; 0: no row was read yet */
   long text, second, target, id, group, time;
   long *columns; /* [fit->column_count] */
+  long *labels;  /* [fit->label_count]; all or none are FT_NOWHERE */
 } ft_places;
 
 /** Learns table->fit and table->values from the first file. The fit belongs to the dataset. */
@@ -37,9 +39,24 @@ typedef filtra_status (*ft_row_fn)(const ft_row_reader *rows, const ft_places *p
 /** Calls `take` for each row of a file but its header. Errors name file and line. */
 filtra_status ft_table_walk(ft_table *table, const char *path, ft_row_fn take, void *user);
 
-/** Reads the target of a row into a sample. One that is missing is unknown, or an error. */
+/** Reads the target of a row into a row of `samples`, which keep its set of labels. One that is
+ * missing is unknown, or an error. */
 filtra_status ft_table_target(ft_table *table, const ft_row_reader *rows, const ft_places *places,
-                              ft_sample_row *row);
+                              ft_samples *samples, ft_sample_row *row);
+/** Whether the file has targets. */
+bool ft_places_target(const ft_table *table, const ft_places *places);
+
+/* ---- table_labels.c ---- */
+
+/** Reads the labels of a row as a set of `samples`; *set -1: they are unknown. */
+filtra_status ft_table_labels(ft_table *table, const ft_row_reader *rows, const ft_places *places,
+                              ft_samples *samples, int32_t *set);
+/** Finds the character between labels: the option's, or the one of ; | and , that the first file's
+ * target column has. */
+filtra_status ft_table_find_separator(ft_table *table, char *separator);
+/** Makes the columns that hold labels the names of these. */
+filtra_status ft_table_name_labels(ft_table *table);
+
 /** Names the next sample by the row's id, if there are ids. */
 filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,
                             ft_samples *samples);
