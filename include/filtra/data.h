@@ -186,6 +186,16 @@ typedef enum filtra_delimiter {
   FILTRA_DELIMITER_PIPE
 } filtra_delimiter;
 
+/** What a quote at the start of a table's field means. */
+typedef enum filtra_quoting {
+  /** A quoted field, as RFC 4180 has it; in a file of tabs only where its first rows are so. */
+  FILTRA_QUOTING_AUTO = 0,
+  /** Nothing: quotes are text, and each line is a row, as with pandas' QUOTE_NONE. Fields beyond
+   * those of the first row are left out, of which a warning tells. */
+  FILTRA_QUOTING_NONE,
+  FILTRA_QUOTING_FULL /**< a quoted field, which may hold delimiters and line ends */
+} filtra_quoting;
+
 /** The sign before a fraction in a table's numbers. */
 typedef enum filtra_decimal {
   FILTRA_DECIMAL_AUTO = 0, /**< the one that the column's numbers show */
@@ -256,7 +266,8 @@ typedef struct filtra_dataset_options {
    * the column has. Labels are also what a target_column of several columns, with commas between,
    * holds: each is 0 or 1 and names a label. */
   const char *label_separator;
-  uint64_t reserved[7]; /**< 0 */
+  filtra_quoting quoting;
+  uint64_t reserved[6]; /**< 0 */
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {

@@ -120,14 +120,16 @@ static filtra_status probe_formats(const char *path, const ft_dataset_probe *pro
                  probe->directory ? "holds no data set" : "is no data file");
 }
 
-static filtra_status find_format(const char *path, const char *name,
-                                 const ft_dataset_format **format) {
-  if (name) {
-    *format = format_named(name);
+/* `named`: the options name the format. */
+static filtra_status find_format(const char *path, const filtra_dataset_options *options,
+                                 bool named, const ft_dataset_format **format) {
+  if (named) {
+    *format = format_named(options->format);
     return *format ? FILTRA_OK : FILTRA_ERROR_ARGUMENT;
   }
   filtra_status failed = FILTRA_OK;
-  ft_dataset_probe probe = {.path = path, .directory = ft_is_directory(path), .failed = &failed};
+  ft_dataset_probe probe = {
+      .path = path, .options = options, .directory = ft_is_directory(path), .failed = &failed};
   if (probe.directory)
     FT_TRY(ft_list_files(path, &probe.names, &probe.count));
   else
@@ -320,6 +322,7 @@ static filtra_status check_table_use(const filtra_dataset *ds, const filtra_data
               {"id_column", o->id_column},
               {"delimiter", o->delimiter != FILTRA_DELIMITER_AUTO},
               {"label_separator", o->label_separator},
+              {"quoting", o->quoting != FILTRA_QUOTING_AUTO},
               {"decimal", o->decimal != FILTRA_DECIMAL_AUTO}};
   for (size_t i = 0; i < FT_COUNT(keys); i++)
     if (keys[i].given && strcmp(ds->info.format, ft_format_table.name))
@@ -375,10 +378,10 @@ static filtra_status read_dataset(const char *path, const filtra_dataset_options
                                   const ft_data_fit *fit, filtra_dataset *ds) {
   const ft_dataset_format *format;
   char *file = NULL;
-  filtra_status status = find_format(path, options->format, &format);
+  filtra_status status = find_format(path, options, options->format, &format);
   if (status == FILTRA_ERROR_INPUT && ft_is_directory(path)) {
     FT_TRY(only_file(path, &file));
-    if (file) status = find_format(file, NULL, &format);
+    if (file) status = find_format(file, options, false, &format);
   }
   if (!status) status = read_format(file ? file : path, format, options, fit, ds);
   free(file);

@@ -85,6 +85,7 @@ struct filtra_dataset {
 /** Input of a probe: the path, and a file's first bytes or a folder's files. */
 typedef struct ft_dataset_probe {
   const char *path;
+  const filtra_dataset_options *options;
   bool directory;
   char head[256]; /* NUL-terminated, without a byte order mark */
   char **names;   /* [count] as ft_list_files gives them */

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 static const char *const endings[] = {".csv", ".tsv", NULL};
+static const char *const text_endings[] = {".txt", NULL};
 
 /* ---- samples of text ---- */
 
@@ -80,10 +81,15 @@ static filtra_status read_numbers(ft_table *t, const char *path) {
 
 /* ---- files ---- */
 
+/* `user` is the list of endings. */
 static bool names_split(const void *user, const char *name, filtra_split *split) {
-  (void)user;
-  size_t length = ft_stem_length(name, endings), rest;
+  size_t length = ft_stem_length(name, user), rest;
   return length > 0 && ft_stem_split(name, length, split, &rest);
+}
+
+/* Whether the options say that the data are a table: text files are read as one then. */
+static bool names_table(const filtra_dataset_options *o) {
+  return o->text_column || o->target_column || o->feature_columns;
 }
 
 /* Takes the columns of a run's training file, or those of the first file. */
@@ -117,14 +123,14 @@ static filtra_status read_table(ft_table *t, const char *path) {
 }
 
 /* Says which tables of a folder are no split's. */
-static filtra_status name_left_out(const char *path) {
+static filtra_status name_left_out(const char *path, const char *const *wanted) {
   char **names;
   size_t count;
   filtra_split split;
   if (!ft_is_directory(path)) return FILTRA_OK;
   FT_TRY(ft_list_files(path, &names, &count));
   for (size_t i = 0; i < count; i++)
-    if (ft_stem_length(names[i], endings) > 0 && !names_split(NULL, names[i], &split))
+    if (ft_stem_length(names[i], wanted) > 0 && !names_split(wanted, names[i], &split))
       ft_log(FILTRA_LOG_WARNING,
              "%s/%s is left out: its name ends with no split's (train, val or dev, test)", path,
              names[i]);
@@ -132,12 +138,27 @@ static filtra_status name_left_out(const char *path) {
   return FILTRA_OK;
 }
 
+/* Which files of a folder are its tables: .csv and .tsv or, where these are no splits, .txt. */
+static filtra_status choose_endings(const char *path, const filtra_dataset_options *options,
+                                    const char *const **chosen) {
+  char **names;
+  size_t count;
+  *chosen = endings;
+  if (!ft_is_directory(path) || !names_table(options)) return FILTRA_OK;
+  FT_TRY(ft_list_files(path, &names, &count));
+  if (!ft_any_names_split(names, count, names_split, endings)) *chosen = text_endings;
+  ft_free_names(names, count);
+  return FILTRA_OK;
+}
+
 static filtra_status open_table(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds) {
   ft_table t = {.options = options, .ds = ds};
-  filtra_status status =
-      ft_split_files_find(path, options->file_split, &ft_format_table, names_split, NULL, &t.files);
-  if (!status) status = name_left_out(path);
+  const char *const *wanted;
+  FT_TRY(choose_endings(path, options, &wanted));
+  filtra_status status = ft_split_files_find(path, options->file_split, &ft_format_table,
+                                             names_split, wanted, &t.files);
+  if (!status) status = name_left_out(path, wanted);
   if (!status) status = read_table(&t, path);
   ft_labels_free(&t.labels);
   ft_split_files_free(&t.files);
@@ -162,8 +183,12 @@ static bool names_columns(const char *head) {
 static bool probe_table(const ft_dataset_probe *p) {
   const char *name = strrchr(p->path, '/');
   name = name ? name + 1 : p->path;
-  if (!p->directory) return ft_stem_length(name, endings) > 0 || names_columns(p->head);
-  return ft_any_names_split(p->names, p->count, names_split, NULL);
+  const bool text = names_table(p->options);
+  if (!p->directory)
+    return ft_stem_length(name, endings) > 0 || names_columns(p->head) ||
+           (text && ft_stem_length(name, text_endings) > 0);
+  return ft_any_names_split(p->names, p->count, names_split, endings) ||
+         (text && ft_any_names_split(p->names, p->count, names_split, text_endings));
 }
 
 const ft_dataset_format ft_format_table = {

@@ -15,11 +15,12 @@ typedef struct ft_table {
   ft_split_files files;
   const char *first; /* the file that decides, one of `files` */
   const ft_table_fit *fit;
-  bool learnt;   /* `fit` is this data set's own, not that of a run */
-  bool values;   /* targets are numbers, not classes */
-  bool numbered; /* all names of classes are numbers, so that NA is none */
-  bool targeted; /* some file has targets */
-  bool several;  /* targets are any number of labels */
+  bool learnt;                  /* `fit` is this data set's own, not that of a run */
+  bool values;                  /* targets are numbers, not classes */
+  bool numbered;                /* all names of classes are numbers, so that NA is none */
+  bool targeted;                /* some file has targets */
+  uint64_t longer, longer_line; /* rows of the last file that were cut, and the first of them */
+  bool several;                 /* targets are any number of labels */
   ft_labels labels;
 } ft_table;
 
@@ -75,8 +76,8 @@ filtra_status ft_table_read_series(ft_table *table, filtra_split split);
 bool ft_names_text(const char *field);
 bool ft_names_target(const char *field);
 
-/** The option's character; 0: any. */
-char ft_table_delimiter(const filtra_dataset_options *options);
+/** What the options say of rows. */
+ft_row_form ft_table_form(const filtra_dataset_options *options);
 /** Position of the column that a header calls so; FT_NOWHERE if none. Exactly, or in the other
  * case if that is one only; *twice: there is more than one. */
 long ft_find_column(const char *const *fields, size_t count, const char *name, bool *twice);

@@ -1,5 +1,5 @@
-/* Targets of several labels: texts such as "cats;sun", or a column of 0 and 1 for each label. Called
- * by table.c, table_learn.c and table_targets.c. */
+/* Targets of several labels: texts such as "cats;sun", or a column of 0 and 1 for each label.
+ * Called by table.c, table_learn.c and table_targets.c. */
 #include "data/number_form.h"
 #include "data/table.h"
 

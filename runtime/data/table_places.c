@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-char ft_table_delimiter(const filtra_dataset_options *options) {
-  return "\0,\t;|"[options->delimiter];
+ft_row_form ft_table_form(const filtra_dataset_options *options) {
+  return (ft_row_form){"\0,\t;|"[options->delimiter], options -> quoting};
 }
 
 void ft_list_columns(const char *const *fields, size_t count, char list[FT_LISTED]) {
@@ -143,16 +143,16 @@ bool ft_places_target(const ft_table *t, const ft_places *places) {
   return t->fit->label_count ? places->labels[0] != FT_NOWHERE : places->target != FT_NOWHERE;
 }
 
-static filtra_status take_row(ft_table *t, const ft_row_reader *rows, ft_places *p, ft_row_fn take,
+static filtra_status take_row(ft_table *t, ft_row_reader *rows, ft_places *p, ft_row_fn take,
                               void *user) {
   if (p->count == 0) {
     FT_TRY(place_all(&(header){t, rows}, p));
     t->targeted = t->targeted || ft_places_target(t, p);
     if (t->fit->header) return FILTRA_OK;
   }
-  if (rows->count != p->count)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu field%s where the first row has %zu", rows->count,
-                   &"s"[rows->count == 1], p -> count);
+  bool longer;
+  FT_TRY(ft_rows_check(rows, p->count, &longer));
+  if (longer && t->longer++ == 0) t->longer_line = rows->number;
   return take(rows, p, user);
 }
 
@@ -169,7 +169,8 @@ static filtra_status walk_rows(ft_table *t, ft_row_reader *rows, ft_places *p, f
 filtra_status ft_table_walk(ft_table *t, const char *path, ft_row_fn take, void *user) {
   ft_row_reader rows;
   ft_places places = {0};
-  FT_TRY(ft_rows_open(path, ft_table_delimiter(t->options), &rows));
+  FT_TRY(ft_rows_open(path, ft_table_form(t->options), &rows));
+  t->longer = 0;
   filtra_status status = walk_rows(t, &rows, &places, take, user);
   ft_rows_close(&rows);
   free(places.columns);

@@ -219,6 +219,12 @@ filtra_status ft_table_end_file(ft_table *t, filtra_split split) {
   ft_samples *samples = &t->ds->samples[split];
   const char *path = t->files.path[split];
   if (samples->count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", path);
+  if (t->longer)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %llu row%s more fields than the first, as in line %llu; what is beyond is left "
+           "out",
+           path, (unsigned long long)t->longer, t->longer == 1 ? " has" : "s have",
+           (unsigned long long)t->longer_line);
   if (t->labels.closed || t->values || !t->targeted) return FILTRA_OK;
   FT_TRY(ft_labels_close(&t->labels, true, samples));
   if (t->several && !t->labels.count)

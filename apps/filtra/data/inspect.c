@@ -27,6 +27,7 @@ static void print_help(void) {
       "  --feature-columns A,B those to read as numbers; --group-column NAME, --time-column NAME\n"
       "                        rows of series, and their order; --id-column NAME their names\n"
       "  --delimiter NAME      comma, tab, semicolon or pipe; --decimal NAME point or comma\n"
+      "  --quoting NAME        none: quotes are text, each line is a row; full: as RFC 4180\n"
       "  --task NAME           regression: targets are numbers; classification: they are not;\n"
       "                        multi_label: any number of labels\n"
       "  --max-vocabulary N    ids of words at most, rarer words read as <unk>; 0: 65536\n"
@@ -425,7 +426,7 @@ typedef struct inspect_arguments {
   filtra_dataset_options open;
   uint64_t max_vocabulary;
   uint64_t image_size;
-  const char *delimiter, *decimal, *task;
+  const char *delimiter, *quoting, *decimal, *task;
   bool json;
 } inspect_arguments;
 
@@ -440,6 +441,7 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("time-column", inspect_arguments, open.time_column),
     COMMAND_TEXT("id-column", inspect_arguments, open.id_column),
     COMMAND_TEXT("delimiter", inspect_arguments, delimiter),
+    COMMAND_TEXT("quoting", inspect_arguments, quoting),
     COMMAND_TEXT("decimal", inspect_arguments, decimal),
     COMMAND_TEXT("task", inspect_arguments, task),
     COMMAND_NUMBER("max-vocabulary", inspect_arguments, max_vocabulary, 0, 1 << 20),
@@ -459,14 +461,20 @@ static int pick(const char *name, const char *const *names) {
 /* Takes the options that are names of enumerators; gives the first that has another value. */
 static const char *take_names(inspect_arguments *a) {
   static const char *const delimiters[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
+  static const char *const quotings[] = {"auto", "none", "full", NULL};
   static const char *const decimals[] = {"auto", "point", "comma", NULL};
   static const char *const tasks[] = {"auto", "classification", "regression", "multi_label", NULL};
   const int delimiter = pick(a->delimiter, delimiters), decimal = pick(a->decimal, decimals);
-  const int task = pick(a->task, tasks);
+  const int task = pick(a->task, tasks), quoting = pick(a->quoting, quotings);
   a->open.delimiter = (filtra_delimiter)delimiter;
+  a->open.quoting = (filtra_quoting)quoting;
   a->open.decimal = (filtra_decimal)decimal;
   a->open.targets = (filtra_targets)task;
-  return delimiter < 0 ? "delimiter" : decimal < 0 ? "decimal" : task < 0 ? "task" : NULL;
+  return delimiter < 0 ? "delimiter"
+         : quoting < 0 ? "quoting"
+         : decimal < 0 ? "decimal"
+         : task < 0    ? "task"
+                       : NULL;
 }
 
 int run_data_inspect(int argc, char **argv) {
