@@ -150,17 +150,16 @@ filtra_status ft_hf_read_keys(const ft_hf_family *family, const ft_hf_config *co
   return family->adjust ? family->adjust(config, keys) : FILTRA_OK;
 }
 
+static const char MULTI_LABEL[] = "multi_label_classification";
+
 filtra_status ft_hf_read_labels(const ft_hf_config *config, json_t *keys) {
   const char *kind = ft_json_string(config->json, "problem_type");
   const json_t *names = value_of(config, "id2label"), *count = value_of(config, "num_labels");
   const json_int_t labels = names   ? (json_int_t)json_object_size(names)
                             : count ? json_integer_value(count)
                                     : 2;
-  if (!strcmp(kind, "multi_label_classification"))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"problem_type\" is \"%s\"; accepted are single_label_classification and "
-                   "regression",
-                   config->path, kind);
+  if (!strcmp(kind, MULTI_LABEL))
+    return ft_hf_set(keys, "{ss sI}", "task", "multi_label", "classes", labels);
   if (labels == 1)
     return ft_hf_set(keys, "{ss sf sf}", "task", "regression", "target_mean", 0.0, "target_scale",
                      1.0);
@@ -224,7 +223,10 @@ static filtra_status write_labels(const json_t *keys, const json_t *classes, jso
   }
   failed |= json_object_set_new(config, "id2label", names);
   failed |= json_object_set_new(config, "label2id", ids);
-  if (value) failed |= json_object_set_new(config, "problem_type", json_string("regression"));
+  const bool several = !strcmp(ft_json_string(keys, "task"), "multi_label");
+  if (value || several)
+    failed |= json_object_set_new(config, "problem_type",
+                                  json_string(value ? "regression" : MULTI_LABEL));
   return failed ? out_of_memory() : FILTRA_OK;
 }
 
