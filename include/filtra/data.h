@@ -93,9 +93,10 @@
  *                  and id_column name others. In a file of two columns one such name is enough;
  *                  without any, the file has no header, and the longer field of its first row is
  *                  the text. Other files have the first file's columns, by name, in any order.
- *                  Targets are values if all are numbers and some are not whole or are amounts (12
- *                  %, $3); otherwise classes, sorted as whole numbers or as strings. White space
- *                  around fields is dropped. Tokenizer "characters".
+ *                  Several target columns, each 0 or 1, or texts with a label_separator are any
+ *                  number of labels. Other targets are values if all are numbers and some are not
+ *                  whole or are amounts (12 %, $3); otherwise classes, sorted as whole numbers or
+ *                  as strings. White space around fields is dropped. Tokenizer "characters".
  *                  Without a text, the other columns are features, one number a step, each
  *                  standardised by its own mean and deviation in the training split; a column of
  *                  few different texts becomes a number for each, 1 or 0; a missing field (empty,
@@ -141,7 +142,8 @@ typedef enum filtra_input {
 typedef enum filtra_target {
   FILTRA_TARGET_CLASS = 0, /**< one of `classes` */
   FILTRA_TARGET_VALUE,     /**< a number */
-  FILTRA_TARGET_NEXT       /**< the next token at every position: language modelling */
+  FILTRA_TARGET_NEXT,      /**< the next token at every position: language modelling */
+  FILTRA_TARGET_LABELS     /**< any number of `classes`: none, one or several */
 } filtra_target;
 
 /** How the pixels of images are read. */
@@ -171,7 +173,8 @@ typedef enum filtra_normalization {
 typedef enum filtra_targets {
   FILTRA_TARGETS_AUTO = 0, /**< values if all are numbers and not all are whole; else classes */
   FILTRA_TARGETS_CLASSES,  /**< refuses fractions; a class for each row if there are so many */
-  FILTRA_TARGETS_VALUES    /**< numbers, whole ones too: counts, ages */
+  FILTRA_TARGETS_VALUES,   /**< numbers, whole ones too: counts, ages */
+  FILTRA_TARGETS_LABELS    /**< any number of labels a row; see `label_separator` */
 } filtra_targets;
 
 /** What separates the fields of a table. */
@@ -182,6 +185,16 @@ typedef enum filtra_delimiter {
   FILTRA_DELIMITER_SEMICOLON,
   FILTRA_DELIMITER_PIPE
 } filtra_delimiter;
+
+/** What a quote at the start of a table's field means. */
+typedef enum filtra_quoting {
+  /** A quoted field, as RFC 4180 has it; in a file of tabs only where its first rows are so. */
+  FILTRA_QUOTING_AUTO = 0,
+  /** Nothing: quotes are text, and each line is a row, as with pandas' QUOTE_NONE. Fields beyond
+   * those of the first row are left out, of which a warning tells. */
+  FILTRA_QUOTING_NONE,
+  FILTRA_QUOTING_FULL /**< a quoted field, which may hold delimiters and line ends */
+} filtra_quoting;
 
 /** The sign before a fraction in a table's numbers. */
 typedef enum filtra_decimal {
@@ -247,7 +260,14 @@ typedef struct filtra_dataset_options {
   filtra_delimiter delimiter;
   filtra_decimal decimal;
   filtra_targets targets;
-  uint64_t reserved[8]; /**< 0 */
+  /** One character between the labels of a target such as "cats;sun"; "space" and "tab" name these.
+   * Targets are then FILTRA_TARGET_LABELS: an empty field has no label, and lists as Python prints
+   * them, ['cats', 'sun'], are read too. NULL: with FILTRA_TARGETS_LABELS the one of ; | and , that
+   * the column has. Labels are also what a target_column of several columns, with commas between,
+   * holds: each is 0 or 1 and names a label. */
+  const char *label_separator;
+  filtra_quoting quoting;
+  uint64_t reserved[6]; /**< 0 */
 } filtra_dataset_options;
 
 typedef struct filtra_dataset_info {
@@ -275,11 +295,14 @@ typedef struct filtra_sample {
   uint32_t length;
   const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
-  int32_t label;      /**< with FILTRA_TARGET_CLASS; -1: unknown */
+  int32_t label;      /**< with FILTRA_TARGET_CLASS; -1: unknown, as are labels that are */
   float value;        /**< with FILTRA_TARGET_VALUE; NaN: unknown */
   const char *name;   /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
   uint32_t second_at; /**< token at which the second of two texts begins in `tokens`; 0: one text */
-  uint64_t reserved[3]; /**< 0 */
+  /** With FILTRA_TARGET_LABELS, [label_count] in no order, while the dataset is open. */
+  uint32_t label_count;
+  const int32_t *labels;
+  uint64_t reserved[2]; /**< 0 */
 } filtra_sample;
 
 /** Name and one-line description of format `index`, in the order in which filtra_dataset_open tries
@@ -384,7 +407,11 @@ typedef struct filtra_batch {
    * row's length; 0: there is one text. Tokens of the second have token type 1, others 0
    * (filtra_model_config.token_types). NULL: one text in every row. */
   const int32_t *second;
-  uint64_t reserved[5]; /**< 0 */
+  /** [size, classes] for models of several labels, else NULL: 0 where a label does not apply; where
+   * it does 1, or another weight above 0 of its part of the loss, as `pos_weight` of PyTorch's
+   * BCEWithLogitsLoss. */
+  const float *targets;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_batch;
 
 /** Iterates over a split in batches, epoch after epoch without end. Samples are grouped by length
@@ -434,7 +461,8 @@ typedef struct filtra_loader_options {
   uint32_t prefetch;                       /**< batches prepared ahead; 0: 3 */
   const filtra_augmentation *augmentation; /**< of images, copied; NULL: none */
   /** [classes], copied: weights of samples by their class, above 0: the loss becomes the weighted
-   * mean, as do the scores of training. Not with mixup and cutmix. NULL: 1 each. */
+   * mean, as do the scores of training. Not with mixup and cutmix. NULL: 1 each. With
+   * FILTRA_TARGET_LABELS what filtra_batch.targets has where a label applies. */
   const float *class_weights;
   bool sample_weights;  /**< multiply weights by those of the samples (filtra_samples.weights) */
   uint64_t reserved[6]; /**< 0 */

@@ -69,7 +69,7 @@ typedef struct filtra_mixer {
   /** Lower-case letters, digits and underscores, a letter first, at most 31; not in use yet. */
   const char *name;
   const char *description; /**< one line for lists; NULL: none */
-  size_t options_size;     /**< bytes of the option struct that build gets; at most 1088 */
+  size_t options_size;     /**< bytes of the option struct that build gets; at most 3328 */
   const filtra_mixer_option *options;
   size_t option_count; /**< at most 23 */
   /** Why the mixer cannot be causal, or cannot decode token by token, as a clause for the error

@@ -26,8 +26,10 @@ typedef enum filtra_task {
   /** One of `classes` for each pair of sequences, which share the encoder. The head's input is [a,
    * b, a b, a - b] (Tay et al. 2021). */
   FILTRA_TASK_PAIR_CLASSIFICATION,
-  FILTRA_TASK_REGRESSION,    /**< a number for each sequence */
-  FILTRA_TASK_LANGUAGE_MODEL /**< the next token at each position; the mixer is causal */
+  FILTRA_TASK_REGRESSION,     /**< a number for each sequence */
+  FILTRA_TASK_LANGUAGE_MODEL, /**< the next token at each position; the mixer is causal */
+  /** Any number of `classes` for each sequence, each by a logit of its own. */
+  FILTRA_TASK_MULTI_LABEL
 } filtra_task;
 
 typedef enum filtra_block {
@@ -108,7 +110,7 @@ typedef struct filtra_model_config {
    * `features` is set. */
   int64_t vocabulary;
   int64_t features;   /**< numbers per token, for sequences of vectors; 0: token ids */
-  int64_t classes;    /**< required and >= 2 in classification */
+  int64_t classes;    /**< required and >= 2 in classification, >= 1 with several labels */
   int64_t max_length; /**< longest sequence in tokens, with padding; 0: 2048 */
   /** patch > 0: inputs are images, max_length = image_height * image_width vectors row by row. Each
    * token is a patch of patch x patch pixels; patch divides height and width. */
@@ -184,9 +186,10 @@ FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *
                                              const char *changes, filtra_model **out);
 /** Writes a model, of a run folder or model file, as a new folder that Hugging Face's
  * `transformers` loads: config.json, model.safetensors (F32), and tokenizer.json or
- * preprocessor_config.json where the model was imported with one. Needs no device. Fails with
- * ARGUMENT, naming the key, for a model that is none of their architectures that
- * filtra_model_import reads. */
+ * preprocessor_config.json where the model was imported with one; for the mixers gfsa, plaplacian
+ * and agf also filtra_filters.py, which computes them in PyTorch (docs/pretrained.md). Needs no
+ * device. Fails with ARGUMENT for a model with other mixers than these and softmax, and, naming the
+ * key, for one that is none of their architectures that filtra_model_import reads. */
 FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this
@@ -216,7 +219,7 @@ FILTRA_API filtra_status filtra_model_save_to_memory(filtra_model *model, void *
 FILTRA_API void filtra_free(void *bytes);
 
 /** Predicts a batch. Results are row-major, filtra_model_outputs numbers per row: logits
- * [batch->size, classes] in classification, values [batch->size] in regression, logits
+ * [batch->size, classes] of classes and labels, values [batch->size] in regression, logits
  * [batch->size, batch->length, vocabulary] of a language model, with zeros after the end of each
  * sequence. Labels, values and weights of the batch are not read. Fails with INPUT if a token is
  * outside the vocabulary or a sequence is longer than max_length. */
@@ -225,8 +228,10 @@ FILTRA_API filtra_status filtra_model_predict_batch(filtra_model *model, const f
 
 /** Evaluates a batch without training. *loss: mean cross-entropy over samples or predicted tokens,
  * without label smoothing and auxiliary losses; in regression mean squared error in units of
- * target_scale. *score: accuracy; in regression mean absolute error in the units of the values.
- * *weight: sum of the weights of both means, for averaging over batches. */
+ * target_scale; of several labels the mean binary cross-entropy over samples and labels. *score:
+ * accuracy, of several labels the fraction of samples with all of them right; in regression mean
+ * absolute error in the units of the values. *weight: sum of the weights of both means, for
+ * averaging over batches. */
 FILTRA_API filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batch *batch,
                                                      double *loss, double *score, double *weight);
 
@@ -257,7 +262,8 @@ FILTRA_API filtra_status filtra_model_get_config(const filtra_model *model,
                                                  filtra_model_config *config);
 
 FILTRA_API filtra_task filtra_model_task(const filtra_model *model);
-/** Numbers per prediction: classes; 1 in regression; the vocabulary of a language model. */
+/** Numbers per prediction: classes or labels; 1 in regression; the vocabulary of a language model.
+ */
 FILTRA_API int64_t filtra_model_outputs(const filtra_model *model);
 FILTRA_API int64_t filtra_model_classes(const filtra_model *model);
 FILTRA_API int64_t filtra_model_max_length(const filtra_model *model);

@@ -464,6 +464,12 @@ FILTRA_API filtra_tensor *filtra_pool_channels(filtra_graph *g, filtra_tensor *x
  * smoothing in [0,1). A label outside [0,K) gives 0 and no gradient. */
 FILTRA_API filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits,
                                                filtra_tensor *labels, float smoothing);
+/** logits x, targets t and weights w [R,K] -> [R]: the binary cross-entropy of K labels, the mean
+ * over them of w softplus(-x) where t is 1 and of w softplus(x) where it is 0, no other numbers. No
+ * gradient for t and w. w NULL: all ones. */
+FILTRA_API filtra_tensor *filtra_binary_cross_entropy(filtra_graph *g, filtra_tensor *logits,
+                                                      filtra_tensor *targets,
+                                                      filtra_tensor *weights);
 /** Mean over the last axis of (x-y)^2, or |x-y|: [R,K] -> [R]. No gradient for y. */
 FILTRA_API filtra_tensor *filtra_squared_error(filtra_graph *g, filtra_tensor *x, filtra_tensor *y);
 FILTRA_API filtra_tensor *filtra_absolute_error(filtra_graph *g, filtra_tensor *x,

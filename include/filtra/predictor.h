@@ -81,7 +81,8 @@ typedef struct filtra_request {
   uint32_t channels;     /**< of pixels: 1 grey; 3 red, green, blue */
   /** Receive info.outputs numbers each; NULL: not needed. Logits are those of
    * filtra_model_predict_batch, of a language model those after the last token. Probabilities are
-   * their softmax, not available in regression. */
+   * their softmax, of several labels the sigmoid of each: those above 0.5 are predicted. Not
+   * available in regression. */
   float *logits, *probabilities;
   /** Receives the sequence's vector, info.outputs numbers: required of a predictor with
    * `vector`, which has no logits; NULL with others. */
@@ -90,7 +91,8 @@ typedef struct filtra_request {
 } filtra_request;
 
 typedef struct filtra_prediction {
-  /** Most probable class, or next token of a language model; -1 in regression and of vectors. */
+  /** Most probable class or label, or next token of a language model; -1 in regression and of
+   * vectors. */
   int32_t label;
   const char
       *name; /**< of the class or token; NULL: it has none. Valid while the predictor lives */

@@ -1,4 +1,5 @@
-/* Scores of a classifier: per class, averaged, and the confusion matrix.
+/* Scores of a classifier, of one class or several labels a sample: per class, averaged, and the
+ * confusion matrix.
  *
  *   filtra_scores *s;
  *   if (!filtra_model_score_split(model, data, FILTRA_SPLIT_TEST, 32, &s))
@@ -14,7 +15,8 @@
 extern "C" {
 #endif
 
-/** Scores of one class. NaN: undefined, without samples of the class, or of other classes. */
+/** Scores of one class, or of one of several labels, whose samples are those that have it. NaN:
+ * undefined, without samples of the class, or of other classes. */
 typedef struct filtra_class_scores {
   uint64_t samples;   /**< of this class */
   uint64_t predicted; /**< samples for which it was predicted */
@@ -27,20 +29,26 @@ typedef struct filtra_class_scores {
   double auc;
 } filtra_class_scores;
 
-/** Scores of all samples. */
+/** Scores of all samples. Of several labels, each of which is predicted by a probability above 0.5,
+ * accuracy is the fraction of samples with all labels right, there is no confusion matrix, and
+ * matthews is NaN. */
 typedef struct filtra_scores {
   uint32_t classes;
   uint64_t samples;
   const filtra_class_scores *of_class; /**< [classes] */
-  /** [classes, classes]: true class by predicted class; NULL with more than 1,024 classes. */
+  /** [classes, classes]: true class by predicted class; NULL with more than 1,024 classes, and of
+   * labels. */
   const uint64_t *confusion;
   double accuracy;
   double accuracy_low, accuracy_high; /**< its 95 % interval (Wilson 1927) */
   double balanced_accuracy;           /**< mean recall of the classes that have samples */
-  double macro_f1;      /**< mean F1 of the classes that have samples or were predicted */
-  double auc;           /**< mean of the classes for which it is defined; NaN: none */
-  double matthews;      /**< Matthews' correlation for several classes (Gorodkin 2004) */
-  uint64_t reserved[8]; /**< 0 */
+  double macro_f1; /**< mean F1 of the classes that have samples or were predicted */
+  double auc;      /**< mean of the classes for which it is defined; NaN: none */
+  double matthews; /**< Matthews' correlation for several classes (Gorodkin 2004) */
+  /** Of several labels 2 hits / (samples + predicted) of all labels together, 0 where there are
+   * none; of classes the accuracy. */
+  double micro_f1;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_scores;
 
 /** Computes scores on the host from labels [count], each below `classes`, and logits
@@ -58,8 +66,8 @@ FILTRA_API void filtra_scores_destroy(filtra_scores **scores);
 FILTRA_API filtra_status filtra_model_predict_split(filtra_model *model, const filtra_dataset *data,
                                                     filtra_split split, uint32_t batch_size,
                                                     float *results);
-/** Scores a classifier, also of pairs, on a split. Fails with ARGUMENT for models of other tasks,
- * and with INPUT for samples without a label. Caller destroys. */
+/** Scores a classifier, also of pairs or several labels, on a split. Fails with ARGUMENT for models
+ * of other tasks, and with INPUT for samples without a label. Caller destroys. */
 FILTRA_API filtra_status filtra_model_score_split(filtra_model *model, const filtra_dataset *data,
                                                   filtra_split split, uint32_t batch_size,
                                                   filtra_scores **out);

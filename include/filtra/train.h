@@ -39,7 +39,7 @@ typedef struct filtra_train_options {
   /** weight_decay applies to matrices; not to biases, norms and filter coefficients, unless
    * decay_all is set. */
   filtra_optimizer_options optimizer;
-  float label_smoothing; /**< 0 to 0.999; must be 0 in regression */
+  float label_smoothing; /**< 0 to 0.999; must be 0 in regression and with several labels */
   /** Number of parts of a batch. Parts are computed one after the other and their gradients added
    * up, which needs less memory for activations and one more buffer of gradients. Losses, clipping
    * and dropout are those of the whole batch; results differ by rounding only. 0 and 1: not
@@ -89,8 +89,8 @@ typedef struct filtra_train_options {
 typedef struct filtra_trainer_metrics {
   uint64_t step; /**< counts from 1 */
   float loss; /**< as filtra_model_evaluate_batch, but with label smoothing and auxiliary losses */
-  /** Fraction of correct samples (of a mixed sample, the class with the larger fraction counts) or
-   * of correct next tokens; 0 in regression. */
+  /** Fraction of correct samples (of several labels with all of them right; of a mixed sample, the
+   * class with the larger fraction counts) or of correct next tokens; 0 in regression. */
   float accuracy;
   float absolute_error; /**< in regression the mean, in the units of the values; else 0 */
   float gradient_norm;  /**< before clipping; 0 if the step was skipped */
@@ -145,10 +145,16 @@ typedef struct filtra_evaluation {
   filtra_task task;
   uint64_t samples;
   uint64_t predictions; /**< samples; of a language model, predicted tokens */
-  double loss;     /**< mean cross-entropy; in regression mean squared error / target_scale^2 */
-  double accuracy; /**< fraction of correct predictions; 0 in regression, as chance and majority */
-  double chance;   /**< accuracy of guessing: 1 / classes, or 1 / vocabulary */
-  double majority; /**< accuracy of always predicting the split's most frequent label */
+  /** As of filtra_model_evaluate_batch: mean cross-entropy, in regression mean squared error /
+   * target_scale^2. */
+  double loss;
+  /** Fraction of correct predictions, of several labels of samples with all of them right; 0 in
+   * regression, as chance and majority. */
+  double accuracy;
+  /** Accuracy of guessing: 1 / classes, 1 / vocabulary, or 0.5 to the power of the labels. */
+  double chance;
+  /** Accuracy of always predicting the split's most frequent label, or set of labels. */
+  double majority;
   double perplexity; /**< exp(loss) of a language model; else 0 */
   /** In regression: both errors in the units of the values, and r_squared = 1 - squared error /
    * variance. Else 0. */
@@ -157,7 +163,8 @@ typedef struct filtra_evaluation {
    * classification, and with five classes or fewer. */
   double top5_accuracy;
   /** In classification: F1 of the second of two classes, as GLUE has it, of more classes macro_f1;
-   * the mean F1 of the classes; Matthews' correlation (Gorodkin 2004). Else 0. */
+   * the mean F1 of the classes; Matthews' correlation (Gorodkin 2004). Of several labels f1 is that
+   * of all labels together, micro F1, and macro_f1 their mean. Else 0. */
   double f1, macro_f1, matthews;
   /** In regression: Pearson's correlation of values and predictions, and Spearman's, of their
    * ranks; 0 where one of them is constant. Else 0. */

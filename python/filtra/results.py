@@ -141,6 +141,7 @@ class Scores:
     macro_f1: float
     auc: float
     matthews: float
+    micro_f1: float
 
 
 def scores(labels: Any, logits: Any) -> Scores:

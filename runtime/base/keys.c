@@ -108,7 +108,7 @@ static void set_default(const ft_key *k, void *at) {
   if (k->type == FT_KEY_STRING || k->type == FT_KEY_LIST)
     *(char *)at = '\0';
   else if (k->type == FT_KEY_FLOATS)
-    for (list->count = 0; k->list[list->count] != 0; list->count++)
+    for (list->count = 0; !isnan(k->list[list->count]); list->count++)
       list->values[list->count] = k->list[list->count];
   else if (k->type != FT_KEY_OTHER)
     set_number(k, at, k->fallback);
@@ -125,9 +125,9 @@ bool ft_key_is_default(const ft_key *k, const void *options) {
   case FT_KEY_LIST:
     return !*(const char *)at;
   case FT_KEY_FLOATS:
-    while (i < list->count && k->list[i] != 0 && k->list[i] == list->values[i])
+    while (i < list->count && k->list[i] == list->values[i])
       i++;
-    return i == list->count && k->list[i] == 0;
+    return i == list->count && isnan(k->list[i]);
   case FT_KEY_FLOAT:
     return *(const float *)at == (float)k->fallback;
   default:
@@ -371,9 +371,13 @@ void ft_key_default(const ft_key *k, char text[FT_KEY_TEXT]) {
     snprintf(text, FT_KEY_TEXT, "%s", k->fallback != 0.0 ? "true" : "false");
   else if (k->type == FT_KEY_INT || k->type == FT_KEY_FLOAT)
     print_number(text, FT_KEY_TEXT, k->fallback);
-  for (int i = 0; k->type == FT_KEY_FLOATS && k->list[i] != 0; i++) {
+  const bool several = k->type == FT_KEY_FLOATS && !isnan(k->list[1]);
+  for (int i = 0; k->type == FT_KEY_FLOATS && !isnan(k->list[i]); i++) {
     size_t used = strlen(text);
-    ft_print(text + used, FT_KEY_TEXT - used, "%s%g%s", i ? ", " : "[", ft_shortest(k->list[i]),
-             k->list[i + 1] != 0 ? "" : "]");
+    ft_print(text + used, FT_KEY_TEXT - used, "%s%g%s",
+             i         ? ", "
+             : several ? "["
+                       : "",
+             ft_shortest(k->list[i]), several && isnan(k->list[i + 1]) ? "]" : "");
   }
 }

@@ -34,7 +34,7 @@ typedef struct ft_key {
   size_t offset, size;        /* of the field */
   double fallback, low, high; /* default; accepted range */
   const char *const *names;   /* of an enum, by value; NULL-terminated; "" stands for a gap */
-  const float *list;          /* default of a list of numbers; ends with a 0 */
+  const float *list;          /* default of a list of numbers; ends with a NaN */
   const char *help;           /* what the key does, in sentences for people */
   const char *paper;          /* author, year, equation or section; NULL: none */
   const char *usual;          /* the default in words where others decide it; NULL: `fallback` */

@@ -120,14 +120,16 @@ static filtra_status probe_formats(const char *path, const ft_dataset_probe *pro
                  probe->directory ? "holds no data set" : "is no data file");
 }
 
-static filtra_status find_format(const char *path, const char *name,
-                                 const ft_dataset_format **format) {
-  if (name) {
-    *format = format_named(name);
+/* `named`: the options name the format. */
+static filtra_status find_format(const char *path, const filtra_dataset_options *options,
+                                 bool named, const ft_dataset_format **format) {
+  if (named) {
+    *format = format_named(options->format);
     return *format ? FILTRA_OK : FILTRA_ERROR_ARGUMENT;
   }
   filtra_status failed = FILTRA_OK;
-  ft_dataset_probe probe = {.path = path, .directory = ft_is_directory(path), .failed = &failed};
+  ft_dataset_probe probe = {
+      .path = path, .options = options, .directory = ft_is_directory(path), .failed = &failed};
   if (probe.directory)
     FT_TRY(ft_list_files(path, &probe.names, &probe.count));
   else
@@ -169,12 +171,14 @@ static const char *sample_name(const ft_samples *samples, const ft_sample_row *r
 /* Whether the data do not say a sample's target. */
 static bool is_unlabelled(const filtra_dataset *ds, const ft_sample_row *row) {
   if (ds->info.target == FILTRA_TARGET_VALUE) return isnan(row->value);
-  return ds->info.target == FILTRA_TARGET_CLASS && row->label < 0;
+  return ds->info.target != FILTRA_TARGET_NEXT && row->label < 0;
 }
 
 /* Gives data without targets unknown ones of the kind that the training data have. */
 static void make_unlabelled(filtra_dataset *ds, const ft_data_fit *fit) {
-  ds->info.target = fit->values ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
+  ds->info.target = fit->values   ? FILTRA_TARGET_VALUE
+                    : fit->labels ? FILTRA_TARGET_LABELS
+                                  : FILTRA_TARGET_CLASS;
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
       ft_sample_row *row = &ds->samples[i].rows[k];
@@ -217,14 +221,30 @@ static int32_t *map_classes(const filtra_dataset *ds, const ft_data_fit *fit) {
   return map;
 }
 
+static filtra_status fail_unknown(const filtra_dataset *ds, int32_t label) {
+  return ft_fail(FILTRA_ERROR_INPUT, "%s \"%.64s\" is none of the training data's",
+                 ds->info.target == FILTRA_TARGET_LABELS ? "label" : "class",
+                 ds->class_names[label]);
+}
+
+/* The same for sets of labels. */
+static filtra_status map_sets(filtra_dataset *ds, const int32_t *map) {
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
+    ft_samples *s = &ds->samples[i];
+    for (size_t k = 0; k < s->label_count; k++)
+      if (map[s->label_ids[k]] < 0) return fail_unknown(ds, s->label_ids[k]);
+    ft_samples_map_labels(s, map);
+  }
+  return FILTRA_OK;
+}
+
 static filtra_status map_labels(filtra_dataset *ds, const int32_t *map) {
+  if (ds->info.target == FILTRA_TARGET_LABELS) return map_sets(ds, map);
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
       ft_sample_row *row = &ds->samples[i].rows[k];
       if (row->label < 0) continue; /* unknown */
-      if (map[row->label] < 0)
-        return ft_fail(FILTRA_ERROR_INPUT, "class \"%.64s\" is none of the training data's",
-                       ds->class_names[row->label]);
+      if (map[row->label] < 0) return fail_unknown(ds, row->label);
       row->label = map[row->label];
     }
   return FILTRA_OK;
@@ -248,7 +268,7 @@ static filtra_status take_names(filtra_dataset *ds, const ft_data_fit *fit) {
 
 /* Whether the training data have none of the classes, where these are told by their place alone. */
 static filtra_status ask_foreign(const filtra_dataset *ds, const ft_data_fit *fit, bool *foreign) {
-  *foreign = ds->guessed_classes && fit->values;
+  *foreign = ds->guessed_classes && (fit->values || fit->labels);
   if (!ds->guessed_classes || !fit->class_count) return FILTRA_OK;
   int32_t *map = map_classes(ds, fit);
   if (!map) return FILTRA_ERROR_HOST_MEMORY;
@@ -276,7 +296,9 @@ static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_da
                    "%s: images of %u x %u pixels, those of the training data have %u x %u; resize "
                    "them to that",
                    path, ds->info.width, ds->info.height, fit->width, fit->height);
-  if (!fit->class_count || ds->info.target != FILTRA_TARGET_CLASS) return FILTRA_OK;
+  const bool named =
+      ds->info.target == FILTRA_TARGET_CLASS || ds->info.target == FILTRA_TARGET_LABELS;
+  if (!fit->class_count || !named) return FILTRA_OK;
   int32_t *map = map_classes(ds, fit);
   if (!map) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = map_labels(ds, map);
@@ -299,6 +321,8 @@ static filtra_status check_table_use(const filtra_dataset *ds, const filtra_data
               {"time_column", o->time_column},
               {"id_column", o->id_column},
               {"delimiter", o->delimiter != FILTRA_DELIMITER_AUTO},
+              {"label_separator", o->label_separator},
+              {"quoting", o->quoting != FILTRA_QUOTING_AUTO},
               {"decimal", o->decimal != FILTRA_DECIMAL_AUTO}};
   for (size_t i = 0; i < FT_COUNT(keys); i++)
     if (keys[i].given && strcmp(ds->info.format, ft_format_table.name))
@@ -354,10 +378,10 @@ static filtra_status read_dataset(const char *path, const filtra_dataset_options
                                   const ft_data_fit *fit, filtra_dataset *ds) {
   const ft_dataset_format *format;
   char *file = NULL;
-  filtra_status status = find_format(path, options->format, &format);
+  filtra_status status = find_format(path, options, options->format, &format);
   if (status == FILTRA_ERROR_INPUT && ft_is_directory(path)) {
     FT_TRY(only_file(path, &file));
-    if (file) status = find_format(file, NULL, &format);
+    if (file) status = find_format(file, options, false, &format);
   }
   if (!status) status = read_format(file ? file : path, format, options, fit, ds);
   free(file);
@@ -405,6 +429,8 @@ void filtra_dataset_close(filtra_dataset **dataset) {
       free(ds->samples[i].files[k].path);
     free(ds->samples[i].files);
     ft_free_names(ds->samples[i].names, ds->samples[i].name_count);
+    free(ds->samples[i].label_ids);
+    free(ds->samples[i].set_ends);
     free(ds->samples[i].rows);
     free(ds->samples[i].weights);
     free(ds->splits[i].rows);
@@ -458,6 +484,10 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
                             .name = sample_name(samples, row)};
   if (dataset->info.target == FILTRA_TARGET_CLASS) sample->label = row->label;
   if (dataset->info.target == FILTRA_TARGET_VALUE) sample->value = row->value;
+  if (dataset->info.target == FILTRA_TARGET_LABELS) {
+    sample->label = row->label < 0 ? -1 : 0;
+    sample->labels = ft_samples_labels(samples, row->label, &sample->label_count);
+  }
   if (dataset->info.input != FILTRA_INPUT_TOKENS) return FILTRA_OK;
   sample->tokens = samples->tokens.ids + row->first;
   if (dataset->info.sequences == 2) sample->second = sample->tokens + row->length;

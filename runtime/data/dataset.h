@@ -35,6 +35,12 @@ typedef struct ft_samples {
   size_t file_count, file_capacity;
   char **names; /* [name_count]: what the data call each sample; see ft_samples_add_name */
   size_t name_count, name_capacity;
+  /* Of FILTRA_TARGET_LABELS: all sets of labels, one after the other, each ascending, and where in
+   * label_ids each of them ends. A row's label is its set. */
+  int32_t *label_ids;
+  size_t label_count, label_capacity;
+  uint64_t *set_ends; /* [set_count] */
+  size_t set_count, set_capacity;
   ft_sample_row *rows;
   float *weights; /* [count], in the loss; NULL: 1 each */
   size_t count, capacity;
@@ -80,6 +86,7 @@ struct filtra_dataset {
 /** Input of a probe: the path, and a file's first bytes or a folder's files. */
 typedef struct ft_dataset_probe {
   const char *path;
+  const filtra_dataset_options *options;
   bool directory;
   char head[256]; /* NUL-terminated, without a byte order mark */
   char **names;   /* [count] as ft_list_files gives them */
@@ -109,6 +116,15 @@ float ft_sample_weight(const filtra_dataset *dataset, filtra_split split, uint64
 /** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
 
+/** Adds a label to the set that is being made; one that is there already is not added again. */
+filtra_status ft_samples_add_label(ft_samples *samples, int32_t label);
+/** Ends that set: *set is what the row of its sample holds as its label. */
+filtra_status ft_samples_end_set(ft_samples *samples, int32_t *set);
+/** The labels [*count] of a set; -1: unknown, of which there are none. */
+const int32_t *ft_samples_labels(const ft_samples *samples, int32_t set, uint32_t *count);
+/** Renumbers the labels of all sets. */
+void ft_samples_map_labels(ft_samples *samples, const int32_t *map);
+
 /** Fails with INPUT for a class name that is not UTF-8, as model files and reports need it. */
 filtra_status ft_check_class_name(const char *name, size_t length);
 /** The same for all classes; the error names `path`. */
@@ -116,6 +132,11 @@ filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
 
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);
+
+/** The padded lengths [*count] of batches: those that are given, which must ascend, or with
+ * `given_count` 0 the powers of two that some sample needs. Caller frees, also on failure. */
+filtra_status ft_buckets_make(const filtra_dataset *dataset, const uint32_t *given,
+                              size_t given_count, uint32_t **buckets, size_t *count);
 
 /** Fails with INPUT if samples of the split have no known target. */
 filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split split);
@@ -125,6 +146,7 @@ typedef struct ft_data_fit {
   const char *const *classes; /* names in the order of their labels */
   uint32_t class_count;       /* 0: the data's own */
   bool values;                /* targets are numbers */
+  bool labels;                /* targets are any number of labels */
   const double *mean, *factor;
   uint32_t features;                /* of `mean` and `factor`; 0: none */
   bool columns;                     /* they are of steps, which are the columns of rows */

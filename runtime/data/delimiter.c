@@ -17,6 +17,7 @@ typedef struct sample {
   char *text;
   size_t length, capacity;
   bool whole; /* they are all lines */
+  filtra_quoting quoting;
 } sample;
 
 /* How a candidate splits the sample. */
@@ -125,6 +126,7 @@ static bool fits(const tally *t) {
 /* Quotes in a file of tabs mean something where all of them are as RFC 4180 says and rows are then
  * equal; else they are text. */
 static tally split(const sample *s, char character) {
+  if (s->quoting) return split_with(s, character, s->quoting == FILTRA_QUOTING_NONE);
   tally t = split_with(s, character, false);
   return character == '\t' && (t.strays || !fits(&t)) ? split_with(s, character, true) : t;
 }
@@ -138,8 +140,8 @@ static bool has_ending(const char *path, const char *ending) {
 }
 
 static void choose_quotes(const sample *s, ft_delimiter *found) {
-  found->quotes = FT_QUOTES_FULL;
-  if (found->character != '\t') return;
+  found->quotes = s->quoting == FILTRA_QUOTING_NONE ? FT_QUOTES_NONE : FT_QUOTES_FULL;
+  if (s->quoting || found->character != '\t') return;
   tally t = split(s, '\t');
   found->quotes = t.unquoted ? FT_QUOTES_NONE : t.multiline ? FT_QUOTES_FULL : FT_QUOTES_LINE;
 }
@@ -198,13 +200,13 @@ static bool take_said(sample *s, char *character) {
   return true;
 }
 
-filtra_status ft_delimiter_find(const char *path, char given, ft_delimiter *found) {
-  sample s = {0};
+filtra_status ft_delimiter_find(const char *path, ft_row_form form, ft_delimiter *found) {
+  sample s = {.quoting = form.quoting};
   *found = (ft_delimiter){0};
   filtra_status status = read_sample(path, &s);
   if (!status) found->said = take_said(&s, &found->character);
-  if (given) found->character = given;
-  if (!status && !given && !found->said) status = choose(&s, path, found);
+  if (form.delimiter) found->character = form.delimiter;
+  if (!status && !form.delimiter && !found->said) status = choose(&s, path, found);
   if (!status) choose_quotes(&s, found);
   free(s.text);
   return status;

@@ -4,6 +4,8 @@
 
 #include "base/status.h"
 
+#include <filtra/data.h>
+
 /** What a quote at the start of a field means. */
 typedef enum ft_quotes {
   FT_QUOTES_NONE = 0, /* nothing: it is text */
@@ -17,12 +19,18 @@ typedef struct ft_delimiter {
   bool said; /* the first line says "sep=" and the character, and is no row */
 } ft_delimiter;
 
-/** Finds the delimiter of a file: the one in `given` if that is not 0; else the one that a first
+/** What is said of a file's rows. */
+typedef struct ft_row_form {
+  char delimiter; /* 0: any */
+  filtra_quoting quoting;
+} ft_row_form;
+
+/** Finds the delimiter of a file: the one in `form` if that is not 0; else the one that a first
  * line "sep=;" says; else the one of comma, tab, semicolon and pipe that gives each of the first
  * rows equally many fields. Where none does, it is the one that comes nearest, so that the row
  * that is wrong can be named. Fails with INPUT where two do and neither looks like a part of
  * text or numbers. */
-filtra_status ft_delimiter_find(const char *path, char given, ft_delimiter *found);
+filtra_status ft_delimiter_find(const char *path, ft_row_form form, ft_delimiter *found);
 
 /** The end of the quoted field that begins at the quote `text`: after the closing quote, if a
  * delimiter or the end of line or text is there; else NULL. A doubled quote means one quote.

@@ -34,6 +34,17 @@ static uint64_t add_input(uint64_t hash, const filtra_dataset *ds, const ft_samp
   return ft_hash_bytes(hash, samples->values + row->first, tokens * width * sizeof(float));
 }
 
+/* Hashes the bits of the value or label, or all labels and their number. */
+static uint64_t add_target(uint64_t hash, const filtra_dataset *ds, const ft_samples *samples,
+                           const ft_sample_row *row) {
+  uint32_t count;
+  if (ds->info.target != FILTRA_TARGET_LABELS)
+    return ft_hash_bytes(hash, &row->label, sizeof row->label);
+  const int32_t *labels = ft_samples_labels(samples, row->label, &count);
+  hash = ft_hash_bytes(hash, &count, sizeof count);
+  return ft_hash_bytes(hash, labels, count * sizeof *labels);
+}
+
 static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_split *split) {
   hash = ft_hash_bytes(hash, &split->count, sizeof split->count);
   for (size_t i = 0; i < split->count; i++) {
@@ -41,7 +52,7 @@ static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_spli
     const uint32_t lengths[2] = {row->length, row->second_length};
     hash = ft_hash_bytes(hash, lengths, sizeof lengths);
     if (ds->joined) hash = ft_hash_bytes(hash, &row->second_at, sizeof row->second_at);
-    hash = ft_hash_bytes(hash, &row->label, sizeof row->label); /* the bits of the value or label */
+    hash = add_target(hash, ds, split->samples, row);
     const float *weights = split->samples->weights;
     if (weights) hash = ft_hash_bytes(hash, &weights[row - split->samples->rows], sizeof *weights);
     hash = add_input(hash, ds, split->samples, row);

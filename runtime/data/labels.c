@@ -92,7 +92,8 @@ filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *sampl
       labels->names[i] = sorted[i].name;
       renumbered[sorted[i].label] = (int32_t)i;
     }
-    for (size_t i = 0; i < samples->count; i++)
+    ft_samples_map_labels(samples, renumbered);
+    for (size_t i = 0; i < samples->count && !samples->set_count; i++)
       if (samples->rows[i].label >= 0) samples->rows[i].label = renumbered[samples->rows[i].label];
   }
   free(sorted);

@@ -1,7 +1,6 @@
 /* Makes padded batches of a split's samples, several ahead, in a thread. Called by train/run.c,
  * train/evaluate.c and applications through filtra/data.h. */
 #include "base/file.h"
-#include "base/lengths.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/thread.h"
@@ -23,7 +22,7 @@ typedef struct planned_batch {
 /** Memory of a prepared batch; large enough for the largest bucket. */
 typedef struct entry {
   int32_t *tokens, *lengths, *labels, *other_labels, *second;
-  float *features, *values, *weights, *label_fractions;
+  float *features, *values, *weights, *label_fractions, *targets;
   uint32_t *indices;
   filtra_batch batch;
 } entry;
@@ -151,6 +150,16 @@ static filtra_status fill_features(const filtra_loader *l, entry *s, uint32_t ro
   return FILTRA_OK;
 }
 
+/* Sets the targets of a row of several labels. */
+static void fill_targets(const filtra_loader *l, entry *s, uint32_t row,
+                         const filtra_sample *sample) {
+  const uint32_t classes = l->dataset->info.classes;
+  float *to = s->targets + (size_t)row * classes;
+  memset(to, 0, classes * sizeof *to);
+  for (uint32_t i = 0; i < sample->label_count; i++)
+    to[sample->labels[i]] = l->class_weights ? l->class_weights[sample->labels[i]] : 1.0f;
+}
+
 /* Fills a row, except its features. */
 static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t index, float weight) {
   filtra_sample sample;
@@ -164,7 +173,8 @@ static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t in
   else if (s->labels)
     s->labels[row] = sample.label;
   if (s->values) s->values[row] = sample.value;
-  if (l->class_weights) weight *= l->class_weights[sample.label];
+  if (s->targets) fill_targets(l, s, row, &sample);
+  if (l->class_weights && s->labels) weight *= l->class_weights[sample.label];
   s->weights[row] = l->weighted ? weight * ft_sample_weight(l->dataset, l->split, index) : weight;
   s->indices[row] = index;
   if (s->second) s->second[row] = (int32_t)sample.second_at;
@@ -301,47 +311,6 @@ static filtra_status start_thread(filtra_loader *l) {
                     : ft_fail(FILTRA_ERROR_HOST_MEMORY, "cannot start a loader's thread");
 }
 
-/* ---- buckets ---- */
-
-static bool bucket_is_used(const filtra_dataset *ds, uint32_t above, uint32_t length) {
-  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
-    for (size_t k = 0; k < ds->samples[i].count; k++) {
-      uint32_t n = ft_row_length(&ds->samples[i].rows[k]);
-      if (n > above && n <= length) return true;
-    }
-  return false;
-}
-
-static filtra_status default_buckets(filtra_loader *l) {
-  const filtra_dataset *ds = l->dataset;
-  int64_t limit = ds->info.max_length ? ds->info.max_length : INT64_MAX;
-  /* Many series and images have the greatest length, and models are made for it: make it the last
-   * bucket. */
-  if (ds->info.input == FILTRA_INPUT_FEATURES && !ds->info.max_length) limit = ds->info.longest;
-  l->buckets = ft_calloc(32, sizeof *l->buckets);
-  if (!l->buckets) return FILTRA_ERROR_HOST_MEMORY;
-  for (uint32_t below = 0, length; below < ds->info.longest; below = length) {
-    length = (uint32_t)ft_graph_length((int64_t)below + 1, FT_SHORTEST_LENGTH, limit);
-    /* All windows of a text have one length except its last, which needs no bucket. */
-    bool rest = ds->info.target == FILTRA_TARGET_NEXT && length < ds->info.longest;
-    if (!rest && bucket_is_used(ds, below, length)) l->buckets[l->bucket_count++] = length;
-  }
-  return FILTRA_OK;
-}
-
-static filtra_status given_buckets(filtra_loader *l, const uint32_t *buckets, size_t count) {
-  l->buckets = ft_calloc(count, sizeof *l->buckets);
-  if (!l->buckets) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < count; i++) {
-    if (buckets[i] <= (i ? buckets[i - 1] : 0))
-      return ft_fail(FILTRA_ERROR_ARGUMENT, "bucket %zu is %u; bucket lengths must ascend from 1",
-                     i, buckets[i]);
-    l->buckets[i] = buckets[i];
-  }
-  l->bucket_count = count;
-  return FILTRA_OK;
-}
-
 /* Counts batches per epoch and checks that every sample fits a bucket. */
 static filtra_status count_batches(filtra_loader *l) {
   for (size_t i = 0; i < l->samples; i++) {
@@ -370,7 +339,9 @@ static filtra_status count_batches(filtra_loader *l) {
 
 static filtra_status check_class_weights(const filtra_dataset *ds, const filtra_loader_options *o) {
   if (!o->class_weights) return FILTRA_OK;
-  if (ds->info.target != FILTRA_TARGET_CLASS || ds->info.unlabelled[o->split])
+  const bool any =
+      ds->info.target == FILTRA_TARGET_CLASS || ds->info.target == FILTRA_TARGET_LABELS;
+  if (!any || ds->info.unlabelled[o->split])
     return ft_fail(FILTRA_ERROR_ARGUMENT, "class_weights need samples that have a class");
   if (o->augmentation && ft_augments_batches(o->augmentation))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -403,15 +374,29 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
   return o->augmentation ? ft_augmentation_check(o->augmentation, ds) : FILTRA_OK;
 }
 
+/* Allocates what holds the targets of the data's kind. */
+static bool allocate_targets(const filtra_loader *l, entry *s, size_t longest) {
+  const filtra_dataset_info *info = &l->dataset->info;
+  const size_t size = l->batch_size;
+  switch (info->target) {
+  case FILTRA_TARGET_VALUE:
+    return (s->values = ft_calloc(size, sizeof *s->values));
+  case FILTRA_TARGET_LABELS:
+    return (s->targets = ft_calloc(size, info->classes * sizeof *s->targets));
+  case FILTRA_TARGET_CLASS:
+    return (s->labels = ft_calloc(size, sizeof *s->labels));
+  case FILTRA_TARGET_NEXT:
+    break;
+  }
+  return (s->labels = ft_calloc(size * longest, sizeof *s->labels));
+}
+
 static filtra_status allocate_entry(const filtra_loader *l, entry *s) {
   const filtra_dataset_info *info = &l->dataset->info;
   size_t size = l->batch_size, longest = l->buckets[l->bucket_count - 1];
-  bool tokens = info->input == FILTRA_INPUT_TOKENS, values = info->target == FILTRA_TARGET_VALUE;
-  size_t labels = info->target == FILTRA_TARGET_NEXT ? size * longest : size;
+  const bool tokens = info->input == FILTRA_INPUT_TOKENS;
   if (tokens) s->tokens = ft_calloc(info->sequences * size * longest, sizeof *s->tokens);
   if (!tokens) s->features = ft_calloc(size * longest * info->features, sizeof *s->features);
-  if (values) s->values = ft_calloc(size, sizeof *s->values);
-  if (!values) s->labels = ft_calloc(labels, sizeof *s->labels);
   bool mixes = ft_augments_batches(&l->augmentation);
   if (mixes) s->other_labels = ft_calloc(size, sizeof *s->other_labels);
   if (mixes) s->label_fractions = ft_calloc(size, sizeof *s->label_fractions);
@@ -419,7 +404,7 @@ static filtra_status allocate_entry(const filtra_loader *l, entry *s) {
   s->lengths = ft_calloc(info->sequences * size, sizeof *s->lengths);
   s->weights = ft_calloc(size, sizeof *s->weights);
   s->indices = ft_calloc(size, sizeof *s->indices);
-  if (!(tokens ? (void *)s->tokens : s->features) || !(values ? (void *)s->values : s->labels) ||
+  if (!(tokens ? (void *)s->tokens : s->features) || !allocate_targets(l, s, longest) ||
       !s->lengths || !s->weights || !s->indices || (l->dataset->joined && !s->second) ||
       (mixes && (!s->other_labels || !s->label_fractions)))
     return FILTRA_ERROR_HOST_MEMORY;
@@ -434,12 +419,13 @@ static filtra_status allocate_entry(const filtra_loader *l, entry *s) {
                             .indices = s->indices,
                             .other_labels = s->other_labels,
                             .label_fractions = s->label_fractions,
-                            .second = s->second};
+                            .second = s->second,
+                            .targets = s->targets};
   return FILTRA_OK;
 }
 
 static filtra_status allocate(filtra_loader *l, const filtra_loader_options *o) {
-  FT_TRY(o->bucket_count ? given_buckets(l, o->buckets, o->bucket_count) : default_buckets(l));
+  FT_TRY(ft_buckets_make(l->dataset, o->buckets, o->bucket_count, &l->buckets, &l->bucket_count));
   l->fill = ft_calloc(l->bucket_count, sizeof *l->fill);
   if (!l->fill) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(count_batches(l));
@@ -506,6 +492,7 @@ static void free_slots(filtra_loader *l) {
     free(s->label_fractions);
     free(s->features);
     free(s->values);
+    free(s->targets);
     free(s->weights);
     free(s->indices);
   }

@@ -7,6 +7,7 @@ static const char *const PIXELS[] = {"grey", "grey_features", "rgb", NULL};
 static const char *const NORMALIZE[] = {"data", "imagenet", "half", NULL};
 
 static const char *const DELIMITERS[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
+static const char *const QUOTINGS[] = {"auto", "none", "full", NULL};
 static const char *const DECIMALS[] = {"auto", "point", "comma", NULL};
 
 #define DATASET(kind, member, ...)                                                                 \
@@ -36,6 +37,12 @@ static const ft_key DATASET_KEYS[] = {
     DATASET(ENUM, delimiter, 0, DELIMITERS,
             "What separates a table's fields. auto: what gives each of the first rows equally many "
             "fields."),
+    DATASET(
+        ENUM, quoting, 0, QUOTINGS,
+        "What a quote at the start of a table's field means. none: nothing, quotes are text and "
+        "each line is a row, as in GLUE's files; fields beyond those of the first row are left "
+        "out, which is said. full: a quoted field, which may hold line ends. auto: full, in a "
+        "file of tabs where its first rows are quoted so."),
     DATASET(ENUM, decimal, 0, DECIMALS,
             "The sign before a fraction in a table's numbers: 1,000.5 has a point, 1.000,5 a "
             "comma. auto: the one that the numbers show."),

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-filtra_status ft_rows_open(const char *path, char delimiter, ft_row_reader *rows) {
-  *rows = (ft_row_reader){0};
-  FT_TRY(ft_delimiter_find(path, delimiter, &rows->delimiter));
+#define QUOTES_ADVICE "; where quotes are text, set quoting to none"
+
+filtra_status ft_rows_open(const char *path, ft_row_form form, ft_row_reader *rows) {
+  *rows = (ft_row_reader){.quoting = form.quoting};
+  FT_TRY(ft_delimiter_find(path, form, &rows->delimiter));
   return ft_lines_open(path, &rows->lines);
 }
 
@@ -29,7 +31,7 @@ filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status) {
 static filtra_status put(ft_row_reader *r, const char *bytes, size_t count) {
   if (count > FT_LINE_LIMIT - r->length)
     return ft_fail(FILTRA_ERROR_INPUT,
-                   "a row of more than %d MiB; is a quote at its start not closed?",
+                   "a row of more than %d MiB; is a quote at its start not closed?" QUOTES_ADVICE,
                    FT_LINE_LIMIT >> 20);
   size_t wanted = r->length + count;
   if (count == 0) return FILTRA_OK;
@@ -59,13 +61,14 @@ static filtra_status read_quoted(ft_row_reader *r, const char **at) {
     }
     bool more;
     FT_TRY(ft_lines_next(&r->lines, &more));
-    if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed");
+    if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed" QUOTES_ADVICE);
     FT_TRY(put(r, "\n", 1));
     *at = r->lines.line;
   }
   ++*at;
   if (!**at || **at == r->delimiter.character) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu", **at, r->count);
+  return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu" QUOTES_ADVICE,
+                 **at, r->count);
 }
 
 /* Whether a field is quoted, and not text that begins with a quote. */
@@ -88,6 +91,7 @@ static filtra_status read_field(ft_row_reader *r, const char **at) {
   FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
   r->starts[r->count++] = r->length;
   if (is_quoted(r, *at)) {
+    r->quoted = true;
     ++*at;
     FT_TRY(read_quoted(r, at));
   } else {
@@ -102,6 +106,7 @@ static filtra_status read_field(ft_row_reader *r, const char **at) {
 static filtra_status read_row(ft_row_reader *r) {
   const char *at = r->lines.line;
   r->length = r->count = 0;
+  r->quoted = false;
   if (!strchr(at, '"')) FT_TRY(check_returns(at));
   for (bool more = true; more;) {
     FT_TRY(read_field(r, &at));
@@ -132,4 +137,15 @@ filtra_status ft_rows_next(ft_row_reader *r, bool *more) {
   r->number = r->lines.number;
   filtra_status status = read_row(r);
   return status ? ft_rows_fail(r, status) : FILTRA_OK;
+}
+
+filtra_status ft_rows_check(ft_row_reader *r, size_t wanted, bool *longer) {
+  const char *advice = r->quoted ? QUOTES_ADVICE : "";
+  *longer = r->count > wanted && r->quoting == FILTRA_QUOTING_NONE;
+  if (*longer) r->count = wanted;
+  if (r->count == wanted) return FILTRA_OK;
+  if (!*advice && r->count > wanted && r->delimiter.character == '\t')
+    advice = "; quoting none leaves out what is beyond";
+  return ft_fail(FILTRA_ERROR_INPUT, "%zu field%s where the first row has %zu%s", r->count,
+                 r->count == 1 ? "" : "s", wanted, advice);
 }

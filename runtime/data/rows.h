@@ -8,7 +8,9 @@
 typedef struct ft_row_reader {
   ft_lines lines;
   ft_delimiter delimiter;
-  const char **fields; /* [count] of the current row, NUL-terminated, without quotes */
+  filtra_quoting quoting; /* as it was said */
+  bool quoted;            /* a field of the current row is quoted */
+  const char **fields;    /* [count] of the current row, NUL-terminated, without quotes */
   size_t count, capacity;
   uint64_t number; /* of the row's first line */
   size_t *starts;  /* scratch: offsets of the fields in `text` */
@@ -18,10 +20,13 @@ typedef struct ft_row_reader {
 } ft_row_reader;
 
 /** Opens a file, whose delimiter ft_delimiter_find finds. `path` must outlive the reader. */
-filtra_status ft_rows_open(const char *path, char delimiter, ft_row_reader *rows);
+filtra_status ft_rows_open(const char *path, ft_row_form form, ft_row_reader *rows);
 /** Moves to the next row that is not blank; *more is false at the end. Errors in a row name file
  * and line. */
 filtra_status ft_rows_next(ft_row_reader *rows, bool *more);
+/** Fails unless the current row has as many fields as the first, `wanted`. What is beyond is left
+ * out where quotes are said to be text; *longer: so it was. */
+filtra_status ft_rows_check(ft_row_reader *rows, size_t wanted, bool *longer);
 /** Puts "file:line: " of the current row before the message. */
 filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status);
 void ft_rows_close(ft_row_reader *rows);

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 static const char *const endings[] = {".csv", ".tsv", NULL};
+static const char *const text_endings[] = {".txt", NULL};
 
 /* ---- samples of text ---- */
 
@@ -23,7 +24,7 @@ static filtra_status add_target(const sample_reader *r, const ft_row_reader *row
                                 const ft_places *places) {
   ft_samples *samples = &r->corpus->ds->samples[r->corpus->split];
   ft_sample_row target = {0};
-  FT_TRY(ft_table_target(r->table, rows, places, &target));
+  FT_TRY(ft_table_target(r->table, rows, places, samples, &target));
   FT_TRY(ft_table_name(rows, places, samples));
   FT_TRY(ft_corpus_end_sample(r->corpus, target.label));
   if (r->table->values) samples->rows[samples->count - 1].value = target.value;
@@ -80,10 +81,15 @@ static filtra_status read_numbers(ft_table *t, const char *path) {
 
 /* ---- files ---- */
 
+/* `user` is the list of endings. */
 static bool names_split(const void *user, const char *name, filtra_split *split) {
-  (void)user;
-  size_t length = ft_stem_length(name, endings), rest;
+  size_t length = ft_stem_length(name, user), rest;
   return length > 0 && ft_stem_split(name, length, split, &rest);
+}
+
+/* Whether the options say that the data are a table: text files are read as one then. */
+static bool names_table(const filtra_dataset_options *o) {
+  return o->text_column || o->target_column || o->feature_columns;
 }
 
 /* Takes the columns of a run's training file, or those of the first file. */
@@ -97,12 +103,16 @@ static filtra_status find_columns(ft_table *t) {
   t->fit = fit->table;
   FT_TRY(ft_table_fit_copy(fit->table, &t->ds->table));
   t->values = fit->values;
+  t->several = t->fit->separator || t->fit->label_count;
   return FILTRA_OK;
 }
 
 static filtra_status read_table(ft_table *t, const char *path) {
   FT_TRY(find_columns(t));
-  t->ds->info.target = t->values ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
+  FT_TRY(ft_table_name_labels(t));
+  t->ds->info.target = t->values    ? FILTRA_TARGET_VALUE
+                       : t->several ? FILTRA_TARGET_LABELS
+                                    : FILTRA_TARGET_CLASS;
   if (t->fit->text)
     FT_TRY(ft_corpus_open(t->ds, path, t->options, "characters", read_split, t));
   else
@@ -113,14 +123,14 @@ static filtra_status read_table(ft_table *t, const char *path) {
 }
 
 /* Says which tables of a folder are no split's. */
-static filtra_status name_left_out(const char *path) {
+static filtra_status name_left_out(const char *path, const char *const *wanted) {
   char **names;
   size_t count;
   filtra_split split;
   if (!ft_is_directory(path)) return FILTRA_OK;
   FT_TRY(ft_list_files(path, &names, &count));
   for (size_t i = 0; i < count; i++)
-    if (ft_stem_length(names[i], endings) > 0 && !names_split(NULL, names[i], &split))
+    if (ft_stem_length(names[i], wanted) > 0 && !names_split(wanted, names[i], &split))
       ft_log(FILTRA_LOG_WARNING,
              "%s/%s is left out: its name ends with no split's (train, val or dev, test)", path,
              names[i]);
@@ -128,12 +138,27 @@ static filtra_status name_left_out(const char *path) {
   return FILTRA_OK;
 }
 
+/* Which files of a folder are its tables: .csv and .tsv or, where these are no splits, .txt. */
+static filtra_status choose_endings(const char *path, const filtra_dataset_options *options,
+                                    const char *const **chosen) {
+  char **names;
+  size_t count;
+  *chosen = endings;
+  if (!ft_is_directory(path) || !names_table(options)) return FILTRA_OK;
+  FT_TRY(ft_list_files(path, &names, &count));
+  if (!ft_any_names_split(names, count, names_split, endings)) *chosen = text_endings;
+  ft_free_names(names, count);
+  return FILTRA_OK;
+}
+
 static filtra_status open_table(const char *path, const filtra_dataset_options *options,
                                 filtra_dataset *ds) {
   ft_table t = {.options = options, .ds = ds};
-  filtra_status status =
-      ft_split_files_find(path, options->file_split, &ft_format_table, names_split, NULL, &t.files);
-  if (!status) status = name_left_out(path);
+  const char *const *wanted;
+  FT_TRY(choose_endings(path, options, &wanted));
+  filtra_status status = ft_split_files_find(path, options->file_split, &ft_format_table,
+                                             names_split, wanted, &t.files);
+  if (!status) status = name_left_out(path, wanted);
   if (!status) status = read_table(&t, path);
   ft_labels_free(&t.labels);
   ft_split_files_free(&t.files);
@@ -158,8 +183,12 @@ static bool names_columns(const char *head) {
 static bool probe_table(const ft_dataset_probe *p) {
   const char *name = strrchr(p->path, '/');
   name = name ? name + 1 : p->path;
-  if (!p->directory) return ft_stem_length(name, endings) > 0 || names_columns(p->head);
-  return ft_any_names_split(p->names, p->count, names_split, NULL);
+  const bool text = names_table(p->options);
+  if (!p->directory)
+    return ft_stem_length(name, endings) > 0 || names_columns(p->head) ||
+           (text && ft_stem_length(name, text_endings) > 0);
+  return ft_any_names_split(p->names, p->count, names_split, endings) ||
+         (text && ft_any_names_split(p->names, p->count, names_split, text_endings));
 }
 
 const ft_dataset_format ft_format_table = {

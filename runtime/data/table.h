@@ -15,10 +15,12 @@ typedef struct ft_table {
   ft_split_files files;
   const char *first; /* the file that decides, one of `files` */
   const ft_table_fit *fit;
-  bool learnt;   /* `fit` is this data set's own, not that of a run */
-  bool values;   /* targets are numbers, not classes */
-  bool numbered; /* all names of classes are numbers, so that NA is none */
-  bool targeted; /* some file has targets */
+  bool learnt;                  /* `fit` is this data set's own, not that of a run */
+  bool values;                  /* targets are numbers, not classes */
+  bool numbered;                /* all names of classes are numbers, so that NA is none */
+  bool targeted;                /* some file has targets */
+  uint64_t longer, longer_line; /* rows of the last file that were cut, and the first of them */
+  bool several;                 /* targets are any number of labels */
   ft_labels labels;
 } ft_table;
 
@@ -28,6 +30,7 @@ typedef struct ft_places {
   size_t count; /* fields of a row; 0: no row was read yet */
   long text, second, target, id, group, time;
   long *columns; /* [fit->column_count] */
+  long *labels;  /* [fit->label_count]; all or none are FT_NOWHERE */
 } ft_places;
 
 /** Learns table->fit and table->values from the first file. The fit belongs to the dataset. */
@@ -37,9 +40,24 @@ typedef filtra_status (*ft_row_fn)(const ft_row_reader *rows, const ft_places *p
 /** Calls `take` for each row of a file but its header. Errors name file and line. */
 filtra_status ft_table_walk(ft_table *table, const char *path, ft_row_fn take, void *user);
 
-/** Reads the target of a row into a sample. One that is missing is unknown, or an error. */
+/** Reads the target of a row into a row of `samples`, which keep its set of labels. One that is
+ * missing is unknown, or an error. */
 filtra_status ft_table_target(ft_table *table, const ft_row_reader *rows, const ft_places *places,
-                              ft_sample_row *row);
+                              ft_samples *samples, ft_sample_row *row);
+/** Whether the file has targets. */
+bool ft_places_target(const ft_table *table, const ft_places *places);
+
+/* ---- table_labels.c ---- */
+
+/** Reads the labels of a row as a set of `samples`; *set -1: they are unknown. */
+filtra_status ft_table_labels(ft_table *table, const ft_row_reader *rows, const ft_places *places,
+                              ft_samples *samples, int32_t *set);
+/** Finds the character between labels: the option's, or the one of ; | and , that the first file's
+ * target column has. */
+filtra_status ft_table_find_separator(ft_table *table, char *separator);
+/** Makes the columns that hold labels the names of these. */
+filtra_status ft_table_name_labels(ft_table *table);
+
 /** Names the next sample by the row's id, if there are ids. */
 filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,
                             ft_samples *samples);
@@ -58,8 +76,8 @@ filtra_status ft_table_read_series(ft_table *table, filtra_split split);
 bool ft_names_text(const char *field);
 bool ft_names_target(const char *field);
 
-/** The option's character; 0: any. */
-char ft_table_delimiter(const filtra_dataset_options *options);
+/** What the options say of rows. */
+ft_row_form ft_table_form(const filtra_dataset_options *options);
 /** Position of the column that a header calls so; FT_NOWHERE if none. Exactly, or in the other
  * case if that is one only; *twice: there is more than one. */
 long ft_find_column(const char *const *fields, size_t count, const char *name, bool *twice);

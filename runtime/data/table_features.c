@@ -68,7 +68,7 @@ static filtra_status read_row(const ft_row_reader *rows, const ft_places *places
     s->value_capacity = 2 * wanted;
   }
   FT_TRY(ft_table_numbers(r->table, rows, places, s->values + s->value_count));
-  FT_TRY(ft_table_target(r->table, rows, places, &row));
+  FT_TRY(ft_table_target(r->table, rows, places, s, &row));
   FT_TRY(ft_table_name(rows, places, s));
   FT_TRY(FT_GROW(s->rows, s->count, s->capacity));
   s->value_count += r->width;

@@ -23,6 +23,7 @@ void ft_table_fit_free(ft_table_fit *fit) {
     free(fit->columns[i].name);
     ft_free_names(fit->columns[i].values, fit->columns[i].value_count);
   }
+  ft_free_names(fit->labels, fit->labels ? fit->label_count : 0);
   free(fit->columns);
   free(fit->text);
   free(fit->second);
@@ -54,6 +55,20 @@ static json_t *column_json(const ft_table_column *c) {
   return object;
 }
 
+/* Adds what several labels are read from. */
+static bool write_labels(json_t *table, const ft_table_fit *fit) {
+  const char separator[2] = {fit->separator, '\0'};
+  json_t *list = json_array();
+  for (size_t i = 0; i < fit->label_count; i++)
+    ft_json_append(&list, json_string(fit->labels[i]));
+  if (!fit->label_count) {
+    json_decref(list);
+    list = NULL;
+  }
+  if (fit->label_count && json_object_set_new(table, "label_columns", list)) return false;
+  return !*separator || !json_object_set_new(table, "label_separator", json_string(separator));
+}
+
 bool ft_table_fit_write(json_t *object, const ft_table_fit *fit) {
   json_t *table = json_pack(
       "{sb sI ss sI}", "header", (int)fit->header, "fields", (json_int_t)fit->count, "decimal",
@@ -64,6 +79,7 @@ bool ft_table_fit_write(json_t *object, const ft_table_fit *fit) {
     const char *name = *(char *const *)((const char *)fit + USES[i].offset);
     if (name) done = !json_object_set_new(table, USES[i].key, json_string(name));
   }
+  done = done && write_labels(table, fit);
   for (size_t i = 0; done && i < fit->column_count; i++)
     ft_json_append(&columns, column_json(&fit->columns[i]));
   if (!done) json_decref(columns);
@@ -75,18 +91,21 @@ bool ft_table_fit_write(json_t *object, const ft_table_fit *fit) {
 
 /* ---- reading ---- */
 
-static filtra_status read_values(const json_t *list, const char *context, ft_table_column *c) {
-  size_t count = json_array_size(list);
+/* Reads a list of texts; *texts stays NULL where there is none. */
+static filtra_status read_texts(const json_t *object, const char *key, const char *context,
+                                char ***texts, size_t *count) {
+  const json_t *list = json_object_get(object, key);
+  const size_t size = json_array_size(list);
   if (!list) return FILTRA_OK;
-  c->values = ft_calloc(count, sizeof *c->values);
-  if (!c->values) return FILTRA_ERROR_HOST_MEMORY;
-  for (; c->value_count < count; c->value_count++) {
-    const char *text = json_string_value(json_array_get(list, c->value_count));
+  *texts = ft_calloc(size, sizeof **texts);
+  if (!*texts) return FILTRA_ERROR_HOST_MEMORY;
+  for (; *count < size; ++*count) {
+    const char *text = json_string_value(json_array_get(list, *count));
     if (!text)
-      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"table\": \"values\" must be a list of texts",
-                     context);
-    c->values[c->value_count] = ft_strdup(text);
-    if (!c->values[c->value_count]) return FILTRA_ERROR_HOST_MEMORY;
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"table\": \"%s\" must be a list of texts", context,
+                     key);
+    (*texts)[*count] = ft_strdup(text);
+    if (!(*texts)[*count]) return FILTRA_ERROR_HOST_MEMORY;
   }
   return FILTRA_OK;
 }
@@ -104,15 +123,22 @@ static filtra_status read_columns(const json_t *list, const char *context, ft_ta
     c->name = ft_strdup(name);
     if (!c->name) return FILTRA_ERROR_HOST_MEMORY;
     c->unit = (uint32_t)json_integer_value(json_object_get(item, "unit"));
-    FT_TRY(read_values(json_object_get(item, "values"), context, c));
+    FT_TRY(read_texts(item, "values", context, &c->values, &c->value_count));
   }
   return FILTRA_OK;
 }
 
+/* Name `i` of all: of uses, columns and labels. */
+static const char *name_at(const ft_table_fit *fit, size_t i) {
+  if (i < FT_COUNT(USES)) return *(char *const *)((const char *)fit + USES[i].offset);
+  i -= FT_COUNT(USES);
+  return i < fit->column_count ? fit->columns[i].name : fit->labels[i - fit->column_count];
+}
+
 static filtra_status check_numbers(const ft_table_fit *fit, const char *context) {
-  for (size_t i = 0; i < FT_COUNT(USES) + fit->column_count && !fit->header; i++) {
-    const char *name = i < FT_COUNT(USES) ? *(char *const *)((const char *)fit + USES[i].offset)
-                                          : fit->columns[i - FT_COUNT(USES)].name;
+  const size_t count = FT_COUNT(USES) + fit->column_count + fit->label_count;
+  for (size_t i = 0; i < count && !fit->header; i++) {
+    const char *name = name_at(fit, i);
     if (name && (strlen(name) > 6 || atol(name) < 1))
       return ft_fail(
           FILTRA_ERROR_INPUT,
@@ -133,6 +159,9 @@ static filtra_status read_table(const json_t *table, const char *context, ft_tab
     char **to = (char **)((char *)fit + USES[i].offset);
     if (name && !(*to = ft_strdup(name))) return FILTRA_ERROR_HOST_MEMORY;
   }
+  const char *separator = json_string_value(json_object_get(table, "label_separator"));
+  fit->separator = separator ? *separator : '\0';
+  FT_TRY(read_texts(table, "label_columns", context, &fit->labels, &fit->label_count));
   FT_TRY(read_columns(json_object_get(table, "columns"), context, fit));
   if (!fit->text && !fit->column_count)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"table\" names no column to read", context);

@@ -26,6 +26,9 @@ typedef struct ft_table_fit {
   size_t column_count;
   filtra_decimal decimal; /* point or comma */
   uint32_t unit;          /* of a target of numbers: as ft_forms_unit */
+  char separator;         /* between the labels of `target`; 0: it is one class or number */
+  char **labels;          /* [label_count] columns of 0 and 1, in place of `target` */
+  size_t label_count;
 } ft_table_fit;
 
 void ft_table_fit_free(ft_table_fit *fit);

@@ -24,6 +24,8 @@ typedef struct learner {
   bool guessed; /* the target is told by its place alone */
   long text, second, target, id, group, time;
   bool *features; /* [survey.count] columns that are read as numbers */
+  bool *labels;   /* [survey.count] columns that are 0 or 1 and name a label */
+  size_t label_count;
   ft_table_fit *fit;
 } learner;
 
@@ -119,9 +121,8 @@ static filtra_status find_texts(learner *l) {
   return ft_fail(FILTRA_ERROR_INPUT, "text_column names \"%.64s\" twice", first[l->text]);
 }
 
-/* Finds the columns of feature_columns: names or numbers with commas between. */
-static filtra_status find_features(learner *l) {
-  const char *list = l->o->feature_columns;
+/* Marks the columns of a list: names or numbers with commas between. */
+static filtra_status find_list(learner *l, const char *key, const char *list, bool *marks) {
   for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
     const char *start = list;
     length = strcspn(list, ",");
@@ -130,27 +131,47 @@ static filtra_status find_features(learner *l) {
     ft_trim(&start, &count);
     char *name = ft_format("%.*s", (int)count, start);
     if (!name) return FILTRA_ERROR_HOST_MEMORY;
-    filtra_status status = find_given(l, "feature_columns", name, &found);
+    filtra_status status = find_given(l, key, name, &found);
     free(name);
     FT_TRY(status);
-    l->features[found] = true;
+    marks[found] = true;
   }
   return FILTRA_OK;
 }
 
+/* Finds the column of target_column, or its several, which name labels. A name may have a comma. */
+static filtra_status find_target(learner *l) {
+  const char *given = l->o->target_column;
+  bool twice;
+  if (!given || !strchr(given, ',') ||
+      ft_find_column((const char *const *)l->survey.first, l->survey.count, given, &twice) !=
+          FT_NOWHERE)
+    return find_given(l, "target_column", given, &l->target);
+  FT_TRY(find_list(l, "target_column", given, l->labels));
+  for (size_t i = l->survey.count; i-- > 0;)
+    if (l->labels[i]) {
+      l->target = (long)i;
+      l->label_count++;
+    }
+  return FILTRA_OK;
+}
+
+static bool is_target(const learner *l, long column) {
+  return column != FT_NOWHERE && (column == l->target || l->labels[column]);
+}
+
 static filtra_status find_all_given(learner *l) {
   FT_TRY(find_texts(l));
-  FT_TRY(find_given(l, "target_column", l->o->target_column, &l->target));
+  FT_TRY(find_target(l));
   FT_TRY(find_given(l, "id_column", l->o->id_column, &l->id));
   FT_TRY(find_given(l, "group_column", l->o->group_column, &l->group));
   FT_TRY(find_given(l, "time_column", l->o->time_column, &l->time));
-  FT_TRY(find_features(l));
+  FT_TRY(find_list(l, "feature_columns", l->o->feature_columns, l->features));
   if (l->text != FT_NOWHERE && (l->o->feature_columns || l->o->group_column))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "text_column is for one text a row, feature_columns and group_column are for "
                    "numbers; leave one out");
-  if (l->text != FT_NOWHERE &&
-      (l->text == l->target || (l->second != FT_NOWHERE && l->second == l->target)))
+  if (is_target(l, l->text) || is_target(l, l->second))
     return ft_fail(FILTRA_ERROR_INPUT, "text_column and target_column are the same column");
   if (l->time != FT_NOWHERE && l->group == FT_NOWHERE)
     return ft_fail(FILTRA_ERROR_INPUT, "time_column orders the rows of a group; set group_column");
@@ -222,7 +243,7 @@ static void choose_text(learner *l) {
 static bool is_feature(const learner *l, size_t i) {
   const long at = (long)i;
   if (l->o->feature_columns) return l->features[i];
-  return at != l->target && at != l->id && at != l->group && at != l->time;
+  return !is_target(l, at) && at != l->id && at != l->group && at != l->time;
 }
 
 /* The last column is the target if it alone holds no numbers, as in Fisher's irises. */
@@ -318,9 +339,9 @@ static filtra_status choose_features(learner *l) {
       warn_of_leak(l, i);
     }
   for (size_t i = 0; i < l->survey.count; i++)
-    if (l->features[i] && ((long)i == l->target || (long)i == l->group))
+    if (l->features[i] && (is_target(l, (long)i) || (long)i == l->group))
       return ft_fail(FILTRA_ERROR_INPUT, "feature_columns has \"%s\", which is the %s",
-                     l->survey.first[i], (long)i == l->target ? "target" : "group");
+                     l->survey.first[i], is_target(l, (long)i) ? "target" : "group");
   if (l->fit->column_count > 0) return FILTRA_OK;
   return fail_columns(l, "text_column or feature_columns", NULL);
 }
@@ -334,7 +355,8 @@ static filtra_status choose_decimal(learner *l) {
   size_t count = 0;
   if (!forms) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < s->count; i++) {
-    bool read = (long)i == l->target || (l->text == FT_NOWHERE && is_feature(l, i));
+    bool read =
+        ((long)i == l->target && !l->label_count) || (l->text == FT_NOWHERE && is_feature(l, i));
     if (read && ft_column_is_numbers(&s->columns[i])) forms[count++] = &s->columns[i].forms;
   }
   filtra_status status =
@@ -380,6 +402,32 @@ static filtra_status choose_kind(learner *l) {
   return ft_forms_check(f, t->first, l->survey.first[l->target], l->fit->decimal);
 }
 
+static filtra_status name_labels(learner *l) {
+  l->fit->labels = ft_calloc(l->label_count, sizeof *l->fit->labels);
+  if (!l->fit->labels) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < l->survey.count; i++)
+    if (l->labels[i]) FT_TRY(name_column(l, (long)i, &l->fit->labels[l->fit->label_count++]));
+  return FILTRA_OK;
+}
+
+/* Targets are any number of labels where an option says so. */
+static filtra_status choose_labels(learner *l) {
+  const filtra_targets kind = l->o->targets;
+  ft_table *t = l->table;
+  t->several = kind == FILTRA_TARGETS_LABELS || l->o->label_separator || l->label_count;
+  if (!t->several) return choose_kind(l);
+  if (kind != FILTRA_TARGETS_AUTO && kind != FILTRA_TARGETS_LABELS)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: %s is for several labels a row, and the targets are to be one %s", t->first,
+                   l->label_count ? "a target_column of several columns" : "label_separator",
+                   kind == FILTRA_TARGETS_VALUES ? "number" : "class");
+  if (l->label_count && l->o->label_separator)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: label_separator is for a target_column of one column; leave one out",
+                   t->first);
+  return l->label_count ? FILTRA_OK : ft_table_find_separator(t, &l->fit->separator);
+}
+
 static filtra_status decide(learner *l) {
   if (l->survey.count < 2 && !l->o->unlabelled)
     return ft_fail(FILTRA_ERROR_INPUT, "one column where two are needed");
@@ -393,7 +441,7 @@ static filtra_status decide(learner *l) {
   l->fit->count = l->survey.count;
   FT_TRY(name_column(l, l->text, &l->fit->text));
   FT_TRY(name_column(l, l->second, &l->fit->second));
-  FT_TRY(name_column(l, l->target, &l->fit->target));
+  FT_TRY(l->label_count ? name_labels(l) : name_column(l, l->target, &l->fit->target));
   FT_TRY(name_column(l, l->id, &l->fit->id));
   FT_TRY(name_column(l, l->group, &l->fit->group));
   return name_column(l, l->time, &l->fit->time);
@@ -406,7 +454,7 @@ static filtra_status learn(learner *l) {
   if (!l->survey.rows) return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", l->table->first);
   FT_TRY(choose_decimal(l));
   FT_TRY(check_columns(l));
-  return l->target == FT_NOWHERE ? FILTRA_OK : choose_kind(l);
+  return l->target == FT_NOWHERE ? FILTRA_OK : choose_labels(l);
 }
 
 filtra_status ft_table_learn(ft_table *table) {
@@ -417,10 +465,14 @@ filtra_status ft_table_learn(ft_table *table) {
   table->learnt = true;
   if (!l.fit) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_table_look(table, table->first, &l.survey);
-  if (!status && !(l.features = ft_calloc(l.survey.count, sizeof *l.features)))
-    status = FILTRA_ERROR_HOST_MEMORY;
+  if (!status) {
+    l.features = ft_calloc(l.survey.count, sizeof *l.features);
+    l.labels = ft_calloc(l.survey.count, sizeof *l.labels);
+    if (!l.features || !l.labels) status = FILTRA_ERROR_HOST_MEMORY;
+  }
   if (!status) status = learn(&l);
   ft_survey_free(&l.survey);
   free(l.features);
+  free(l.labels);
   return status;
 }

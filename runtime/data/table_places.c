@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-char ft_table_delimiter(const filtra_dataset_options *options) {
-  return "\0,\t;|"[options->delimiter];
+ft_row_form ft_table_form(const filtra_dataset_options *options) {
+  return (ft_row_form){"\0,\t;|"[options->delimiter], options -> quoting};
 }
 
 void ft_list_columns(const char *const *fields, size_t count, char list[FT_LISTED]) {
@@ -100,7 +100,24 @@ static void place_id(const header *h, ft_places *p) {
               p->id == p->time;
   for (size_t i = 0; i < fit->column_count; i++)
     read = read || p->id == p->columns[i];
+  for (size_t i = 0; i < fit->label_count; i++)
+    read = read || p->id == p->labels[i];
   if (read) p->id = FT_NOWHERE;
+}
+
+/* Places the columns of labels: all of them, or none in a file without targets. */
+static filtra_status place_labels(const header *h, ft_places *p) {
+  const ft_table_fit *fit = h->table->fit;
+  size_t found = 0;
+  p->labels = ft_calloc(fit->label_count, sizeof *p->labels);
+  if (!p->labels) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < fit->label_count; i++) {
+    FT_TRY(place(h, fit->labels[i], !h->table->options->unlabelled, &p->labels[i]));
+    found += p->labels[i] != FT_NOWHERE;
+  }
+  for (size_t i = 0; i < fit->label_count && found && found < fit->label_count; i++)
+    if (p->labels[i] == FT_NOWHERE) return fail_missing(h, fit->labels[i]);
+  return FILTRA_OK;
 }
 
 static filtra_status place_all(const header *h, ft_places *p) {
@@ -117,20 +134,25 @@ static filtra_status place_all(const header *h, ft_places *p) {
   if (!p->columns) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < fit->column_count; i++)
     FT_TRY(place(h, fit->columns[i].name, true, &p->columns[i]));
+  FT_TRY(place_labels(h, p));
   place_id(h, p);
   return FILTRA_OK;
 }
 
-static filtra_status take_row(ft_table *t, const ft_row_reader *rows, ft_places *p, ft_row_fn take,
+bool ft_places_target(const ft_table *t, const ft_places *places) {
+  return t->fit->label_count ? places->labels[0] != FT_NOWHERE : places->target != FT_NOWHERE;
+}
+
+static filtra_status take_row(ft_table *t, ft_row_reader *rows, ft_places *p, ft_row_fn take,
                               void *user) {
   if (p->count == 0) {
     FT_TRY(place_all(&(header){t, rows}, p));
-    t->targeted = t->targeted || p->target != FT_NOWHERE;
+    t->targeted = t->targeted || ft_places_target(t, p);
     if (t->fit->header) return FILTRA_OK;
   }
-  if (rows->count != p->count)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu field%s where the first row has %zu", rows->count,
-                   &"s"[rows->count == 1], p -> count);
+  bool longer;
+  FT_TRY(ft_rows_check(rows, p->count, &longer));
+  if (longer && t->longer++ == 0) t->longer_line = rows->number;
   return take(rows, p, user);
 }
 
@@ -147,9 +169,11 @@ static filtra_status walk_rows(ft_table *t, ft_row_reader *rows, ft_places *p, f
 filtra_status ft_table_walk(ft_table *t, const char *path, ft_row_fn take, void *user) {
   ft_row_reader rows;
   ft_places places = {0};
-  FT_TRY(ft_rows_open(path, ft_table_delimiter(t->options), &rows));
+  FT_TRY(ft_rows_open(path, ft_table_form(t->options), &rows));
+  t->longer = 0;
   filtra_status status = walk_rows(t, &rows, &places, take, user);
   ft_rows_close(&rows);
   free(places.columns);
+  free(places.labels);
   return status;
 }

@@ -67,7 +67,7 @@ static filtra_status read_step(const ft_row_reader *rows, const ft_places *place
   if (!s->group || !s->values) return FILTRA_ERROR_HOST_MEMORY;
   if (!*s->group) return ft_fail(FILTRA_ERROR_INPUT, "the group is empty");
   FT_TRY(ft_table_numbers(r->table, rows, places, s->values));
-  FT_TRY(ft_table_target(r->table, rows, places, &s->target));
+  FT_TRY(ft_table_target(r->table, rows, places, r->samples, &s->target));
   s->time = (double)rows->number;
   return places->time == FT_NOWHERE ? FILTRA_OK
                                     : read_time(r->table, rows->fields[places->time], s);
@@ -92,7 +92,17 @@ static int compare_series(const void *a, const void *b) {
   return (x->line > y->line) - (x->line < y->line);
 }
 
-static bool same_target(const ft_table *t, const step *a, const step *b) {
+/* Whether two sets of labels are equal; unknown ones are. */
+static bool same_labels(const ft_samples *samples, int32_t a, int32_t b) {
+  uint32_t count, other;
+  const int32_t *x = ft_samples_labels(samples, a, &count);
+  const int32_t *y = ft_samples_labels(samples, b, &other);
+  return (a < 0) == (b < 0) && count == other && (!count || !memcmp(x, y, count * sizeof *x));
+}
+
+static bool same_target(const series_reader *r, const step *a, const step *b) {
+  const ft_table *t = r->table;
+  if (t->several) return same_labels(r->samples, a->target.label, b->target.label);
   if (!t->values) return a->target.label == b->target.label;
   return a->target.value == b->target.value || (isnan(a->target.value) && isnan(b->target.value));
 }
@@ -102,7 +112,7 @@ static filtra_status check_steps(const series_reader *r, const step *a, const st
   const char *what = NULL;
   if (!a->date != !b->date) what = "one time is a number, the other a date";
   if (!what && !compare_times(a, b)) what = "both have the same time";
-  if (!same_target(r->table, a, b)) what = "their targets differ, and a series has one";
+  if (!same_target(r, a, b)) what = "their targets differ, and a series has one";
   if (!what) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: lines %llu and %llu are of group \"%.64s\": %s",
                  r->path, (unsigned long long)b->line, (unsigned long long)a->line,

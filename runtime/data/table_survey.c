@@ -53,11 +53,10 @@ static filtra_status take_first(ft_table_survey *s, const ft_row_reader *rows) {
   return FILTRA_OK;
 }
 
-static filtra_status take_row(ft_table_survey *s, const ft_row_reader *rows) {
+static filtra_status take_row(ft_table_survey *s, ft_row_reader *rows) {
+  bool longer;
   if (!s->first) return take_first(s, rows);
-  if (rows->count != s->count)
-    return ft_fail(FILTRA_ERROR_INPUT, "%zu field%s where the first row has %zu", rows->count,
-                   &"s"[rows->count == 1], s -> count);
+  FT_TRY(ft_rows_check(rows, s->count, &longer));
   s->rows++;
   for (size_t i = 0; i < s->count; i++)
     FT_TRY(add_field(&s->columns[i], rows->fields[i], rows->number));
@@ -76,7 +75,7 @@ static filtra_status walk(ft_row_reader *rows, ft_table_survey *s) {
 filtra_status ft_table_look(const ft_table *table, const char *path, ft_table_survey *survey) {
   ft_row_reader rows;
   *survey = (ft_table_survey){0};
-  FT_TRY(ft_rows_open(path, ft_table_delimiter(table->options), &rows));
+  FT_TRY(ft_rows_open(path, ft_table_form(table->options), &rows));
   filtra_status status = walk(&rows, survey);
   ft_rows_close(&rows);
   if (status || survey->first) return status;

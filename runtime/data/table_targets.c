@@ -36,14 +36,15 @@ static filtra_status read_value(const ft_table *t, const char *text, size_t leng
 }
 
 filtra_status ft_table_target(ft_table *t, const ft_row_reader *rows, const ft_places *places,
-                              ft_sample_row *row) {
-  if (places->target == FT_NOWHERE) {
+                              ft_samples *samples, ft_sample_row *row) {
+  if (!ft_places_target(t, places)) {
     if (t->values)
       row->value = NAN;
     else
       row->label = -1;
     return FILTRA_OK;
   }
+  if (t->several) return ft_table_labels(t, rows, places, samples, &row->label);
   const char *text = rows->fields[places->target];
   size_t length = strlen(text);
   ft_trim(&text, &length);
@@ -131,16 +132,23 @@ static filtra_status have_parts(const ft_table *t, const ft_samples *samples, ch
   return status;
 }
 
+/* A label that has the separator. */
+static const char *label_with(const ft_table *t, char separator) {
+  size_t i = 0;
+  while (i + 1 < t->labels.count && !strchr(t->labels.names[i], separator))
+    i++;
+  return t->labels.names[i];
+}
+
 static filtra_status check_parts(const ft_table *t, const char *path, const ft_samples *samples) {
   for (const char *c = ";|,"; *c; c++) {
     bool have;
     FT_TRY(have_parts(t, samples, *c, &have));
     if (have)
       return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s: column \"%s\" holds several labels a row, as in \"%.64s\", and a sample "
-                     "has one class; keep one, or take each combination as a class by task "
-                     "classification",
-                     path, t->fit->target, t->labels.names[0]);
+                     "%s: column \"%s\" holds several labels a row, as in \"%.64s\": set task to "
+                     "multi_label, or to classification to take each combination as a class",
+                     path, t->fit->target, label_with(t, *c));
   }
   return FILTRA_OK;
 }
@@ -211,7 +219,17 @@ filtra_status ft_table_end_file(ft_table *t, filtra_split split) {
   ft_samples *samples = &t->ds->samples[split];
   const char *path = t->files.path[split];
   if (samples->count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s has no samples", path);
+  if (t->longer)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %llu row%s more fields than the first, as in line %llu; what is beyond is left "
+           "out",
+           path, (unsigned long long)t->longer, t->longer == 1 ? " has" : "s have",
+           (unsigned long long)t->longer_line);
   if (t->labels.closed || t->values || !t->targeted) return FILTRA_OK;
   FT_TRY(ft_labels_close(&t->labels, true, samples));
+  if (t->several && !t->labels.count)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: no row has a label in column \"%s\"", path,
+                   t->fit->target);
+  if (t->several) return FILTRA_OK;
   return check_classes(t, path, samples);
 }

@@ -2,6 +2,7 @@
  * into windows. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/source.h"
 #include "data/corpus.h"
 #include "data/names.h"
 #include "data/text.h"
@@ -103,11 +104,45 @@ static filtra_status read_files(const char *path, ft_split_files *files,
   return FILTRA_OK;
 }
 
+enum { LOOKED_AT = 1 << 16, FEWEST_LINES = 3 };
+
+/* Tabs of each whole line of a file's first bytes; 0 unless all have as many. */
+static size_t count_tabs(const char *text) {
+  size_t tabs = 0, lines = 0;
+  for (const char *end; (end = strchr(text, '\n')); text = end + 1, lines++) {
+    size_t count = 0;
+    for (const char *at = text; at < end; at++)
+      count += *at == '\t';
+    if (lines == 0) tabs = count;
+    if (!count || count != tabs) return 0;
+  }
+  return lines < FEWEST_LINES ? 0 : tabs;
+}
+
+/* Refuses what was taken for text by its name alone, and has the lines of a table. */
+static filtra_status refuse_table(const char *path) {
+  ft_source *source;
+  size_t count, tabs = 0;
+  FT_TRY(ft_source_open(path, &source));
+  char *head = ft_calloc(LOOKED_AT + 1, 1);
+  filtra_status status =
+      head ? ft_source_fill(source, head, LOOKED_AT, &count) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) tabs = count_tabs(head);
+  free(head);
+  ft_source_close(&source);
+  if (status || !tabs) return status;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: each line has %zu tab%s, as in a table: set text_column and target_column to "
+                 "read it so, or format to text-lm to learn the text itself",
+                 path, tabs, tabs == 1 ? "" : "s");
+}
+
 static filtra_status open_text(const char *path, const filtra_dataset_options *options,
                                filtra_dataset *ds) {
   ft_split_files files;
   filtra_status status =
       ft_split_files_find(path, options->file_split, &ft_format_text_lm, names_split, NULL, &files);
+  if (!status && !options->format) status = refuse_table(first_path(&files));
   if (!status) status = read_files(path, &files, options, ds);
   ft_split_files_free(&files);
   return status;

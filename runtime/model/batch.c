@@ -32,9 +32,13 @@ static filtra_status check_arrays(const filtra_model_config *o, const filtra_bat
                    ft_task_name(o->task));
   if (!b->other_labels != !b->label_fractions)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: other_labels and label_fractions go together");
-  if (labelled && (!(value ? (void *)b->values : (void *)b->labels) || !b->weights))
+  const bool several = o->task == FILTRA_TASK_MULTI_LABEL;
+  const void *targets = several ? (void *)b->targets : value ? (void *)b->values : b->labels;
+  if (labelled && (!targets || !b->weights))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: needs %s and weights here",
-                   value ? "values" : "labels");
+                   several ? "targets"
+                   : value ? "values"
+                           : "labels");
   return FILTRA_OK;
 }
 
@@ -99,7 +103,20 @@ static filtra_status check_sequence(const filtra_model_config *o, const filtra_b
   return FILTRA_OK;
 }
 
+/* Checks which labels apply to a sample. */
+static filtra_status check_targets(const filtra_model_config *o, const filtra_batch *b, int64_t i) {
+  const float *targets = b->targets + i * o->classes;
+  for (int64_t k = 0; k < o->classes; k++)
+    if (!(targets[k] >= 0.0f && isfinite(targets[k])))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "batch: sample %lld has the target %g for label %lld, accepted are 0, 1 and "
+                     "other weights above 0",
+                     (long long)i, (double)targets[k], (long long)k);
+  return FILTRA_OK;
+}
+
 static filtra_status check_label(const filtra_model_config *o, const filtra_batch *b, int64_t i) {
+  if (o->task == FILTRA_TASK_MULTI_LABEL) return check_targets(o, b, i);
   if (o->task == FILTRA_TASK_REGRESSION) {
     if (isfinite(b->values[i])) return FILTRA_OK;
     return ft_fail(FILTRA_ERROR_INPUT, "batch: sample %lld has the value %g", (long long)i,
@@ -177,8 +194,10 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   in.headless = b->chunks > 1;
   filtra_tensor **result = in.headless ? &b->hidden : &b->logits;
   *result = ft_network_build(&scope, &model->options, &in, auxiliary);
-  const int64_t columns = o->features > 1 ? o->features : 1;
-  b->host = ft_calloc((size_t)(sequences * b->length * columns), sizeof(int32_t));
+  const int64_t columns = o->features > 1 ? o->features : 1,
+                inputs = sequences * b->length * columns;
+  const int64_t labels = o->task == FILTRA_TASK_MULTI_LABEL ? b->size * o->classes : 0;
+  b->host = ft_calloc((size_t)(inputs > labels ? inputs : labels), sizeof(int32_t));
   if (!b->host) ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
@@ -192,6 +211,21 @@ static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch
   filtra_tensor *error = filtra_absolute_error(g, b->logits, target);
   *loss = b->absolute ? error : filtra_squared_error(g, b->logits, target);
   *score = filtra_affine(g, error, o->target_scale, 0.0f);
+}
+
+/* Loss and score of several labels; the score is whether all are right: 0 is then the largest of 0
+ * and x (1 - 2 t), logits x and targets t. */
+static void judge_labels(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
+                         filtra_tensor **loss, filtra_tensor **score) {
+  const int64_t shape[] = {b->rows, o->classes}, column[] = {b->rows, 1};
+  b->targets = filtra_graph_input(g, "targets", FILTRA_F32, 2, shape);
+  b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->rows);
+  if (ft_graph_training(g))
+    b->label_weights = filtra_graph_input(g, "label weights", FILTRA_F32, 2, shape);
+  *loss = filtra_binary_cross_entropy(g, b->logits, b->targets, b->label_weights);
+  filtra_tensor *zero = filtra_constant(g, 2, column, 0.0f);
+  filtra_tensor *wrong = filtra_multiply(g, b->logits, filtra_affine(g, b->targets, -2.0f, 1.0f));
+  *score = filtra_accuracy(g, filtra_concat(g, 1, 2, (filtra_tensor *[]){zero, wrong}), b->labels);
 }
 
 /* Loss and score of classification. For mixed samples, the mean of the cross-entropies against both
@@ -268,6 +302,8 @@ void ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float sm
   b->sample_scale = b->sample_weights ? b->scale : NULL;
   if (o->task == FILTRA_TASK_REGRESSION) {
     judge_values(g, o, b, &loss, &score);
+  } else if (o->task == FILTRA_TASK_MULTI_LABEL) {
+    judge_labels(g, o, b, &loss, &score);
   } else {
     b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->rows);
     if (b->hidden)
@@ -339,6 +375,23 @@ static filtra_status set_types(ft_batch_graph *b, const filtra_batch *batch, int
   return filtra_graph_set(b->graph, b->types, b->host);
 }
 
+/* Sets what judge_labels takes of the labels. */
+static filtra_status set_targets(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
+                                 int64_t end, bool labelled) {
+  const int64_t classes = b->targets ? b->targets->shape[1] : 0;
+  filtra_tensor *const inputs[] = {b->targets, b->label_weights};
+  for (int which = 0; which < 2; which++) {
+    float *to = b->host;
+    if (!inputs[which]) continue;
+    for (int64_t i = 0; i < b->size * classes; i++)
+      to[i] = which ? 1.0f : 0.0f;
+    for (int64_t i = first * classes; labelled && i < end * classes; i++, to++)
+      if (batch->targets[i] > 0.0f) *to = which ? batch->targets[i] : 1.0f;
+    FT_TRY(filtra_graph_set(b->graph, inputs[which], b->host));
+  }
+  return FILTRA_OK;
+}
+
 static bool predicted(const filtra_batch *batch, int64_t i, int64_t n) {
   return n < batch->lengths[i] && batch->labels[i * batch->length + n] >= 0;
 }
@@ -382,7 +435,9 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
   FT_TRY(set_types(b, batch, first, end));
   FT_TRY(set_input(b, b->features, &features, 1, b->length * columns));
   FT_TRY(set_input(b, b->lengths, &lengths, sequences, 1));
-  FT_TRY(set_input(b, b->labels, labelled ? &labels : &none, 1, tokens ? b->length : 1));
+  FT_TRY(set_targets(b, batch, first, end, labelled));
+  FT_TRY(set_input(b, b->labels, labelled && !b->targets ? &labels : &none, 1,
+                   tokens ? b->length : 1));
   FT_TRY(set_input(b, b->other_labels, &others, 1, 1));
   FT_TRY(set_input(b, b->label_fractions, &shares, 1, 1));
   FT_TRY(set_input(b, b->values, labelled ? &values : &none, 1, 1));

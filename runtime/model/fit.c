@@ -14,6 +14,8 @@ static filtra_task task_of(const filtra_dataset_info *info) {
     return FILTRA_TASK_REGRESSION;
   case FILTRA_TARGET_NEXT:
     return FILTRA_TASK_LANGUAGE_MODEL;
+  case FILTRA_TARGET_LABELS:
+    return FILTRA_TASK_MULTI_LABEL;
   case FILTRA_TARGET_CLASS:
     break;
   }

@@ -106,7 +106,9 @@ typedef struct ft_batch_graph {
   bool typed;                                 /* there is more than one */
   bool absolute;                              /* the loss of a regression is the absolute error */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */
-  filtra_tensor *labels, *values, *weights;      /* [rows] each; labels or values */
+  filtra_tensor *labels, *values, *weights; /* [rows] each; labels or values */
+  /* [rows, classes] of several labels: 1 where one applies, else 0; weights, in training */
+  filtra_tensor *targets, *label_weights;
   filtra_tensor *other_labels, *label_fractions; /* [rows] each, if mixed */
   filtra_tensor *sample_weights;                 /* [size] */
   /* [1], of a part: 1 / the sum of the whole batch's weights */

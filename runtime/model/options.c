@@ -11,7 +11,8 @@
 /* In the order of the enums in filtra/model.h. */
 static const char *const PRECISIONS[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const TASKS[] = {"auto",       "classification", "pair_classification",
-                                    "regression", "language_model", NULL};
+                                    "regression", "language_model", "multi_label",
+                                    NULL};
 static const char *const HEADS[] = {"mlp", "linear", NULL};
 static const char *const NORMS[] = {"pre", "post", NULL};
 static const char *const BLOCKS[] = {"transformer", "converter", NULL};
@@ -35,7 +36,8 @@ static const ft_key KEYS[] = {
          "What the model predicts. auto: what the data are for. classification: one of `classes` "
          "for a sequence. pair_classification: one for two sequences a and b, whose vectors go to "
          "the head as [a, b, a b, a - b]. regression: a number. language_model: each token's "
-         "successor, which takes a mixer that can be causal.",
+         "successor, which takes a mixer that can be causal. multi_label: any number of "
+         "`classes`, each judged by a binary cross-entropy of its own.",
          .paper = "pairs: Tay et al. 2021"),
     FT_OTHER_KEY("mixer",
                  "What mixes tokens, and its options; or a list of mixers with \"layers\", such as "
@@ -254,6 +256,9 @@ static filtra_status check_sizes(const char *context, const filtra_model_config 
   if ((!o->features && o->vocabulary < 2) || (classes && o->classes < 2))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is required and at least 2", context,
                    !o->features && o->vocabulary < 2 ? "vocabulary" : "classes");
+  if (o->task == FILTRA_TASK_MULTI_LABEL && o->classes < 1)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"classes\", the number of labels, is required and at least 1", context);
   if (o->width % o->heads)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"width\" %lld must be a multiple of \"heads\" %lld",
                    context, (long long)o->width, (long long)o->heads);

@@ -79,18 +79,27 @@ static filtra_status read_preparation(ft_start *p) {
 }
 
 /* BERT's pooler is there without a classifier, too. */
+static filtra_status map_tensors(ft_start *p, const ft_hf_family *family, bool head,
+                                 const json_t *filters) {
+  ft_hf_rows rows = family->head;
+  if (!head) rows.count = rows.count && rows.list[0].optional && *family->classifier ? 1 : 0;
+  FT_TRY(ft_hf_map(&p->folder, family, &family->rows, filters, &p->tensors));
+  FT_TRY(ft_hf_map(&p->folder, family, &ft_hf_filter_rows, filters, &p->tensors));
+  FT_TRY(ft_hf_map(&p->folder, family, &rows, filters, &p->tensors));
+  return ft_hf_check_left(&p->folder, family);
+}
+
 static filtra_status read_folder(ft_start *p) {
   const ft_hf_family *family;
   bool head;
+  json_t *filters;
   FT_TRY(ft_hf_folder_open(p->path, &p->folder));
   FT_TRY(read_config(p, &family, &head));
   FT_TRY(read_preparation(p));
-  const int64_t layers = json_integer_value(json_object_get(p->keys, "layers"));
-  FT_TRY(ft_hf_map(&p->folder, family, &family->rows, layers, &p->tensors));
-  ft_hf_rows rows = family->head;
-  if (!head) rows.count = rows.count && rows.list[0].optional && *family->classifier ? 1 : 0;
-  FT_TRY(ft_hf_map(&p->folder, family, &rows, layers, &p->tensors));
-  return ft_hf_check_left(&p->folder, family);
+  FT_TRY(ft_hf_filters(p->keys, p->folder.config_path, FILTRA_ERROR_INPUT, &filters));
+  filtra_status status = map_tensors(p, family, head, filters);
+  json_decref(filters);
+  return status;
 }
 
 /* How a run's images were read; of a folder without a run's configuration nothing. */

@@ -7,7 +7,7 @@
 #include "nn/layers.h"
 
 /* Most bytes of an option struct; most keys, "name" included. */
-enum { FT_MIXER_OPTIONS = 1088, FT_MIXER_KEYS = 24 };
+enum { FT_MIXER_OPTIONS = 3328, FT_MIXER_KEYS = 24 };
 
 /** Learned coefficients of a mixer's filter, for `filtra analyze`. */
 typedef struct ft_mixer_coefficients {
@@ -22,9 +22,10 @@ typedef struct ft_mixer_filter {
   const char *argument; /* name of x */
   double low, high;
   bool per_head;
-  /* `values`: effective coefficients in the class's order, NULL where the options have none. NaN:
-   * there is no filter. */
-  double (*at)(const void *options, const float *const *values, int64_t head, double x);
+  /* `values`: effective coefficients in the class's order, NULL where the options have none; of a
+   * head of `heads`. NaN: there is no filter. */
+  double (*at)(const void *options, const float *const *values, int64_t heads, int64_t head,
+               double x);
   const char *result; /* name of the result; NULL: gain */
 } ft_mixer_filter;
 
@@ -61,6 +62,17 @@ void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dt
 /** Type of attention's operands: the scope's precision, or F32 if keys and values are kept for
  * later tokens. */
 filtra_dtype ft_mixer_precision(const ft_scope *scope);
+
+/** The number of a head from a list of one for all heads, two for the halves (the first is the
+ * larger where heads are odd), or one for each. */
+float ft_head_number(const ft_floats *list, int64_t heads, int64_t head);
+/** Fills in the number of each head; false, with the graph failed, for a list of other length. */
+bool ft_mixer_spread(filtra_graph *g, const char *mixer, const char *key, const ft_floats *list,
+                     int64_t heads, float out[FT_MOST_FLOATS]);
+
+/** Reads the next of numbers and ranges such as "0, 4-7" and goes past it; NULL: it was the last.
+ * False where it is none, or goes beyond `most`. */
+bool ft_next_range(const char **at, long most, long *first, long *last);
 
 /** A configured mixer. */
 typedef struct ft_mixer {

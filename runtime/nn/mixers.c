@@ -37,17 +37,10 @@ static filtra_status read_ranges(ft_mixers *m, const json_t *value, const char *
     return claim(m, (long)layer, (long)layer, context);
   }
   while (at) {
-    char *end;
-    at += strspn(at, " ");
-    if (*at < '0' || *at > '9') break;
-    const long first = strtol(at, &end, 10);
-    long last = first;
-    if (*end == '-' && end[1] >= '0' && end[1] <= '9') last = strtol(end + 1, &end, 10);
-    end += strspn(end, " ");
-    if (first > last || last >= FT_MOST_LAYERS || (*end && *end != ',')) break;
+    long first, last;
+    if (!ft_next_range(&at, FT_MOST_LAYERS - 1, &first, &last)) break;
     FT_TRY(claim(m, first, last, context));
-    if (!*end) return FILTRA_OK;
-    at = end + 1;
+    if (!at) return FILTRA_OK;
   }
   return fail_layers(context, value);
 }

@@ -1,5 +1,9 @@
-/* Common parts of mixers: queries, keys and values from one product, and the output projection. */
+/* Common parts of mixers: queries, keys and values from one product, the output projection, and
+ * options that are numbers of heads or of layers. */
 #include "nn/mixer.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 filtra_dtype ft_mixer_precision(const ft_scope *scope) {
   return scope->past ? FILTRA_F32 : scope->precision;
@@ -32,4 +36,33 @@ filtra_tensor *filtra_mixer_output(const ft_scope *scope, const filtra_mixer_inp
   return filtra_scope_linear(
       scope, "out", y, ft_columns(in->x),
       &(filtra_linear_options){.dropout = in->dropout, .residual = in->residual});
+}
+
+float ft_head_number(const ft_floats *list, int64_t heads, int64_t head) {
+  return list->values[list->count == heads ? head : list->count == 2 && head >= (heads + 1) / 2];
+}
+
+bool ft_mixer_spread(filtra_graph *g, const char *mixer, const char *key, const ft_floats *list,
+                     int64_t heads, float out[FT_MOST_FLOATS]) {
+  if (heads > FT_MOST_FLOATS || (list->count > 2 && list->count != heads)) {
+    ft_graph_fail(g, FILTRA_ERROR_INPUT,
+                  "mixer \"%s\": \"%s\" has %lld numbers for %lld heads; accepted are one, two "
+                  "for the halves, or one for each of at most %d heads",
+                  mixer, key, (long long)list->count, (long long)heads, FT_MOST_FLOATS);
+    return false;
+  }
+  for (int64_t h = 0; h < heads; h++)
+    out[h] = ft_head_number(list, heads, h);
+  return true;
+}
+
+bool ft_next_range(const char **at, long most, long *first, long *last) {
+  char *end;
+  const char *from = *at + strspn(*at, " ");
+  if (*from < '0' || *from > '9') return false;
+  *first = *last = strtol(from, &end, 10);
+  if (*end == '-' && end[1] >= '0' && end[1] <= '9') *last = strtol(end + 1, &end, 10);
+  end += strspn(end, " ");
+  *at = *end ? end + 1 : NULL;
+  return *first <= *last && *last <= most && (!*end || *end == ',');
 }

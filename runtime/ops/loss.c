@@ -79,6 +79,33 @@ filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits, filt
                       &loss);
 }
 
+/* ---- binary cross-entropy ---- */
+
+static bool usable_labelled(filtra_graph *g, const filtra_tensor *logits, const filtra_tensor *y,
+                            const char *argument) {
+  const char *op = "binary_cross_entropy";
+  if (!usable_rows(g, y, op, argument)) return false;
+  if (!ft_same_shape(logits, y))
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s %s and %s %s must have one shape", op,
+                  logits->name, ft_shape_text(logits), y->name, ft_shape_text(y));
+  else if (y->owner->requires_grad)
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %s has a gradient, and %s have none here", op,
+                  y->name, argument);
+  return ft_graph_status(g) == FILTRA_OK;
+}
+
+filtra_tensor *filtra_binary_cross_entropy(filtra_graph *g, filtra_tensor *logits,
+                                           filtra_tensor *targets, filtra_tensor *weights) {
+  if (!usable_rows(g, logits, "binary_cross_entropy", "logits") ||
+      !usable_labelled(g, logits, targets, "targets") ||
+      (weights && !usable_labelled(g, logits, weights, "weights")))
+    return NULL;
+  filtra_tensor *wrong = filtra_multiply(g, logits, filtra_affine(g, targets, -2.0f, 1.0f));
+  filtra_tensor *each = filtra_activate(g, wrong, FILTRA_ACTIVATION_SOFTPLUS);
+  if (weights) each = filtra_multiply(g, each, weights);
+  return filtra_mean(g, each, 1, FILTRA_DROP_AXIS);
+}
+
 /* ---- squared and absolute error ---- */
 
 struct error {

@@ -32,20 +32,33 @@ filtra_status ft_class_weights_check(const char *text, const char *context) {
                  context, text, BALANCED);
 }
 
-/* samples / (classes * samples of the class); of a class without samples 1. */
+/* Counts the samples of each class, or with each label. */
+static filtra_status count_classes(const filtra_dataset *data, uint64_t *count) {
+  const uint64_t all = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
+  const bool several = filtra_dataset_get_info(data)->target == FILTRA_TARGET_LABELS;
+  for (uint64_t i = 0; i < all; i++) {
+    filtra_sample sample;
+    FT_TRY(filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, i, &sample));
+    if (!several && sample.label >= 0) count[sample.label]++;
+    for (uint32_t n = 0; n < sample.label_count; n++)
+      count[sample.labels[n]]++;
+  }
+  return FILTRA_OK;
+}
+
+/* samples / (classes * samples of the class), or samples without a label / samples with it; 1 where
+ * there are none. */
 static filtra_status balance(const filtra_dataset *data, float *weights) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   const uint64_t all = info->count[FILTRA_SPLIT_TRAIN];
+  const bool several = info->target == FILTRA_TARGET_LABELS;
   uint64_t *count = ft_calloc(info->classes, sizeof *count);
-  filtra_status status = count ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  for (uint64_t i = 0; i < all && !status; i++) {
-    filtra_sample sample;
-    status = filtra_dataset_sample(data, FILTRA_SPLIT_TRAIN, i, &sample);
-    if (!status && sample.label >= 0) count[sample.label]++;
+  filtra_status status = count ? count_classes(data, count) : FILTRA_ERROR_HOST_MEMORY;
+  for (uint32_t k = 0; k < info->classes && !status; k++) {
+    const double with = (double)count[k], divisor = several ? with : (double)info->classes * with;
+    const double part = several ? (double)all - with : (double)all;
+    weights[k] = with > 0.0 && part > 0.0 ? (float)(part / divisor) : 1.0f;
   }
-  for (uint32_t k = 0; k < info->classes && !status; k++)
-    weights[k] =
-        count[k] ? (float)((double)all / ((double)info->classes * (double)count[k])) : 1.0f;
   free(count);
   return status;
 }
@@ -56,7 +69,7 @@ filtra_status ft_class_weights_make(const char *text, const char *context,
   uint32_t found;
   *out = NULL;
   if (!*text) return FILTRA_OK;
-  if (info->target != FILTRA_TARGET_CLASS)
+  if (info->target != FILTRA_TARGET_CLASS && info->target != FILTRA_TARGET_LABELS)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"class_weights\" are of classes; the data have none",
                    context);
   float *weights = *out = ft_calloc(info->classes, sizeof *weights);

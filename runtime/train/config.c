@@ -38,10 +38,12 @@ static const ft_key RUN_KEYS[] = {
         "or mae where `regression_loss` is that."),
     RUN(ENUM, select_by, FT_MEASURE_AUTO, ft_measure_names,
         "What the best model on the validation split is chosen by; where it is equal, by the loss. "
-        "accuracy, f1 (of the second of two classes; of more macro_f1), macro_f1, matthews: of "
-        "classification alone. mae, r2, pearson, spearman: of regression alone. loss: and so "
-        "perplexity or mean square error. auto: accuracy in classification, else as "
-        "`patience_by`."),
+        "accuracy, f1 (of the second of two classes; of more macro_f1; of several labels micro "
+        "F1), "
+        "macro_f1: not of numbers and language models. matthews: of classification alone. mae, r2, "
+        "pearson, spearman: of regression alone. loss: and so "
+        "perplexity or mean square error. auto: accuracy in classification, f1 in "
+        "multi_label, else as `patience_by`."),
     RUN(INT, checkpoint_every, 0, 0, 1e12, "Steps between checkpoints. 0: as `eval_every`."),
     RUN(INT, log_every, 10, 1, 1e9, "Steps between lines of metrics.jsonl."),
     FT_INT_KEY(ft_run_config, train.seed, "seed", 1, 0, 9e15,
@@ -63,7 +65,8 @@ static const ft_key RUN_KEYS[] = {
     RUN(STRING, class_weights,
         "Weights of classes in the training loss, whose scores are then weighted, too: balanced, "
         "samples / (classes * samples of the class), or a number for each class in their order, "
-        "as in 1:5. Evaluations are not weighted. Empty: 1 each."),
+        "as in 1:5. In multi_label they weight a label where it applies (pos_weight): balanced is "
+        "samples without it / samples with it. Evaluations are not weighted. Empty: 1 each."),
     RUN(STRING, shares,
         "Of several ranks (docs/scaling.md): what each takes of a batch beside the others, as in "
         "3:1. auto: by speed, which is measured when the run begins and kept here. Empty: equal "
@@ -99,10 +102,15 @@ static const ft_key DATA_KEYS[] = {
         "sentence1,sentence2: both texts become one sequence, [CLS] A [SEP] B [SEP] with BERT's "
         "tokenizer.",
         DATA, .numbered = true),
-    RUN(STRING, target_column,
+    RUN(LIST, target_column,
         "Column of a table to predict. One called label, class, target, category, sentiment, "
-        "value, y, or \"measured ...\" is found.",
+        "value, y, or \"measured ...\" is found. Several, as in toxic,insult: each is 0 or 1 and a "
+        "label of its own, of which a row has any number (task multi_label).",
         DATA, .numbered = true),
+    RUN(STRING, label_separator,
+        "What separates the labels in a target such as cats;sun: one character, space or tab; an "
+        "empty target has no label. Implies task multi_label, which finds ; | or , by itself.",
+        DATA),
     RUN(STRING, feature_columns,
         "Columns of a table that are read as numbers, by name or number, with commas between: one "
         "number a step. Text of few different values becomes one number for each value. Without a "
@@ -255,8 +263,10 @@ static filtra_status fit_selection(ft_run_config *config, const char *context) {
                               ? FT_MEASURE_MAE
                               : FT_MEASURE_LOSS;
   FT_TRY(fit_measure(&config->patience_by, loss, "patience_by", context, task));
-  return fit_measure(&config->select_by, task < FILTRA_TASK_REGRESSION ? FT_MEASURE_ACCURACY : loss,
-                     "select_by", context, task);
+  const ft_measure best = task < FILTRA_TASK_REGRESSION     ? FT_MEASURE_ACCURACY
+                          : task == FILTRA_TASK_MULTI_LABEL ? FT_MEASURE_F1
+                                                            : loss;
+  return fit_measure(&config->select_by, best, "select_by", context, task);
 }
 
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,

@@ -28,7 +28,8 @@ typedef struct ft_run_config {
   char data[1024];      /* path */
   char format[32];      /* of the data; "": detected from the content */
   char tokenizer[1024]; /* name of the tokenizer, or a path of one; "": by the format */
-  char text_column[260], target_column[128]; /* columns of a table; "": found by their names */
+  char text_column[260], target_column[4096]; /* columns of a table; "": found by their names */
+  char label_separator[16]; /* between the labels of a target; "": as the task says */
   char feature_columns[4096], group_column[128], time_column[128], id_column[128]; /* as those */
   const char *folder; /* the run folder with this configuration; NULL: a new run. Borrowed */
 } ft_run_config;

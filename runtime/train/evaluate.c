@@ -39,6 +39,34 @@ filtra_status ft_majority_share(const filtra_dataset *data, filtra_split split, 
   return FILTRA_OK;
 }
 
+typedef struct row_order {
+  const uint8_t *row;
+  size_t width;
+} row_order;
+
+static int compare_rows(const void *a, const void *b) {
+  const row_order *x = a, *y = b;
+  return memcmp(x->row, y->row, x->width);
+}
+
+/* How often the most frequent of `count` rows occurs. */
+static filtra_status most_frequent(const uint8_t *rows, size_t count, size_t width,
+                                   uint64_t *most) {
+  row_order *order = ft_calloc(count, sizeof *order);
+  if (!order) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++)
+    order[i] = (row_order){rows + i * width, width};
+  qsort(order, count, sizeof *order, compare_rows);
+  *most = 0;
+  for (size_t i = 0, end; i < count; i = end) {
+    for (end = i; end < count && !compare_rows(&order[i], &order[end]); end++) {
+    }
+    if (end - i > *most) *most = end - i;
+  }
+  free(order);
+  return FILTRA_OK;
+}
+
 /* Variance of the split's values: the squared error of always predicting their mean. */
 static double variance(const filtra_dataset *data, filtra_split split) {
   uint64_t count = filtra_dataset_get_info(data)->count[split];
@@ -60,14 +88,26 @@ typedef struct sums {
   ft_pending_batch pending;
   double pending_weight; /* < 0: no batch is pending */
   const ft_ranks *ranks; /* they divide the batches among them; NULL: one process */
-  /* The class or value predicted of each sample, by its index; NaN: not by this rank, or not
-   * finite. NULL: of a language model. */
-  float *predicted;
+  /* The class or value predicted of each sample, by its index, or of several labels 1 or 0 for
+   * each; NaN: not by this rank, or not finite. NULL: of a language model. */
+  float *predicted;  /* [samples, width] */
+  size_t width;      /* 1, or the number of labels */
+  bool several;      /* labels */
   float *all;        /* what filtra_model_predict_batch gives, likewise; NULL: not wanted */
   float *results;    /* [batch_size, outputs] */
   uint32_t *indices; /* [batch_size] of the pending batch */
   uint32_t pending_count;
 } sums;
+
+/* What logits or a value predict. */
+static void predict_row(const sums *s, const float *row, size_t outputs, float *predicted) {
+  size_t best = 0;
+  for (size_t k = 0; k < s->width && s->several; k++)
+    predicted[k] = ft_predicts_label(row[k]) ? 1.0f : 0.0f;
+  for (size_t k = 1; k < outputs; k++)
+    if (row[k] > row[best]) best = k;
+  if (!s->several) *predicted = outputs > 1 ? (float)best : row[0];
+}
 
 /* Keeps what the pending batch predicts. */
 static filtra_status keep_predictions(sums *s) {
@@ -75,10 +115,7 @@ static filtra_status keep_predictions(sums *s) {
   FT_TRY(ft_model_rows(s->model, &s->pending, NULL, s->pending_count, s->results));
   for (uint32_t i = 0; i < s->pending_count; i++) {
     const float *row = s->results + i * outputs;
-    size_t best = 0;
-    for (size_t k = 1; k < outputs; k++)
-      if (row[k] > row[best]) best = k;
-    s->predicted[s->indices[i]] = outputs > 1 ? (float)best : row[0];
+    predict_row(s, row, outputs, s->predicted + s->indices[i] * s->width);
     if (s->all) memcpy(s->all + s->indices[i] * outputs, row, outputs * sizeof *row);
   }
   return FILTRA_OK;
@@ -173,6 +210,33 @@ static filtra_status measure_classes(const sums *s, const filtra_dataset *data, 
   return status;
 }
 
+static filtra_status measure_labels(const sums *s, const filtra_dataset *data, filtra_split split,
+                                    filtra_evaluation *e) {
+  const size_t count = (size_t)e->samples * s->width;
+  uint8_t *labels = ft_calloc(count, 2);
+  filtra_status status = labels ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count && !status; i++)
+    labels[count + i] = s->predicted[i] > 0.0f;
+  if (!status) status = ft_split_labels(data, split, labels);
+  if (!status)
+    status = ft_measure_labels((uint32_t)s->width, e->samples, labels, labels + count, e);
+  free(labels);
+  return status;
+}
+
+/* What the data alone reach: the accuracy of always predicting the most frequent set of labels. */
+static filtra_status judge_guesses(const sums *s, const filtra_dataset *data, filtra_split split,
+                                   filtra_evaluation *e) {
+  uint8_t *labels = ft_calloc((size_t)e->samples, s->width);
+  uint64_t most;
+  filtra_status status = labels ? ft_split_labels(data, split, labels) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = most_frequent(labels, (size_t)e->samples, s->width, &most);
+  if (!status) e->majority = (double)most / (double)e->samples;
+  e->chance = pow(0.5, (double)s->width);
+  free(labels);
+  return status;
+}
+
 static filtra_status measure_values(const sums *s, const filtra_dataset *data, filtra_split split,
                                     filtra_evaluation *e) {
   double *values = ft_calloc(2 * e->samples, sizeof *values);
@@ -202,6 +266,10 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
   if (!isfinite(loss))
     return ft_fail(FILTRA_ERROR_NONFINITE, "the loss over the %s split is not finite",
                    filtra_split_name(split));
+  if (s->several) {
+    FT_TRY(measure_labels(s, data, split, e));
+    return judge_guesses(s, data, split, e);
+  }
   if (!regression) {
     e->accuracy = score;
     e->chance = 1.0 / (double)ft_model_outputs(o);
@@ -219,10 +287,12 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
 /* Makes room for the predictions of `count` samples; a language model has none. */
 static filtra_status make_room(sums *s, uint64_t count, uint32_t batch_size) {
   if (filtra_model_task(s->model) == FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
-  s->predicted = ft_calloc(count, sizeof *s->predicted);
+  s->several = filtra_model_task(s->model) == FILTRA_TASK_MULTI_LABEL;
+  s->width = s->several ? (size_t)filtra_model_outputs(s->model) : 1;
+  s->predicted = ft_calloc(count, s->width * sizeof *s->predicted);
   s->results = ft_calloc(batch_size, (size_t)filtra_model_outputs(s->model) * sizeof *s->results);
   s->indices = ft_calloc(batch_size, sizeof *s->indices);
-  for (uint64_t i = 0; i < count && s->predicted; i++)
+  for (uint64_t i = 0; i < count * s->width && s->predicted; i++)
     s->predicted[i] = NAN;
   return s->predicted && s->results && s->indices ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
@@ -247,7 +317,7 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
   filtra_status status = make_room(&s, count, batch_size);
   if (!status) status = walk(&s, loader);
   if (!status) status = join(&s);
-  if (!status) status = join_predictions(&s, count);
+  if (!status) status = join_predictions(&s, count * s.width);
   filtra_loader_destroy(&loader);
   if (!status) status = conclude(&s, data, split, result);
   free(s.predicted);
@@ -289,7 +359,7 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_SPLIT_TRAIN, &set);
   if (!status && !filtra_dataset_get_info(set)->count[which])
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : info->data, split);
-  if (!status && scores && filtra_model_task(model) < FILTRA_TASK_REGRESSION)
+  if (!status && scores && ft_task_is_scored(filtra_model_task(model)))
     status = ft_evaluate_scored(model, set, which, info->batch_size, result, scores);
   else if (!status)
     status = filtra_model_evaluate_split(model, set, which, info->batch_size, result);

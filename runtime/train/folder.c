@@ -187,6 +187,7 @@ static filtra_status open_fitted(const ft_run_config *c, ft_data_fit fit, const 
   if (ft_tokenizer_is_kept(c->tokenizer)) FT_TRY(load_tokenizer(c, &same, &tokenizer));
   options->fitted = tokenizer;
   fit.values = c->model.config.task == FILTRA_TASK_REGRESSION;
+  fit.labels = c->model.config.task == FILTRA_TASK_MULTI_LABEL;
   if (c->model.config.features && !fit.features)
     status =
         ft_fail(FILTRA_ERROR_INPUT,
@@ -225,6 +226,7 @@ static filtra_status open_for_start(const ft_run_config *c, const char *path,
 /* What a task makes of a table's targets. */
 static filtra_targets targets_of(filtra_task task) {
   if (task == FILTRA_TASK_REGRESSION) return FILTRA_TARGETS_VALUES;
+  if (task == FILTRA_TASK_MULTI_LABEL) return FILTRA_TARGETS_LABELS;
   return task == FILTRA_TASK_CLASSIFICATION ? FILTRA_TARGETS_CLASSES : FILTRA_TARGETS_AUTO;
 }
 
@@ -237,6 +239,7 @@ static filtra_status open_data(const ft_run_config *c, const ft_data_fit *fit, c
   options.tokenizer = c->tokenizer[0] ? c->tokenizer : NULL;
   options.text_column = c->text_column[0] ? c->text_column : NULL;
   options.target_column = c->target_column[0] ? c->target_column : NULL;
+  options.label_separator = c->label_separator[0] ? c->label_separator : NULL;
   options.feature_columns = c->feature_columns[0] ? c->feature_columns : NULL;
   options.group_column = c->group_column[0] ? c->group_column : NULL;
   options.time_column = c->time_column[0] ? c->time_column : NULL;

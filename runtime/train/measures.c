@@ -17,7 +17,7 @@ const char *const ft_measure_names[] = {"auto",     "accuracy", "loss", "f1",
 /* ---- choosing ---- */
 
 bool ft_measure_fits(ft_measure measure, filtra_task task) {
-  const bool classes = task < FILTRA_TASK_REGRESSION;
+  const bool classes = task < FILTRA_TASK_REGRESSION, labels = task == FILTRA_TASK_MULTI_LABEL;
   switch (measure) {
   case FT_MEASURE_AUTO:
   case FT_MEASURE_LOSS:
@@ -25,6 +25,7 @@ bool ft_measure_fits(ft_measure measure, filtra_task task) {
   case FT_MEASURE_ACCURACY:
   case FT_MEASURE_F1:
   case FT_MEASURE_MACRO_F1:
+    return classes || labels;
   case FT_MEASURE_MATTHEWS:
     return classes;
   case FT_MEASURE_MAE:
@@ -130,6 +131,19 @@ filtra_status ft_measure_classes(uint32_t classes, uint64_t count, const int32_t
   e->macro_f1 = s->macro_f1;
   e->f1 = classes > 2 ? s->macro_f1 : isnan(f1) ? 0.0 : f1; /* neither there nor predicted */
   e->matthews = s->matthews;
+  filtra_scores_destroy(&s);
+  return FILTRA_OK;
+}
+
+/* ---- several labels ---- */
+
+filtra_status ft_measure_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
+                                const uint8_t *predicted, filtra_evaluation *e) {
+  filtra_scores *s;
+  FT_TRY(ft_scores_labels(classes, count, labels, predicted, NULL, &s));
+  e->accuracy = s->accuracy;
+  e->f1 = s->micro_f1;
+  e->macro_f1 = isnan(s->macro_f1) ? 0.0 : s->macro_f1; /* no label is there or predicted */
   filtra_scores_destroy(&s);
   return FILTRA_OK;
 }

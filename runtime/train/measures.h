@@ -9,7 +9,7 @@
 
 /** What evaluations are compared by. */
 typedef enum ft_measure {
-  FT_MEASURE_AUTO = 0, /* accuracy in classification, the loss in other tasks */
+  FT_MEASURE_AUTO = 0, /* accuracy in classification, f1 of several labels, else the loss */
   FT_MEASURE_ACCURACY,
   FT_MEASURE_LOSS,
   FT_MEASURE_F1,
@@ -23,6 +23,10 @@ typedef enum ft_measure {
 
 /** Their names; ends with NULL. */
 extern const char *const ft_measure_names[];
+/** Whether a model of the task has scores of classes or labels (filtra_scores). */
+static inline bool ft_task_is_scored(filtra_task task) {
+  return task < FILTRA_TASK_REGRESSION || task == FILTRA_TASK_MULTI_LABEL;
+}
 /** Whether a model of the task has the measure. */
 bool ft_measure_fits(ft_measure measure, filtra_task task);
 /** Lists the measures of a task, with commas between. */
@@ -41,6 +45,10 @@ json_t *ft_measures_write(const char *prefix, const filtra_evaluation *evaluatio
 /** Sets f1, macro_f1 and matthews; labels and predictions [count] are below `classes`. */
 filtra_status ft_measure_classes(uint32_t classes, uint64_t count, const int32_t *labels,
                                  const int32_t *predicted, filtra_evaluation *evaluation);
+/** Sets accuracy, f1 and macro_f1 of several labels: labels and predictions [count, classes] are 0
+ * or 1. */
+filtra_status ft_measure_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
+                                const uint8_t *predicted, filtra_evaluation *evaluation);
 /** Sets pearson and spearman; 0 where they are not defined: a side is constant. */
 filtra_status ft_measure_values(uint64_t count, const double *values, const double *predicted,
                                 filtra_evaluation *evaluation);
@@ -48,5 +56,16 @@ filtra_status ft_measure_values(uint64_t count, const double *values, const doub
 /** Counts of classes without probabilities: no AUC and no confusion matrix (train/scores.c). */
 filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *labels,
                               const int32_t *predicted, filtra_scores **out);
+
+/** The same of several labels, [count, classes] each 0 or 1. Logits [count, classes] may be NULL:
+ * then there is no AUC. */
+filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
+                               const uint8_t *predicted, const float *logits, filtra_scores **out);
+/** Fills labels [samples, classes] of a split: 1 where a label applies. */
+filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, uint8_t *labels);
+/** Whether a logit predicts its label: its probability is above 0.5. */
+static inline bool ft_predicts_label(float logit) {
+  return logit > 0.0f;
+}
 
 #endif

@@ -57,7 +57,7 @@ const ft_keys ft_optimizer_keys = FT_KEYS(OPTIMIZER_KEYS);
 static const ft_key TRAIN_KEYS[] = {
     FT_FLOAT_KEY(filtra_train_options, label_smoothing, "label_smoothing", 0.0, 0.0, 0.999,
                  "Share of the target that is spread over all classes or tokens. Not in "
-                 "regression.",
+                 "regression and multi_label.",
                  .paper = "Szegedy et al. 2016, section 7"),
     FT_ENUM_KEY(
         filtra_train_options, regression_loss, "regression_loss", 0, REGRESSION_LOSSES,
@@ -123,6 +123,10 @@ static filtra_status check_model(const filtra_model_config *model, const filtra_
   if (o->label_smoothing > 0.0f && model->task == FILTRA_TASK_REGRESSION)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "trainer: label_smoothing is %g; task \"regression\" has values and no labels",
+                   (double)o->label_smoothing);
+  if (o->label_smoothing > 0.0f && model->task == FILTRA_TASK_MULTI_LABEL)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "trainer: label_smoothing is %g; task \"multi_label\" judges each label alone",
                    (double)o->label_smoothing);
   if (o->regression_loss && model->task != FILTRA_TASK_REGRESSION)
     return ft_fail(FILTRA_ERROR_ARGUMENT,

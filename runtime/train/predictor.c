@@ -173,6 +173,12 @@ static float softmax(const float *logits, int64_t count, int64_t best, float *pr
   return 1.0f / sum;
 }
 
+/* The probability of each label. */
+static void sigmoids(const float *logits, int64_t count, float *probabilities) {
+  for (int64_t i = 0; i < count; i++)
+    probabilities[i] = 1.0f / (1.0f + expf(-logits[i]));
+}
+
 static const char *label_name(const filtra_predictor *p, int64_t label) {
   if (p->reader.info.task == FILTRA_TASK_LANGUAGE_MODEL)
     return filtra_tokenizer_symbol(p->reader.info.tokenizer, (uint32_t)label);
@@ -197,9 +203,14 @@ static filtra_prediction prediction_of(const filtra_predictor *p, const float *l
     return (filtra_prediction){.label = -1, .value = logits[0]};
   for (int64_t i = 1; i < outputs; i++)
     if (logits[i] > logits[best]) best = i;
-  return (filtra_prediction){.label = (int32_t)best,
-                             .name = label_name(p, best),
-                             .probability = softmax(logits, outputs, best, probabilities)};
+  filtra_prediction made = {.label = (int32_t)best, .name = label_name(p, best)};
+  if (p->reader.info.task != FILTRA_TASK_MULTI_LABEL) {
+    made.probability = softmax(logits, outputs, best, probabilities);
+    return made;
+  }
+  if (probabilities) sigmoids(logits, outputs, probabilities);
+  sigmoids(logits + best, 1, &made.probability);
+  return made;
 }
 
 /* ---- the handle ---- */

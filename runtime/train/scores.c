@@ -102,6 +102,21 @@ static double log_sum(const float *logits, uint32_t classes) {
   return most + log(sum);
 }
 
+/* Areas of several labels, each by its own logit. */
+static filtra_status score_label_areas(owner *o, const uint8_t *labels, const float *logits) {
+  const uint32_t classes = o->scores.classes;
+  const uint64_t count = o->scores.samples;
+  ranked *list = ft_calloc(count, sizeof *list);
+  if (!list) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint32_t k = 0; k < classes; k++) {
+    for (uint64_t i = 0; i < count; i++)
+      list[i] = (ranked){logits[i * classes + k], labels[i * classes + k]};
+    o->of_class[k].auc = area(list, count, o->of_class[k].samples);
+  }
+  free(list);
+  return FILTRA_OK;
+}
+
 static filtra_status score_areas(owner *o, const int32_t *labels, const float *logits) {
   const uint32_t classes = o->scores.classes;
   const uint64_t count = o->scores.samples;
@@ -150,19 +165,29 @@ static filtra_status predict(uint32_t classes, uint64_t index, const float *logi
   return FILTRA_OK;
 }
 
-/* What follows from the counts. */
-static void conclude(filtra_scores *s, owner *o) {
-  uint64_t hits = 0;
+/* What follows from the counts and the number of samples that are right. */
+static void conclude(filtra_scores *s, owner *o, uint64_t right) {
+  uint64_t hits = 0, both = 0;
   for (uint32_t k = 0; k < s->classes; k++) {
     score_class(&o->of_class[k]);
     hits += o->of_class[k].hits;
+    both += o->of_class[k].samples + o->of_class[k].predicted;
   }
-  s->accuracy = (double)hits / (double)s->samples;
+  s->accuracy = (double)right / (double)s->samples;
+  s->micro_f1 = both ? 2.0 * (double)hits / (double)both : 0.0;
   set_interval(s);
   s->balanced_accuracy = mean_of(s, offsetof(filtra_class_scores, recall));
   s->macro_f1 = mean_of(s, offsetof(filtra_class_scores, f1));
   s->auc = mean_of(s, offsetof(filtra_class_scores, auc));
   s->matthews = matthews(s);
+}
+
+/* Samples whose class was predicted. */
+static uint64_t right_of(const owner *o) {
+  uint64_t hits = 0;
+  for (uint32_t k = 0; k < o->scores.classes; k++)
+    hits += o->of_class[k].hits;
+  return hits;
 }
 
 static filtra_status score(owner *o, const int32_t *labels, const float *logits) {
@@ -174,7 +199,7 @@ static filtra_status score(owner *o, const int32_t *labels, const float *logits)
     count_sample(o, labels[i], best);
   }
   FT_TRY(score_areas(o, labels, logits));
-  conclude(s, o);
+  conclude(s, o, right_of(o));
   return FILTRA_OK;
 }
 
@@ -193,7 +218,39 @@ filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *l
   if (status)
     filtra_scores_destroy(out);
   else
-    conclude(&o->scores, o);
+    conclude(&o->scores, o, right_of(o));
+  return status;
+}
+
+/* Counts the labels of a sample; true: all of them are right. */
+static bool count_labels(owner *o, const uint8_t *labels, const uint8_t *predicted) {
+  bool right = true;
+  for (uint32_t k = 0; k < o->scores.classes; k++) {
+    o->of_class[k].samples += labels[k];
+    o->of_class[k].predicted += predicted[k];
+    o->of_class[k].hits += labels[k] && predicted[k];
+    right = right && labels[k] == predicted[k];
+  }
+  return right;
+}
+
+filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
+                               const uint8_t *predicted, const float *logits, filtra_scores **out) {
+  owner *o = ft_calloc(1, sizeof *o);
+  uint64_t right = 0;
+  *out = o ? &o->scores : NULL;
+  if (!o) return FILTRA_ERROR_HOST_MEMORY;
+  o->of_class = ft_calloc(classes, sizeof *o->of_class);
+  o->scores = (filtra_scores){.classes = classes, .samples = count, .of_class = o->of_class};
+  filtra_status status = o->of_class ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t i = 0; i < count && !status; i++)
+    right += count_labels(o, labels + i * classes, predicted + i * classes);
+  for (uint32_t k = 0; k < classes && !status; k++)
+    o->of_class[k].auc = (double)NAN;
+  if (!status && logits) status = score_label_areas(o, labels, logits);
+  if (!status) conclude(&o->scores, o, right);
+  o->scores.matthews = (double)NAN;
+  if (status) filtra_scores_destroy(out);
   return status;
 }
 
@@ -254,9 +311,37 @@ filtra_status filtra_model_predict_split(filtra_model *model, const filtra_datas
   return status;
 }
 
+filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, uint8_t *labels) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  for (uint64_t i = 0; i < info->count[split]; i++) {
+    filtra_sample sample;
+    FT_TRY(filtra_dataset_sample(data, split, i, &sample));
+    for (uint32_t n = 0; n < sample.label_count; n++)
+      labels[i * info->classes + (uint32_t)sample.labels[n]] = 1;
+  }
+  return FILTRA_OK;
+}
+
+/* As ft_score_results, of several labels. */
+static filtra_status score_labels(const filtra_dataset *data, filtra_split split, uint32_t classes,
+                                  const float *logits, filtra_scores **out) {
+  const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  uint8_t *labels = ft_calloc(count, (size_t)2 * classes), *predicted = NULL;
+  filtra_status status = labels ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) predicted = labels + count * classes;
+  for (uint64_t i = 0; i < count * classes && !status; i++)
+    predicted[i] = ft_predicts_label(logits[i]);
+  if (!status) status = ft_split_labels(data, split, labels);
+  if (!status) status = ft_scores_labels(classes, count, labels, predicted, logits, out);
+  free(labels);
+  return status;
+}
+
 filtra_status ft_score_results(const filtra_dataset *data, filtra_split split, uint32_t classes,
                                const float *logits, filtra_scores **out) {
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
+  if (filtra_dataset_get_info(data)->target == FILTRA_TARGET_LABELS)
+    return score_labels(data, split, classes, logits, out);
   int32_t *labels = ft_calloc(count, sizeof *labels);
   filtra_status status = labels ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   for (uint64_t i = 0; i < count && !status; i++) {
@@ -278,7 +363,7 @@ filtra_status filtra_model_score_split(filtra_model *model, const filtra_dataset
   FT_TRY(ft_check_labelled(data, split));
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
   const size_t outputs = (size_t)filtra_model_outputs(model);
-  if (filtra_model_task(model) >= FILTRA_TASK_REGRESSION)
+  if (!ft_task_is_scored(filtra_model_task(model)))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "scores are of classes; this model has none");
   float *logits = ft_calloc(count, outputs * sizeof *logits);
   filtra_status status = logits ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;

@@ -133,7 +133,7 @@ filtra_status ft_run_take_start(const ft_run_config *config, const filtra_datase
                                 filtra_model *model) {
   ft_start *start;
   FT_TRY(ft_start_open(config->init_from, &start));
-  const bool classes = filtra_model_task(model) < FILTRA_TASK_REGRESSION;
+  const bool classes = ft_task_is_scored(filtra_model_task(model));
   filtra_status status = ft_start_take(start, model, !classes || same_classes(start, data));
   ft_start_close(&start);
   return status;

@@ -4,6 +4,7 @@ cmake_minimum_required(VERSION 3.22)
 
 # Where NULL means something.
 set(optional
+    filtra_binary_cross_entropy:weights
     filtra_dataset_open:options filtra_device_open:options filtra_device_list:infos
     filtra_generator_create:options filtra_generator_feed:logits filtra_gibbs_factors:options
     filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket

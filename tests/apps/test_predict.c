@@ -49,6 +49,35 @@ TEST(classes_of_lines) {
   assert_printed("\tagain\n");
 }
 
+/* Labels above 0.5 with ; between, and the probability of each. */
+TEST(several_labels) {
+  static const char TABLE[] = "text,label\nab,x;y\nb,y\na,x\nbb,\n";
+  const char *run = make_run("a.csv", TABLE,
+                             "--set label_separator=';' --steps 60 "
+                             "--set learning_rate=0.05"),
+             *file = test_path(test_folder(), "a.csv"), *csv_file = test_text("%s.csv", run);
+  float x, y;
+  assert_code(predict(run, "a\\n", ""), 0);
+  const char *tab = strchr(test_output, '\t');
+  assert_true(tab && sscanf(tab, "\t%f,%f\ta\n", &x, &y) == 2);
+  char labels[8];
+  sprintf(labels, "%s%s%s\t", x > 0.5f ? "x" : "", x > 0.5f && y > 0.5f ? ";" : "",
+          y > 0.5f ? "y" : "");
+  assert_printed(labels);
+  assert_code(predict(run, "ab\\n", "--json 2>/dev/null"), 0);
+  json_auto_t *root = test_output_json();
+  const json_t *one = json_array_get(json_object_get(root, "predictions"), 0);
+  assert_int_equal(json_array_size(json_object_get(one, "probabilities")), 2);
+  assert_true(json_is_array(json_object_get(one, "labels")) && !json_object_get(one, "class"));
+  test_write(file, "label,text\n,a\ny;x,b\n", 20);
+  assert_code(test_filtra("predict --device cpu --cache-dir '' %s --data %s --output %s 2>&1", run,
+                          file, csv_file),
+              0);
+  owned char *csv = test_read(csv_file, NULL);
+  assert_non_null(strstr(csv, "sample,id,target,labels,probability x,probability y\n0,,,"));
+  assert_non_null(strstr(csv, "\n1,,x;y,"));
+}
+
 /* Logits of two classes, from whose difference the probability follows, for lines and samples. */
 static void check_logits(float probability, float first, float second) {
   assert_true(first != second);

@@ -86,8 +86,9 @@ TEST(a_filter_is_plugged_in_and_trained) {
                           out, data, again),
               0);
   assert_null(strstr(test_output, "new, with initial values"));
-  assert_code(test_filtra("export %s --out %s/hf 2>&1", out, test_folder()), 2);
-  assert_printed("\"mixer\" is gfsa, which a bert cannot have");
+  const char *folder = test_path(test_folder(), "hf");
+  assert_code(test_filtra("export %s --out %s 2>&1", out, folder), 0);
+  assert_true(ft_file_exists(test_path(folder, "filtra_filters.py")));
 }
 
 TEST(a_model_goes_out_again) {
@@ -96,8 +97,27 @@ TEST(a_model_goes_out_again) {
   static const char *const FILES[] = {"config.json", "model.safetensors", "tokenizer.json"};
   for (size_t i = 0; i < FT_COUNT(FILES); i++)
     assert_true(ft_file_exists(test_path(folder, FILES[i])));
+  assert_false(ft_file_exists(test_path(folder, "filtra_filters.py")));
   const char *run = test_path(test_folder(), "run");
   assert_code(test_filtra("import %s --device cpu --cache-dir '' --out %s 2>&1", folder, run), 0);
+}
+
+/* transformers' problem_type says that a model is of several labels. */
+TEST(labels_go_out_and_in) {
+  const char *out = test_path(test_folder(), "hf"), *run = test_path(test_folder(), "run");
+  assert_code(test_filtra("export %s %s 2>&1", imported("--set task=multi_label"), out), 0);
+  owned char *config = test_read(test_path(out, "config.json"), NULL);
+  assert_non_null(strstr(config, "\"problem_type\": \"multi_label_classification\""));
+  assert_code(test_filtra("import %s --device cpu --cache-dir '' --out %s 2>&1", out, run), 0);
+  owned char *again = test_read(test_path(run, "config.json"), NULL);
+  assert_non_null(strstr(again, "\"task\": \"multi_label\""));
+  assert_code(
+      test_run_command("printf 'a film\n' |",
+                       test_text("predict --device cpu --cache-dir '' %s 2>/dev/null", run)),
+      0);
+  float p[3];
+  const char *tab = strchr(test_output, '\t');
+  assert_true(tab && sscanf(tab, "\t%f,%f,%f\ta film", p, p + 1, p + 2) == 3);
 }
 
 /* A head stays where it is for the data's classes in their order; else it is new, and said. */

@@ -19,7 +19,7 @@ struct config {
   ft_floats slopes;
 };
 
-static const float default_slopes[] = {1.5f, -2, 0};
+static const float default_slopes[] = {1.5f, -2, NAN};
 
 static const ft_key list[] = {
     FT_INT_KEY(struct config, layers, "layers", 2, 1, 64, NULL),

@@ -64,7 +64,8 @@ TEST(test_which_delimiter) {
     ft_row_reader rows;
     bool more;
     char got[256];
-    assert_ok(ft_rows_open(test_write_text(folder, files[i].name, files[i].text), 0, &rows));
+    assert_ok(ft_rows_open(test_write_text(folder, files[i].name, files[i].text), (ft_row_form){0},
+                           &rows));
     assert_ok(ft_rows_next(&rows, &more));
     assert_ok(ft_rows_next(&rows, &more));
     if (more) join_row(&rows, got, sizeof got);
@@ -81,12 +82,12 @@ TEST(test_a_delimiter_can_be_given) {
   static const char given[] = ",;|";
   static const char *const first[] = {"a;b", "a", "a;b,c"};
   for (size_t i = 0; i < 3; i++) {
-    assert_ok(ft_rows_open(path, given[i], &rows));
+    assert_ok(ft_rows_open(path, (ft_row_form){.delimiter = given[i]}, &rows));
     assert_ok(ft_rows_next(&rows, &more));
     assert_string_equal(rows.fields[0], first[i]);
     ft_rows_close(&rows);
   }
-  assert_fails(ft_rows_open(path, 0, &rows), FILTRA_ERROR_INPUT,
+  assert_fails(ft_rows_open(path, (ft_row_form){0}, &rows), FILTRA_ERROR_INPUT,
                "a.csv: a comma gives each row equally many fields, and so does a semicolon");
   owned_dataset *ds =
       test_open_dataset(test_write_text(test_folder(), "b.csv", "a;b,0\nc;d,1\n"), "table",
@@ -105,10 +106,74 @@ TEST(test_long_files) {
   strcpy(to, "\";1\n");
   ft_row_reader rows;
   bool more;
-  assert_ok(ft_rows_open(test_write_text(test_folder(), "a.csv", text), 0, &rows));
+  assert_ok(ft_rows_open(test_write_text(test_folder(), "a.csv", text), (ft_row_form){0}, &rows));
   assert_int_equal(rows.delimiter.character, ';');
   assert_ok(ft_rows_next(&rows, &more));
   ft_rows_close(&rows);
+}
+
+/* Rows of the first field and the second, with commas between. */
+static const char *fields_of(const char *name, const char *text, ft_row_form form) {
+  static char all[256];
+  ft_row_reader rows;
+  bool more = true;
+  *all = '\0';
+  assert_ok(ft_rows_open(test_write_text(test_folder(), name, text), form, &rows));
+  for (assert_ok(ft_rows_next(&rows, &more)); more; assert_ok(ft_rows_next(&rows, &more)))
+    snprintf(all + strlen(all), sizeof all - strlen(all), "[%s|%s]", rows.fields[0],
+             rows.fields[1]);
+  ft_rows_close(&rows);
+  return all;
+}
+
+/* As pandas' QUOTE_NONE and its default read them. */
+TEST(test_quoting_that_is_said) {
+  const ft_row_form none = {.quoting = FILTRA_QUOTING_NONE},
+                    full = {.quoting = FILTRA_QUOTING_FULL};
+  static const char quoted[] = "\"a\"\tx\n\"b\tc\"\ty\n";
+  assert_string_equal(fields_of("a.tsv", quoted, none), "[\"a\"|x][\"b|c\"]");
+  assert_string_equal(fields_of("a.tsv", quoted, full), "[a|x][b\tc|y]");
+  assert_string_equal(fields_of("a.csv", "\"a,x\nb\",y\n", none), "[\"a|x][b\"|y]");
+  assert_string_equal(fields_of("a.tsv", "\"a\nb\"\tx\nplain\ty\n", full), "[a\nb|x][plain|y]");
+}
+
+static void keep_message(void *user, filtra_log_level level, const char *message) {
+  (void)level;
+  snprintf(user, 256, "%s", message);
+}
+
+/* What goes wrong by quotes says how to read the file line by line, and so it is read. */
+TEST(test_quoting_is_advised) {
+  static const struct {
+    const char *name, *text, *part;
+  } wrong[] = {{"a.csv", "text,label\n\"a,x\n",
+                "a.csv:2: a quote that is not closed; where quotes are text"},
+               {"a.csv", "text,label\n\"a\" b,x\n", "where quotes are text, set quoting to none"}};
+  filtra_dataset_options o = {.file_split = FILTRA_SPLIT_TEST};
+  for (size_t i = 0; i < 2; i++)
+    test_refuse_dataset(test_write_text(test_folder(), wrong[i].name, wrong[i].text), &o,
+                        wrong[i].part);
+  owned char *late = calloc(400, 16); /* behind the rows that decide */
+  strcpy(late, "\"a\"\tb\tx\n");
+  for (int i = 0; i < 300; i++)
+    strcat(late, "a\tb\ty\n");
+  strcat(late, "\"a\tb\"\tx\n");
+  const char *path = test_write_text(test_folder(), "a.tsv", late);
+  o.text_column = "2";
+  o.target_column = "3";
+  test_refuse_dataset(path, &o, "a.tsv:302: 2 fields where the first row has 3; where quotes are");
+  o.quoting = FILTRA_QUOTING_NONE;
+  assert_ok(test_try_dataset(path, &o));
+  path = test_write_text(test_folder(), "a.tsv", "a\tb\tx\na\tb\ty\tmore\n");
+  o.quoting = FILTRA_QUOTING_AUTO;
+  test_refuse_dataset(path, &o, "4 fields where the first row has 3; quoting none leaves out");
+  o.quoting = FILTRA_QUOTING_NONE;
+  char warned[256] = "";
+  filtra_log_set(keep_message, warned);
+  filtra_status status = test_try_dataset(path, &o);
+  filtra_log_set(NULL, NULL);
+  assert_ok(status);
+  assert_non_null(strstr(warned, "1 row has more fields than the first, as in line 2"));
 }
 
 TEST(test_other_encodings) {

@@ -32,6 +32,33 @@ static void assert_text(const filtra_dataset *ds, filtra_split split, const char
   assert_string_equal(text, expected);
 }
 
+/* ---- tables by another name ---- */
+
+static const char MRPC[] = "\xef\xbb\xbfQuality\t#1 ID\t#1 String\t#2 String\r\n1\t7\tso \"it\t"
+                           "is\r\n0\t8\tno\t\"it is\" not\r\n1\t9\tlast\tone\n";
+
+/* As GLUE has it: a table in a .txt file, which is text only where that is said. */
+TEST(test_tables_are_not_text) {
+  const char *folder = test_folder(), *path = test_write_text(folder, "train.txt", MRPC);
+  filtra_dataset_options o = {0};
+  test_refuse_dataset(path, &o,
+                      "train.txt: each line has 3 tabs, as in a table: set text_column and "
+                      "target_column to read it so, or format to text-lm");
+  test_refuse_dataset(folder, &o, "train.txt: each line has 3 tabs");
+  o.format = "text-lm";
+  assert_ok(test_try_dataset(path, &o));
+  o = (filtra_dataset_options){.text_column = "#1 String", .target_column = "Quality"};
+  for (int i = 0; i < 2; i++) {
+    owned_dataset *ds = test_open_dataset(i ? folder : path, "table", &o);
+    test_counts(ds, 2, 1, 0);
+    assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TRAIN, 0), "so \"it");
+    test_write_text(folder, "readme.txt", "no split");
+  }
+  static const char *const texts[] = {"a\tb\nc\td\ne\n", "a\tb\nc\td\n", "a b\nc d\ne f\n"};
+  for (size_t i = 0; i < FT_COUNT(texts); i++)
+    assert_ok(test_try_dataset(test_write_text(test_folder(), "a.txt", texts[i]), NULL));
+}
+
 /* ---- what is right ---- */
 
 TEST(test_one_file) {

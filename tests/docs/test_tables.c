@@ -62,6 +62,16 @@ static const struct {
      "task=regression",
      {.targets = FILTRA_TARGETS_VALUES}},
     {"several labels", "a.csv", "text,tags\na,cats;sun\nb,sun;rain\nc,cats;rain\n", "", {0}},
+    {"they are said",
+     "a.csv",
+     "text,tags\na,cats;sun\nb,\nc,cats;rain\n",
+     "task=multi_label",
+     {.targets = FILTRA_TARGETS_LABELS}},
+    {"labels in columns",
+     "a.csv",
+     "text,cats,sun\na,1,0\nb,1,1\n",
+     "target_column=cats,sun",
+     {.target_column = "cats,sun"}},
     {"no target", "a.csv", "id,text\n1,a\n2,b\n", "", {0}},
     {"no text", "a.csv", "id,label\n1,x\n2,y\n", "", {0}},
     {"columns of numbers", "a.csv", "id,a,b,y\n1,0.5,10,x\n2,1.5,,y\n3,2.5,30,x\n", "", {0}},
@@ -107,8 +117,10 @@ static void write_cell(FILE *to, const char *text) {
 static void write_target(FILE *to, const filtra_dataset *ds, const filtra_sample *s) {
   if (filtra_dataset_get_info(ds)->target == FILTRA_TARGET_VALUE)
     fprintf(to, "%g", (double)s->value);
-  else
+  else if (filtra_dataset_get_info(ds)->target == FILTRA_TARGET_CLASS)
     fprintf(to, "%s", filtra_dataset_class_name(ds, (uint32_t)s->label));
+  for (uint32_t i = 0; i < s->label_count; i++)
+    fprintf(to, "%s%s", i ? " + " : "", filtra_dataset_class_name(ds, (uint32_t)s->labels[i]));
 }
 
 static void write_sample(FILE *to, const filtra_dataset *ds, uint64_t i) {

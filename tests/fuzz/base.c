@@ -73,7 +73,7 @@ static void read_rows(const uint8_t *data, size_t size) {
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     ft_row_reader rows;
     bool more = true;
-    filtra_status status = ft_rows_open(fuzz_file(NAMES[i], data, size), 0, &rows);
+    filtra_status status = ft_rows_open(fuzz_file(NAMES[i], data, size), (ft_row_form){0}, &rows);
     fuzz_failed(status);
     if (status) continue;
     while (!status && more) {

@@ -4,6 +4,7 @@
 
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/pretrained.h"
 #include "support/run.h"
 
 #include "base/file.h"
@@ -17,102 +18,20 @@ enum { STEPS = 10 };
 
 static const char *const FAMILIES[] = {"bert", "roberta", "distilbert", "gpt2", "vit", "deit"};
 
-static const char *folder_of(const char *name, const char *part) {
-  static char path[600];
-  snprintf(path, sizeof path, "%s/golden/pretrained/%s%s%s", TEST_SOURCE_DIR, name, part ? "/" : "",
-           part ? part : "");
-  return path;
-}
-
 static filtra_model *import(const char *name, const char *part, const char *changes) {
   filtra_model *model;
-  assert_ok(filtra_model_import(test_device(), folder_of(name, part), changes, &model));
+  assert_ok(
+      filtra_model_import(test_device(), test_pretrained_folder(name, part), changes, &model));
   return model;
-}
-
-/* ---- the golden batch ---- */
-
-typedef struct golden {
-  ft_safetensors *file;
-  filtra_batch batch;
-  const float *logits, *loss;
-  int32_t next[256];
-  float weights[8];
-} golden;
-
-static const void *data_of(const golden *g, const char *name) {
-  const ft_safetensor *t = ft_safetensors_find(g->file, name);
-  return t ? t->data : NULL;
-}
-
-/* A language model's labels are the next tokens. */
-static void set_next(golden *g) {
-  const filtra_batch *b = &g->batch;
-  assert_true((size_t)(b->size * b->length) <= FT_COUNT(g->next));
-  for (uint32_t i = 0; i < b->size * b->length; i++) {
-    const uint32_t row = i / b->length, n = i % b->length;
-    g->next[i] = (int32_t)n + 1 < b->lengths[row] ? b->tokens[i + 1] : -1;
-  }
-}
-
-static void open_golden(const char *name, golden *g) {
-  *g = (golden){0};
-  assert_ok(ft_safetensors_open(folder_of(name, "golden.safetensors"), &g->file));
-  const ft_safetensor *tokens = ft_safetensors_find(g->file, "tokens"),
-                      *features = ft_safetensors_find(g->file, "features");
-  const ft_safetensor *input = tokens ? tokens : features;
-  assert_non_null(input);
-  for (size_t i = 0; i < FT_COUNT(g->weights); i++)
-    g->weights[i] = 1;
-  g->batch = (filtra_batch){.size = (uint32_t)input->shape[0],
-                            .length = (uint32_t)input->shape[1],
-                            .count = (uint32_t)input->shape[0],
-                            .tokens = tokens ? tokens->data : NULL,
-                            .features = features ? features->data : NULL,
-                            .lengths = data_of(g, "lengths"),
-                            .second = data_of(g, "second"),
-                            .labels = data_of(g, "labels"),
-                            .values = data_of(g, "values"),
-                            .weights = g->weights};
-  g->logits = data_of(g, "logits");
-  g->loss = data_of(g, "loss");
-  if (g->batch.labels || g->batch.values) return;
-  set_next(g);
-  g->batch.labels = g->next;
-}
-
-/* The largest difference, relative to the largest number. A language model's rows at padding are
- * zeros here and anything there. */
-static double difference(const filtra_batch *b, const float *x, const float *y, size_t count,
-                         bool tokens) {
-  double most = 0, largest = 0;
-  const size_t columns = tokens ? count / ((size_t)b->size * b->length) : count;
-  for (size_t i = 0; i < count; i++) {
-    const size_t row = i / columns;
-    if (tokens && (int32_t)(row % b->length) >= b->lengths[row / b->length]) continue;
-    most = fmax(most, fabs((double)x[i] - (double)y[i]));
-    largest = fmax(largest, fabs((double)y[i]));
-  }
-  return most / largest;
-}
-
-static double logits_difference(filtra_model *model, const golden *g) {
-  const bool tokens = filtra_model_task(model) == FILTRA_TASK_LANGUAGE_MODEL;
-  const size_t count =
-      (size_t)g->batch.size * (tokens ? g->batch.length : 1) * (size_t)filtra_model_outputs(model);
-  owned float *logits = calloc(count, sizeof *logits);
-  assert_non_null(logits);
-  assert_ok(filtra_model_predict_batch(model, &g->batch, logits));
-  return difference(&g->batch, logits, g->logits, count, tokens);
 }
 
 TEST(logits_are_theirs) {
   for (size_t i = 0; i < FT_COUNT(FAMILIES); i++) {
-    golden g;
+    test_golden_batch g;
     double loss, score, weight;
-    open_golden(FAMILIES[i], &g);
+    test_open_golden(FAMILIES[i], &g);
     owned_model *model = import(FAMILIES[i], NULL, NULL);
-    const double error = logits_difference(model, &g);
+    const double error = test_golden_difference(model, &g);
     if (!(error <= 2e-5)) fail_msg("%s: logits differ by %g of the largest", FAMILIES[i], error);
     assert_ok(filtra_model_evaluate_batch(model, &g.batch, &loss, &score, &weight));
     if (!(fabs(loss - (double)*g.loss) <= 2e-5 * fabs((double)*g.loss)))
@@ -173,9 +92,9 @@ static void check_weights(const char *family, filtra_model *model, filtra_model 
 
 TEST(gradients_and_ten_steps_are_theirs) {
   for (size_t i = 0; i < FT_COUNT(FAMILIES); i++) {
-    golden g;
+    test_golden_batch g;
     filtra_trainer_metrics m;
-    open_golden(FAMILIES[i], &g);
+    test_open_golden(FAMILIES[i], &g);
     owned_model *model = import(FAMILIES[i], NULL, "{\"head_dropout\": 0}");
     owned_model *gradient = import(FAMILIES[i], "gradient", NULL),
                 *trained = import(FAMILIES[i], "trained", NULL);
@@ -201,13 +120,13 @@ TEST(vectors_are_theirs) {
     const char *name;
   } kinds[] = {{FILTRA_VECTOR_MEAN, "mean"}, {FILTRA_VECTOR_HEAD, "pooler"}};
   const char *folder = test_new_run();
-  golden g;
-  open_golden("bert", &g);
-  assert_ok(filtra_run_import(test_device(), folder_of("bert", NULL), NULL, folder));
+  test_golden_batch g;
+  test_open_golden("bert", &g);
+  assert_ok(filtra_run_import(test_device(), test_pretrained_folder("bert", NULL), NULL, folder));
   filtra_run *run;
   assert_ok(filtra_run_open(folder, &run));
   for (size_t k = 0; k < FT_COUNT(kinds); k++) {
-    const float *expected = data_of(&g, kinds[k].name);
+    const float *expected = test_golden_data(&g, kinds[k].name);
     filtra_predictor *p;
     assert_ok(filtra_run_create_predictor(
         run, test_device(),
@@ -243,10 +162,11 @@ TEST(vectors_are_theirs) {
 TEST(every_task_has_vectors) {
   for (size_t i = 0; i < FT_COUNT(FAMILIES); i++) {
     const char *folder = test_path(test_folder(), "run");
-    assert_ok(filtra_run_import(test_device(), folder_of(FAMILIES[i], NULL), NULL, folder));
+    assert_ok(
+        filtra_run_import(test_device(), test_pretrained_folder(FAMILIES[i], NULL), NULL, folder));
     filtra_predictor *p;
-    golden g;
-    open_golden(FAMILIES[i], &g);
+    test_golden_batch g;
+    test_open_golden(FAMILIES[i], &g);
     assert_ok(filtra_predictor_create(test_device(), test_path(folder, "model.safetensors"),
                                       &(filtra_predictor_options){.vector = FILTRA_VECTOR_MEAN},
                                       &p));
@@ -268,10 +188,10 @@ TEST(filters_begin_as_the_same_function) {
                                         "{\"mixer\": {\"name\": \"plaplacian\", \"p\": 2}}"};
   for (size_t i = 0; i < FT_COUNT(FAMILIES); i++)
     for (size_t k = 0; k < FT_COUNT(CHANGES); k++) {
-      golden g;
-      open_golden(FAMILIES[i], &g);
+      test_golden_batch g;
+      test_open_golden(FAMILIES[i], &g);
       owned_model *model = import(FAMILIES[i], NULL, CHANGES[k]);
-      const double error = logits_difference(model, &g);
+      const double error = test_golden_difference(model, &g);
       if (!(error <= 2e-5)) fail_msg("%s, %s: differs by %g", FAMILIES[i], CHANGES[k], error);
       ft_safetensors_close(&g.file);
     }
@@ -284,10 +204,11 @@ TEST(exports_are_the_originals) {
   for (size_t i = 0; i < FT_COUNT(FAMILIES); i++) {
     const char *run = test_path(test_folder(), "run"), *out = test_path(test_folder(), "out");
     ft_safetensors *a, *b;
-    assert_ok(filtra_run_import(test_device(), folder_of(FAMILIES[i], NULL), NULL, run));
+    assert_ok(
+        filtra_run_import(test_device(), test_pretrained_folder(FAMILIES[i], NULL), NULL, run));
     assert_ok(filtra_model_export(run, out));
     assert_fails(filtra_model_export(run, out), FILTRA_ERROR_ARGUMENT, "is there already");
-    assert_ok(ft_safetensors_open(folder_of(FAMILIES[i], "model.safetensors"), &a));
+    assert_ok(ft_safetensors_open(test_pretrained_folder(FAMILIES[i], "model.safetensors"), &a));
     assert_ok(ft_safetensors_open(test_path(out, "model.safetensors"), &b));
     assert_int_equal(ft_safetensors_count(a), ft_safetensors_count(b));
     for (size_t k = 0; k < ft_safetensors_count(a); k++) {
@@ -299,11 +220,11 @@ TEST(exports_are_the_originals) {
     }
     ft_safetensors_close(&a);
     ft_safetensors_close(&b);
-    golden g;
-    open_golden(FAMILIES[i], &g);
+    test_golden_batch g;
+    test_open_golden(FAMILIES[i], &g);
     filtra_model *model;
     assert_ok(filtra_model_import(test_device(), out, NULL, &model));
-    assert_true(logits_difference(model, &g) <= 2e-5);
+    assert_true(test_golden_difference(model, &g) <= 2e-5);
     filtra_model_destroy(&model);
     ft_safetensors_close(&g.file);
   }
@@ -313,15 +234,17 @@ TEST(what_is_not_theirs_is_not_exported) {
   static const struct {
     const char *family, *changes, *part;
   } cases[] = {
-      {"bert", "{\"mixer\": \"gfsa\"}", "\"mixer\" is gfsa, which a bert cannot have"},
+      {"bert", "{\"mixer\": \"linear\"}", "\"mixer\" is linear, which has no PyTorch module"},
+      {"bert", "{\"mixer\": {\"name\": \"plaplacian\", \"symmetric\": true}}",
+       "mixer \"plaplacian\": \"symmetric\" is true"},
       {"bert", "{\"norm\": \"pre\"}", "\"norm\" is \"pre\", which a bert cannot have"},
       {"vit", "{\"mask_zero\": false, \"head\": \"mlp\"}", "\"head\" is \"mlp\""},
       {"gpt2", "{\"scale_embeddings\": true}", "\"scale_embeddings\" is true"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *run = test_path(test_folder(), "run"), *out = test_path(test_folder(), "out");
-    assert_ok(
-        filtra_run_import(test_device(), folder_of(cases[i].family, NULL), cases[i].changes, run));
+    assert_ok(filtra_run_import(test_device(), test_pretrained_folder(cases[i].family, NULL),
+                                cases[i].changes, run));
     assert_fails(filtra_model_export(run, out), FILTRA_ERROR_ARGUMENT, cases[i].part);
     assert_false(ft_file_exists(out));
   }
@@ -335,7 +258,7 @@ static const char *copy_of(const char *name) {
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(FILES); i++) {
     size_t size;
-    owned char *bytes = test_read(folder_of(name, FILES[i]), &size);
+    owned char *bytes = test_read(test_pretrained_folder(name, FILES[i]), &size);
     test_write(test_path(folder, FILES[i]), bytes, size);
   }
   return folder;
@@ -412,11 +335,11 @@ TEST(shards_are_read) {
   owned char *text = ft_json_text(index, 0);
   const char *path = test_path(folder, "model.safetensors.index.json");
   test_write(path, text, strlen(text));
-  golden g;
-  open_golden("vit", &g);
+  test_golden_batch g;
+  test_open_golden("vit", &g);
   filtra_model *model;
   assert_ok(filtra_model_import(test_device(), folder, NULL, &model));
-  assert_true(logits_difference(model, &g) <= 2e-5);
+  assert_true(test_golden_difference(model, &g) <= 2e-5);
   filtra_model_destroy(&model);
   ft_safetensors_close(&g.file);
   json_object_set_new(map, "vit.more", json_string(PARTS[0]));
@@ -447,17 +370,17 @@ TEST(other_weights_are_refused) {
 /* A head of another size is new; the table of positions may be shorter; nothing else may differ. */
 TEST(changes_are_checked) {
   filtra_model *model;
-  const char *bert = folder_of("bert", NULL);
+  const char *bert = test_pretrained_folder("bert", NULL);
   assert_fails(filtra_model_import(test_device(), bert, "{\"width\": 16}", &model),
                FILTRA_ERROR_INPUT, "in a model of this configuration");
   assert_fails(filtra_model_import(test_device(), bert, "{\"wide\": 16}", &model),
                FILTRA_ERROR_INPUT, "\"wide\"");
   assert_fails(filtra_model_import(test_device(), bert, "{", &model), FILTRA_ERROR_INPUT,
                "changes");
-  golden g;
-  open_golden("bert", &g);
+  test_golden_batch g;
+  test_open_golden("bert", &g);
   owned_model *shorter = import("bert", NULL, "{\"max_length\": 7}");
-  assert_true(logits_difference(shorter, &g) <= 2e-5);
+  assert_true(test_golden_difference(shorter, &g) <= 2e-5);
   owned_model *other = import("bert", NULL, "{\"classes\": 5}");
   assert_int_equal(filtra_model_outputs(other), 5);
   ft_safetensors_close(&g.file);

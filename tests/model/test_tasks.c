@@ -14,7 +14,7 @@ enum { SIZE = 5, LENGTH = 12, FEATURES = 3, VOCABULARY = 7, CLASSES = 3, MAX_FEA
 typedef struct task_batch {
   filtra_batch batch;
   int32_t tokens[2 * SIZE * LENGTH], lengths[2 * SIZE], labels[SIZE * LENGTH];
-  float features[SIZE * MAX_FEATURES], values[SIZE], weights[SIZE];
+  float features[SIZE * MAX_FEATURES], values[SIZE], weights[SIZE], targets[SIZE * CLASSES];
 } task_batch;
 
 static filtra_batch view(task_batch *b) {
@@ -61,6 +61,16 @@ static void make_pairs(uint64_t seed, task_batch *b) {
       b->tokens[i * LENGTH + n] = b->tokens[i * LENGTH];
   for (int i = 0; i < SIZE; i++)
     b->labels[i] = b->tokens[i * LENGTH] == b->tokens[(SIZE + i) * LENGTH];
+}
+
+/* Which of the first classes' ids a sequence has; two labels, one or none. */
+static void make_labels(uint64_t seed, task_batch *b) {
+  make_tokens(seed, b);
+  b->batch.labels = NULL;
+  b->batch.targets = b->targets;
+  for (int i = 0; i < SIZE; i++)
+    for (int k = 0; k < CLASSES; k++)
+      b->targets[i * CLASSES + k] = b->tokens[i * LENGTH] % 4 > k;
 }
 
 static void make_values(uint64_t seed, task_batch *b) {
@@ -134,6 +144,10 @@ static const kind KINDS[] = {
      {.task = FILTRA_TASK_REGRESSION, .target_mean = 170.0f, .target_scale = 40.0f, TEXT},
      make_values,
      SIZE},
+    {"labels",
+     {.task = FILTRA_TASK_MULTI_LABEL, .classes = CLASSES, TEXT},
+     make_labels,
+     SIZE *CLASSES},
     {"text", {.task = FILTRA_TASK_LANGUAGE_MODEL, TEXT}, make_text, SIZE *LENGTH *VOCABULARY},
     {"text, tied",
      {.task = FILTRA_TASK_LANGUAGE_MODEL, .tie_embeddings = true, .embedding_init = 0.1f, TEXT},
@@ -218,6 +232,16 @@ TEST(evaluation_is_of_the_predictions) {
       const float *x = results + r * outputs;
       if (b.weights[r / (rows / SIZE)] == 0.0f || (b.batch.labels && b.labels[r] < 0)) continue;
       count++;
+      if (b.batch.targets) {
+        bool right = true;
+        for (int c = 0; c < CLASSES; c++) {
+          const bool has = b.targets[r * CLASSES + c] > 0;
+          sum += (fmax(x[c], 0) - (has ? x[c] : 0) + log1p(exp(-fabs((double)x[c])))) / CLASSES;
+          right = right && (x[c] > 0) == has;
+        }
+        hits += right;
+        continue;
+      }
       if (!b.batch.labels) {
         double error = fabs(x[0] - b.values[r]);
         sum += error * error / (k->config.target_scale * k->config.target_scale);
@@ -342,7 +366,8 @@ TEST(models_without_a_meaning) {
        "compared by one vector"},
       {{.task = FILTRA_TASK_PAIR_CLASSIFICATION, SERIES}, "is for token ids"},
       {{.task = FILTRA_TASK_LANGUAGE_MODEL, SERIES}, "is for token ids"},
-      {{.task = (filtra_task)5, TEXT}, "\"task\" must be one of auto, classification"},
+      {{.task = (filtra_task)(FILTRA_TASK_MULTI_LABEL + 1), TEXT},
+       "\"task\" must be one of auto, classification"},
       {{.vocabulary = VOCABULARY, SERIES}, "not both"},
       {{.classes = 1, TEXT}, "\"classes\" is required"},
       {{.classes = CLASSES}, "\"vocabulary\" is required"},

@@ -123,7 +123,7 @@ TEST(what_is_refused) {
   refuse(mixer, "build is NULL");
   mixer = mine("other");
   mixer.options_size = 5000;
-  refuse(mixer, "accepted are at most 1088");
+  refuse(mixer, "accepted are at most 3328");
   mixer = mine("other");
   mixer.option_count = 24;
   refuse(mixer, "24 options, accepted are 0 to 23");

@@ -175,6 +175,7 @@ TEST(options_count_in_steps_too) {
       "{\"name\": \"plaplacian\", \"diagonal\": \"one\"}",
       "{\"name\": \"plaplacian\", \"euler\": true}",
       "{\"name\": \"plaplacian\", \"symmetric\": true}",
+      "{\"name\": \"gfsa\", \"w0\": [1, 0, 0], \"w1\": [-1, 1, 1], \"fixed_heads\": \"0\"}",
       "{\"name\": \"gfsa\", \"wK\": 0.4, \"filter_dropout\": 0.5}",
       "{\"name\": \"softmax\", \"attention_dropout\": 0.5}", /* none outside of training */
   };

@@ -145,6 +145,39 @@ TEST(test_top_k_accuracy) {
   check_accuracy(700, 9, 5);
 }
 
+/* ---- binary cross-entropy ---- */
+
+TEST_BUILD(build_binary) {
+  out[0] = filtra_binary_cross_entropy(g, in[0], in[1], in[2]);
+}
+
+TEST_REFERENCE(ref_binary) {
+  reference_binary_cross_entropy(in[0], in[1], in[2], out[0], op->dims[0], op->dims[1]);
+}
+
+/* Also logits at which exp(x) is no number of single precision. */
+TEST(test_binary_cross_entropy) {
+  enum { MOST = 33 * 65 };
+  static float targets[MOST];
+  test_random(5, 0, 1, targets, MOST);
+  for (size_t i = 0; i < MOST; i++)
+    targets[i] = targets[i] < 0.4f;
+  for (size_t i = 0; i < 4; i++)
+    for (int far = 0; far < 2; far++) {
+      const int64_t rows = sizes[i][0], columns = sizes[i][1];
+      const double most = far ? 200 : 6;
+      test_op op = {
+          .name = "binary_cross_entropy",
+          .in = {{"logits", FILTRA_F32, 2, {rows, columns}, -most, most, .gradient = true},
+                 {"targets", FILTRA_F32, 2, {rows, columns}, .fixed = targets},
+                 {"weights", FILTRA_F32, 2, {rows, columns}, 0.5, 3}},
+          .build = build_binary,
+          .reference = ref_binary,
+          .dims = {rows, columns}};
+      test_check_op(test_device(), &op);
+    }
+}
+
 /* ---- weighted mean ---- */
 
 struct weights {
@@ -198,6 +231,16 @@ TEST(test_errors) {
   x = test_input(g, "logits", 3, 4);
   l = filtra_graph_input(g, "labels", FILTRA_I32, 1, (int64_t[]){3});
   test_refuse(&g, filtra_cross_entropy(g, x, l, 1), "must lie in [0,1)");
+
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  x = test_input(g, "logits", 3, 4);
+  test_refuse(&g, filtra_binary_cross_entropy(g, x, test_input(g, "targets", 3, 2), NULL),
+              "logits [3, 4] and targets [3, 2] must have one shape");
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  x = test_input(g, "logits", 3, 4);
+  filtra_tensor *t = test_input(g, "targets", 3, 4);
+  filtra_graph_require_gradient(g, t);
+  test_refuse(&g, filtra_binary_cross_entropy(g, x, t, NULL), "targets has a gradient");
 }
 
 TEST_MAIN_TWICE("subgroup=0")

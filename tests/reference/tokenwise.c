@@ -33,6 +33,18 @@ void reference_pool_mean(const double *x, const double *mask, double *y, int64_t
     }
 }
 
+void reference_binary_cross_entropy(const double *logits, const double *targets,
+                                    const double *weights, double *loss, int64_t rows,
+                                    int64_t columns) {
+  for (int64_t r = 0; r < rows; r++) {
+    loss[r] = 0;
+    for (int64_t k = r * columns; k < (r + 1) * columns; k++)
+      loss[r] += weights[k] *
+                 (fmax(logits[k], 0) - logits[k] * targets[k] + log1p(exp(-fabs(logits[k])))) /
+                 (double)columns;
+  }
+}
+
 void reference_cross_entropy(const double *logits, const double *labels, double *loss, int64_t rows,
                              int64_t columns, double smoothing) {
   for (int64_t r = 0; r < rows; r++) {

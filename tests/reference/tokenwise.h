@@ -19,6 +19,10 @@ void reference_pool_mean(const double *x, const double *mask, double *y, int64_t
 /** loss [R]. */
 void reference_cross_entropy(const double *logits, const double *labels, double *loss, int64_t rows,
                              int64_t columns, double smoothing);
+/** As PyTorch's BCEWithLogitsLoss with weights, the mean over columns: loss [R]. */
+void reference_binary_cross_entropy(const double *logits, const double *targets,
+                                    const double *weights, double *loss, int64_t rows,
+                                    int64_t columns);
 /** 1 where the first largest logit is the label's. */
 void reference_accuracy(const double *logits, const double *labels, double *hit, int64_t rows,
                         int64_t columns);

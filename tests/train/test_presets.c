@@ -254,6 +254,12 @@ TEST(test_images) {
   assert_true(number(deit, "drop_path") == 0.1 && number(deit, "random_erasing") == 0.25);
   assert_true(number(deit, "mixup") == 0.8 && number(deit, "cutmix") == 1.0);
   assert_true(number(deit, "rand_augment") == 2.0 && number(deit, "crop_scale") == 0.08);
+  json_auto_t *hybrid = expand("{'preset': 'imagenet-deit-small-agf', 'data': 'x'}");
+  ft_run_config c;
+  assert_ok(ft_run_config_read(hybrid, "hybrid", &c));
+  for (int64_t layer = 0; layer < 12; layer++)
+    assert_string_equal(ft_mixers_at(&c.model.mixers, layer)->kind->name,
+                        layer < 10 ? "softmax" : "agf");
 }
 
 /* What a configuration comes to before its data are opened, and what is refused there already. */

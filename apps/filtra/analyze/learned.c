@@ -90,7 +90,7 @@ static void evaluate_filter(const analysis *r, analysis_filter *filter) {
   for (size_t i = 0; i < ANALYSIS_POINTS; i++) {
     double x = analyze_argument(r, i);
     for (int64_t h = 0; h < heads; h++)
-      filter->y[i] += mixer->kind->filter->at(mixer->options, values, h, x) / (double)heads;
+      filter->y[i] += mixer->kind->filter->at(mixer->options, values, heads, h, x) / (double)heads;
   }
 }
 
@@ -114,6 +114,14 @@ static double option(const json_t *options, const char *key) {
   return json_number_value(json_object_get(options, key));
 }
 
+/* Reads an option of a head: one number for all heads, two for the halves, or one each
+ * (docs/config.md). */
+static double head_option(const json_t *list, int64_t heads, int64_t head) {
+  int64_t count = (int64_t)json_array_size(list);
+  int64_t at = count == heads ? head : count == 2 && head >= (heads + 1) / 2;
+  return json_number_value(json_is_array(list) ? json_array_get(list, (size_t)at) : list);
+}
+
 /* A head's learned number, or the option if it is not learned. */
 static double head_coefficient(const analysis *a, const char *layer, const json_t *options,
                                const char *name, int64_t head) {
@@ -122,15 +130,7 @@ static double head_coefficient(const analysis *a, const char *layer, const json_
     if (!strcmp(c->layer, layer) && !strcmp(c->kind->parameter, name) && (size_t)head < c->count)
       return (double)c->values[head];
   }
-  return option(options, name);
-}
-
-/* Reads p for a head: one number for all heads, two for the halves, or one each
- * (docs/config.md). */
-static double head_p(const json_t *p, int64_t heads, int64_t head) {
-  int64_t count = (int64_t)json_array_size(p);
-  int64_t at = count == heads ? head : count == 2 && head >= (heads + 1) / 2;
-  return json_is_array(p) ? json_number_value(json_array_get(p, (size_t)at)) : json_number_value(p);
+  return head_option(json_object_get(options, name), a->model->config.heads, head);
 }
 
 static const char *find_diagonal(const json_t *options) {
@@ -155,7 +155,7 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
     rule.order = option(options, "K");
   } else if (plaplacian) {
     rule.distances = true;
-    rule.p = head_p(json_object_get(options, "p"), a->model->config.heads, head);
+    rule.p = head_option(json_object_get(options, "p"), a->model->config.heads, head);
     rule.eps = option(options, "eps");
     rule.diagonal = find_diagonal(options);
     rule.euler = json_is_true(json_object_get(options, "euler"));

@@ -22,11 +22,14 @@ static void print_help(void) {
       "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna,\n"
       "                        or the path of a pretrained model's tokenizer\n"
       "  --text-column NAME    of a table, the column to read, by name or number\n"
-      "  --target-column NAME  and the one to predict\n"
+      "  --target-column NAME  and the one to predict; of several, A,B, each is 0 or 1\n"
+      "  --label-separator C   what separates labels in it: one character, space or tab\n"
       "  --feature-columns A,B those to read as numbers; --group-column NAME, --time-column NAME\n"
       "                        rows of series, and their order; --id-column NAME their names\n"
       "  --delimiter NAME      comma, tab, semicolon or pipe; --decimal NAME point or comma\n"
-      "  --task NAME           regression: targets are numbers; classification: they are not\n"
+      "  --quoting NAME        none: quotes are text, each line is a row; full: as RFC 4180\n"
+      "  --task NAME           regression: targets are numbers; classification: they are not;\n"
+      "                        multi_label: any number of labels\n"
       "  --max-vocabulary N    ids of words at most, rarer words read as <unk>; 0: 65536\n"
       "  --image-size N        images of any size, as squares of side N; pixels become numbers\n"
       "  --set KEY=VALUE       any of these as to filtra train, such as text_column=review\n"
@@ -63,7 +66,9 @@ static filtra_status count_split(const filtra_dataset *ds, filtra_split split, c
     FT_TRY(filtra_dataset_sample(ds, split, i, &s));
     count_length(c, s.length);
     if (info->sequences == 2) count_length(c, s.second_length);
-    if (c->per_class && s.label >= 0) c->per_class[s.label]++;
+    if (info->target == FILTRA_TARGET_CLASS && s.label >= 0) c->per_class[s.label]++;
+    for (uint32_t n = 0; n < s.label_count; n++)
+      c->per_class[s.labels[n]]++;
     c->lowest_value = fmin(c->lowest_value, s.value); /* the other one where the target is NaN */
     c->top_value = fmax(c->top_value, s.value);
     if (!isnan(s.value)) values += s.value;
@@ -257,7 +262,9 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
   if (info->sequences == 2) printf(", pairs of sequences");
   if (info->height) printf(", images of %u x %u pixels", info->width, info->height);
   if (info->features) printf(", %u feature%s a step", info->features, &"s"[info->features == 1]);
-  if (info->classes) printf(", %u classes", info->classes);
+  if (info->classes)
+    printf(", %u %s", info->classes,
+           info->target == FILTRA_TARGET_LABELS ? "labels, any number a sample" : "classes");
   if (info->target == FILTRA_TARGET_VALUE) printf(", targets are numbers");
   if (info->target == FILTRA_TARGET_NEXT) printf(", for language models");
   printf("\n\n  %-6s %9s %9s %9s %9s %11s", "split", "samples", "shortest", "mean", "longest",
@@ -334,6 +341,15 @@ static filtra_status features_json(const filtra_dataset *ds, filtra_split split,
   return status;
 }
 
+/* null: they are unknown. */
+static json_t *labels_json(const filtra_sample *s) {
+  if (s->label < 0) return json_null();
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < s->label_count; i++)
+    ft_json_append(&list, json_integer(s->labels[i]));
+  return list;
+}
+
 static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   filtra_split split = first_split(info);
@@ -344,6 +360,7 @@ static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
       json_pack("{ss sI}", "split", filtra_split_name(split), "length", (json_int_t)s.length);
   if (info->target == FILTRA_TARGET_CLASS)
     json_object_set_new(first, "label", json_integer(s.label));
+  if (info->target == FILTRA_TARGET_LABELS) json_object_set_new(first, "labels", labels_json(&s));
   if (info->target == FILTRA_TARGET_VALUE)
     json_object_set_new(first, "value",
                         isnan(s.value) ? json_null() : json_real(ft_shortest(s.value)));
@@ -363,7 +380,7 @@ static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
 
 static int print_json(const char *path, const filtra_dataset *ds, const census *splits) {
   static const char *const inputs[] = {"tokens", "features"};
-  static const char *const targets[] = {"class", "value", "next"};
+  static const char *const targets[] = {"class", "value", "next", "labels"};
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   json_t *all = json_object(), *first = NULL;
   filtra_status status = first_json(ds, &first);
@@ -409,7 +426,7 @@ typedef struct inspect_arguments {
   filtra_dataset_options open;
   uint64_t max_vocabulary;
   uint64_t image_size;
-  const char *delimiter, *decimal, *task;
+  const char *delimiter, *quoting, *decimal, *task;
   bool json;
 } inspect_arguments;
 
@@ -418,11 +435,13 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("tokenizer", inspect_arguments, open.tokenizer),
     COMMAND_TEXT("text-column", inspect_arguments, open.text_column),
     COMMAND_TEXT("target-column", inspect_arguments, open.target_column),
+    COMMAND_TEXT("label-separator", inspect_arguments, open.label_separator),
     COMMAND_TEXT("feature-columns", inspect_arguments, open.feature_columns),
     COMMAND_TEXT("group-column", inspect_arguments, open.group_column),
     COMMAND_TEXT("time-column", inspect_arguments, open.time_column),
     COMMAND_TEXT("id-column", inspect_arguments, open.id_column),
     COMMAND_TEXT("delimiter", inspect_arguments, delimiter),
+    COMMAND_TEXT("quoting", inspect_arguments, quoting),
     COMMAND_TEXT("decimal", inspect_arguments, decimal),
     COMMAND_TEXT("task", inspect_arguments, task),
     COMMAND_NUMBER("max-vocabulary", inspect_arguments, max_vocabulary, 0, 1 << 20),
@@ -442,14 +461,20 @@ static int pick(const char *name, const char *const *names) {
 /* Takes the options that are names of enumerators; gives the first that has another value. */
 static const char *take_names(inspect_arguments *a) {
   static const char *const delimiters[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
+  static const char *const quotings[] = {"auto", "none", "full", NULL};
   static const char *const decimals[] = {"auto", "point", "comma", NULL};
-  static const char *const tasks[] = {"auto", "classification", "regression", NULL};
+  static const char *const tasks[] = {"auto", "classification", "regression", "multi_label", NULL};
   const int delimiter = pick(a->delimiter, delimiters), decimal = pick(a->decimal, decimals);
-  const int task = pick(a->task, tasks);
+  const int task = pick(a->task, tasks), quoting = pick(a->quoting, quotings);
   a->open.delimiter = (filtra_delimiter)delimiter;
+  a->open.quoting = (filtra_quoting)quoting;
   a->open.decimal = (filtra_decimal)decimal;
   a->open.targets = (filtra_targets)task;
-  return delimiter < 0 ? "delimiter" : decimal < 0 ? "decimal" : task < 0 ? "task" : NULL;
+  return delimiter < 0 ? "delimiter"
+         : quoting < 0 ? "quoting"
+         : decimal < 0 ? "decimal"
+         : task < 0    ? "task"
+                       : NULL;
 }
 
 int run_data_inspect(int argc, char **argv) {

@@ -22,7 +22,8 @@ static void print_help(void) {
   printf(
       "Usage: filtra eval RUN [OPTION]...\n"
       "Evaluates the best model of a run, and keeps the result there for 'filtra report'. Of a\n"
-      "classifier: precision, recall, F1 and AUC of each class, too, and the confusion matrix.\n\n"
+      "classifier: precision, recall, F1 and AUC of each class or label, too, and the confusion\n"
+      "matrix of classes.\n\n"
       "  --run DIR          the run folder, too\n"
       "  --split NAME       train, val or test (default)\n"
       "  --data PATH        other data than the run's\n"
@@ -74,6 +75,12 @@ static void keep_result(const eval_arguments *a, const outcome *o) {
   free(path);
 }
 
+/* What is always predicted where the most frequent is, by task. */
+static const char *const GUESSED[] = {[FILTRA_TASK_CLASSIFICATION] = "class",
+                                      [FILTRA_TASK_PAIR_CLASSIFICATION] = "class",
+                                      [FILTRA_TASK_LANGUAGE_MODEL] = "token",
+                                      [FILTRA_TASK_MULTI_LABEL] = "set of labels"};
+
 static int print_result(const eval_arguments *a, const outcome *o) {
   const filtra_evaluation *e = &o->evaluation;
   if (a->json) return command_print_json("filtra eval", result_json(a, o));
@@ -89,8 +96,8 @@ static int print_result(const eval_arguments *a, const outcome *o) {
     printf("%llu tokens, perplexity %.2f, ", (unsigned long long)e->predictions, e->perplexity);
   if (e->top5_accuracy >= 0.0) printf("top-5 accuracy %.2f%%, ", 100.0 * e->top5_accuracy);
   printf("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
-         100.0 * e->chance, e->task == FILTRA_TASK_LANGUAGE_MODEL ? "token" : "class",
-         100.0 * e->majority);
+         100.0 * e->chance, GUESSED[e->task], 100.0 * e->majority);
+  if (e->task == FILTRA_TASK_MULTI_LABEL) printf("micro F1 %.4f; ", e->f1);
   if (o->scores) scores_print(o->scores, o->names);
   return COMMAND_DONE;
 }

@@ -45,13 +45,15 @@ static void print_confusion(const filtra_scores *s, class_names names) {
 }
 
 void scores_print(const filtra_scores *s, class_names names) {
-  char auc[NUMBER_TEXT];
-  printf("95%% interval of the accuracy %.2f%% to %.2f%%; balanced accuracy %.2f%%, macro F1 %.4f, "
-         "AUC %s, Matthews' correlation %.4f\n",
-         100.0 * s->accuracy_low, 100.0 * s->accuracy_high, 100.0 * s->balanced_accuracy,
-         s->macro_f1, number_text("%.4f", s->auc, auc), s->matthews);
+  char auc[NUMBER_TEXT], macro[NUMBER_TEXT];
+  printf("95%% interval of the accuracy %.2f%% to %.2f%%; %s %.2f%%, macro F1 %s, AUC %s",
+         100.0 * s->accuracy_low, 100.0 * s->accuracy_high,
+         isnan(s->matthews) ? "mean recall" : "balanced accuracy", 100.0 * s->balanced_accuracy,
+         number_text("%.4f", s->macro_f1, macro), number_text("%.4f", s->auc, auc));
+  if (!isnan(s->matthews)) printf(", Matthews' correlation %.4f", s->matthews);
+  putchar('\n');
   if (s->classes <= MOST_LISTED) print_classes(s, names);
-  if (s->classes <= MOST_CROSSED) print_confusion(s, names);
+  if (s->confusion && s->classes <= MOST_CROSSED) print_confusion(s, names);
   if (s->classes > MOST_LISTED) printf("--json lists each of the %u classes\n", s->classes);
 }
 
@@ -84,8 +86,8 @@ json_t *scores_json(const filtra_scores *s, class_names names) {
   json_t *classes = json_array();
   for (uint32_t k = 0; k < s->classes; k++)
     ft_json_append(&classes, class_json(s, names, k));
-  return json_pack("{sf sf sf sf so sf so so}", "accuracy_low", s->accuracy_low, "accuracy_high",
-                   s->accuracy_high, "balanced_accuracy", s->balanced_accuracy, "macro_f1",
-                   s->macro_f1, "auc", number(s->auc), "matthews", s->matthews, "classes", classes,
-                   "confusion", s->confusion ? confusion_json(s) : json_null());
+  return json_pack("{sf sf so so so so so so}", "accuracy_low", s->accuracy_low, "accuracy_high",
+                   s->accuracy_high, "balanced_accuracy", number(s->balanced_accuracy), "macro_f1",
+                   number(s->macro_f1), "auc", number(s->auc), "matthews", number(s->matthews),
+                   "classes", classes, "confusion", s->confusion ? confusion_json(s) : json_null());
 }

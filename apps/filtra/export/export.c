@@ -11,13 +11,15 @@ typedef struct export_arguments {
 } export_arguments;
 
 static void print_help(void) {
-  printf("Usage: filtra export RUN --out DIR [OPTION]...\n"
-         "Writes a model as a folder that Hugging Face's transformers loads, where it is one of\n"
-         "their architectures: BERT, RoBERTa, DistilBERT, GPT-2, ViT or DeiT with softmax\n"
-         "attention, trained from scratch or from an imported model.\n\n"
-         "  --run RUN          the run folder, or a model file\n"
-         "  --out, -o DIR      the new folder\n"
-         "  --format hf        the only format so far\n");
+  printf(
+      "Usage: filtra export RUN --out DIR [OPTION]...\n"
+      "Writes a model as a folder that Hugging Face's transformers loads, where it is one of\n"
+      "their architectures: BERT, RoBERTa, DistilBERT, GPT-2, ViT or DeiT, trained from scratch\n"
+      "or from an imported model. Filters in attention's place (gfsa, plaplacian, agf) come with\n"
+      "a PyTorch module, which docs/pretrained.md explains.\n\n"
+      "  --run RUN          the run folder, or a model file\n"
+      "  --out, -o DIR      the new folder\n"
+      "  --format hf        the only format so far\n");
 }
 
 static const command_option OPTIONS[] = {

@@ -46,6 +46,8 @@ static void print_help(void) {
       "                     sample's number, what is predicted, its probability, what the data\n"
       "                     say (empty: nothing), and the sample's name, if it has one\n"
       "  --split NAME       of these data, or of the run's own: train, val or test (default)\n"
+      "                     Of several labels: those above 0.5 with ; between, and the\n"
+      "                     probabilities of all, with commas\n"
       "  --top K            the K most probable classes, each with its probability\n"
       "  --logits           the logits of all classes, too, after the probability\n"
       "  --output FILE      write a file instead: FILE.csv, FILE.jsonl, or FILE.npy, an array of\n"

@@ -16,6 +16,10 @@ bool answers_are_values(const answers *a) {
   return a->info->task == FILTRA_TASK_REGRESSION && !a->vectors;
 }
 
+bool answers_are_labels(const answers *a) {
+  return a->info->task == FILTRA_TASK_MULTI_LABEL && !a->vectors;
+}
+
 const char *answers_class(const answers *a, int64_t label) {
   static char number[32];
   if (label < (int64_t)a->info->class_count) return a->info->classes[label];
@@ -51,7 +55,30 @@ static size_t next_class(const answers *a, const float *probabilities, size_t la
   return best;
 }
 
+/* Whether label k is predicted. */
+static bool is_predicted(const answer *one, int64_t k) {
+  return one->probabilities[k] > 0.5f;
+}
+
+/* Whether the data say that label k applies. */
+static bool applies(const filtra_sample *s, int64_t k) {
+  for (uint32_t i = 0; i < s->label_count; i++)
+    if (s->labels[i] == k) return true;
+  return false;
+}
+
 /* ---- lines ---- */
+
+/* Prints the labels that are predicted, or that the data say, with ; between. */
+static void print_labels(const answers *a, const answer *one, bool said) {
+  bool any = false;
+  for (int64_t k = 0; k < a->info->outputs; k++) {
+    if (said ? !applies(one->sample, k) : !is_predicted(one, k)) continue;
+    if (any) putchar(';');
+    command_print_field(answers_class(a, k), 0);
+    any = true;
+  }
+}
 
 static void print_classes(const answers *a, const answer *one) {
   size_t k = (size_t)a->info->outputs;
@@ -63,10 +90,21 @@ static void print_classes(const answers *a, const answer *one) {
   }
 }
 
+/* The labels that are predicted, then the probability of each label. */
+static void print_predicted(const answers *a, const answer *one) {
+  print_labels(a, one, false);
+  for (int64_t k = 0; k < a->info->outputs && a->top < 2; k++)
+    printf("%c%.3f", k ? ',' : '\t', (double)one->probabilities[k]);
+  if (a->top > 1) putchar('\t');
+  if (a->top > 1) print_classes(a, one);
+}
+
 static void print_line(const answers *a, const answer *one) {
   if (one->sample) printf("%llu\t", (unsigned long long)one->number);
   if (answers_are_values(a))
     printf("%.6g", (double)one->made->value);
+  else if (answers_are_labels(a))
+    print_predicted(a, one);
   else
     print_classes(a, one);
   for (int64_t i = 0; i < a->info->outputs && a->logits; i++)
@@ -76,6 +114,8 @@ static void print_line(const answers *a, const answer *one) {
     printf("%s", one->text);
   else if (is_labelled(a, one->sample) && answers_are_values(a))
     printf("%.6g", (double)one->sample->value);
+  else if (is_labelled(a, one->sample) && answers_are_labels(a))
+    print_labels(a, one, true);
   else if (is_labelled(a, one->sample))
     command_print_field(answers_class(a, one->sample->label), 0);
   if (one->sample && one->sample->name) {
@@ -106,6 +146,15 @@ static json_t *top_of(const answers *a, const answer *one) {
   return list;
 }
 
+/* Names of the labels that are predicted, or numbers of those that the data say. */
+static json_t *labels_of(const answers *a, const answer *one, bool said) {
+  json_t *list = json_array();
+  for (int64_t k = 0; k < a->info->outputs; k++)
+    if (said ? applies(one->sample, k) : is_predicted(one, k))
+      ft_json_append(&list, said ? json_integer((json_int_t)k) : json_string(answers_class(a, k)));
+  return list;
+}
+
 static filtra_status describe_input(const answers *a, const answer *one, json_t **out) {
   json_error_t error;
   const filtra_sample *s = one->sample;
@@ -119,6 +168,7 @@ static filtra_status describe_input(const answers *a, const answer *one, json_t 
                    (unsigned long long)one->number);
   json_t *target = !is_labelled(a, s)      ? json_null()
                    : answers_are_values(a) ? json_real(ft_shortest(s->value))
+                   : answers_are_labels(a) ? labels_of(a, one, true)
                                            : json_integer(s->label);
   *out = json_pack("{sI so}", "sample", (json_int_t)one->number, "target", target);
   if (*out && s->name) json_object_set_new(*out, "id", json_string(s->name));
@@ -131,6 +181,9 @@ static filtra_status describe(const answers *a, const answer *one, json_t **out)
   FT_TRY(describe_input(a, one, &object));
   if (answers_are_values(a))
     more = json_pack("{sf}", "value", ft_shortest(one->made->value));
+  else if (answers_are_labels(a))
+    more = json_pack("{so so}", "labels", labels_of(a, one, false), "probabilities",
+                     list_of(one->probabilities, outputs));
   else
     more = json_pack("{sI ss so}", "class", (json_int_t)one->made->label, "name",
                      answers_class(a, one->made->label), "probabilities",
@@ -154,25 +207,61 @@ static filtra_status write_json_line(answers *a, const answer *one) {
 
 /* ---- CSV (RFC 4180) ---- */
 
-static void write_field(FILE *to, const char *text) {
-  const bool quoted = text[strcspn(text, ",\"\r\n")];
-  if (quoted) fputc('"', to);
+static bool is_quoted(const char *text) {
+  return text[strcspn(text, ",\"\r\n")];
+}
+
+/* Writes text as it is within quotes. */
+static void write_quoted(FILE *to, const char *text) {
   for (; *text; text++)
     fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
+}
+
+static void write_field(FILE *to, const char *text) {
+  const bool quoted = is_quoted(text);
+  if (quoted) fputc('"', to);
+  write_quoted(to, text);
   if (quoted) fputc('"', to);
 }
 
 static void write_csv_header(const answers *a) {
   const bool values = answers_are_values(a);
   fputs(a->lines ? "line,text," : "sample,id,target,", a->stream);
-  fputs(values ? "value" : "class,probability", a->stream);
-  for (size_t rank = 1; rank < listed(a); rank++)
+  fputs(values ? "value" : answers_are_labels(a) ? "labels" : "class,probability", a->stream);
+  for (int64_t i = 0; i < a->info->outputs && answers_are_labels(a); i++) {
+    fputs(",probability ", a->stream);
+    write_field(a->stream, answers_class(a, i));
+  }
+  for (size_t rank = 1; rank < listed(a) && !answers_are_labels(a); rank++)
     fprintf(a->stream, ",class_%zu,probability_%zu", rank + 1, rank + 1);
   for (int64_t i = 0; i < a->info->outputs && a->logits; i++) {
     fputs(",logit ", a->stream);
     write_field(a->stream, answers_class(a, i));
   }
   fputc('\n', a->stream);
+}
+
+/* Writes the labels that are predicted, or that the data say, as one field with ; between. */
+static void write_labels(const answers *a, const answer *one, bool said) {
+  bool quoted = false, any = false;
+  for (int64_t k = 0; k < a->info->outputs; k++)
+    quoted = quoted || ((said ? applies(one->sample, k) : is_predicted(one, k)) &&
+                        is_quoted(answers_class(a, k)));
+  if (quoted) fputc('"', a->stream);
+  for (int64_t k = 0; k < a->info->outputs; k++) {
+    if (said ? !applies(one->sample, k) : !is_predicted(one, k)) continue;
+    if (any) fputc(';', a->stream);
+    write_quoted(a->stream, answers_class(a, k));
+    any = true;
+  }
+  if (quoted) fputc('"', a->stream);
+}
+
+/* Writes the predicted labels, then the probability of each label. */
+static void write_predicted(const answers *a, const answer *one) {
+  write_labels(a, one, false);
+  for (int64_t i = 0; i < a->info->outputs; i++)
+    fprintf(a->stream, ",%.9g", (double)one->probabilities[i]);
 }
 
 static void write_csv(answers *a, const answer *one) {
@@ -184,11 +273,14 @@ static void write_csv(answers *a, const answer *one) {
   write_field(to, one->text ? one->text : s->name ? s->name : "");
   fputc(',', to);
   if (s && is_labelled(a, s) && values) fprintf(to, "%.9g", (double)s->value);
-  if (s && is_labelled(a, s) && !values) write_field(to, answers_class(a, s->label));
+  const bool labels = answers_are_labels(a), said = s && is_labelled(a, s);
+  if (said && labels) write_labels(a, one, true);
+  if (said && !values && !labels) write_field(to, answers_class(a, s->label));
   if (s) fputc(',', to);
   if (values) fprintf(to, "%.9g", (double)one->made->value);
+  if (labels) write_predicted(a, one);
   size_t k = (size_t)a->info->outputs;
-  for (size_t rank = 0; rank < listed(a) && !values; rank++) {
+  for (size_t rank = 0; rank < listed(a) && !values && !labels; rank++) {
     k = next_class(a, one->probabilities, k);
     if (rank) fputc(',', to);
     write_field(to, answers_class(a, (int64_t)k));

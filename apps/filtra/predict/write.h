@@ -41,6 +41,8 @@ typedef struct answers {
 
 /** Whether answers are values, as of a regression. */
 bool answers_are_values(const answers *a);
+/** Whether answers are any number of labels each. */
+bool answers_are_labels(const answers *a);
 /** Name of a class; its number where the model has no names. Valid until the next call. */
 const char *answers_class(const answers *a, int64_t label);
 /** Takes the form from the path's ending. Fails with ARGUMENT for another than .csv, .jsonl and

@@ -24,7 +24,7 @@ static const score VALUE_SCORES[] = {{"R2", offsetof(report_run, r2)},
                                      {"Spearman", offsetof(report_run, spearman)}};
 
 static bool is_scored(const report_run *r) {
-  return !isnan(r->macro_f1);
+  return !isnan(r->macro_f1) || !isnan(r->auc);
 }
 
 static bool has_values(const report_run *r) {
@@ -100,13 +100,16 @@ static table make_classes(const report_run *r) {
   table_column(&t, "text", "Class");
   for (k = 0; k < FT_COUNT(NUMBERS); k++)
     table_column(&t, NULL, "%s", TITLES[k]);
-  json_array_foreach(classes, i, one) table_column(&t, NULL, "→ %s", ft_json_string(one, "name"));
+  json_array_foreach(confusion, i, one) {
+    const json_t *name = json_object_get(json_array_get(classes, i), "name");
+    table_column(&t, NULL, "→ %s", json_is_string(name) ? json_string_value(name) : "");
+  }
   json_array_foreach(classes, i, one) {
     const json_t *row = json_array_get(confusion, i);
     table_cell_add(&t, false, "%s", ft_json_string(one, "name"));
     for (k = 0; k < FT_COUNT(NUMBERS); k++)
       add_number(&t, one, NUMBERS[k], k ? "%.3f" : "%.0f");
-    for (k = 0; k < json_array_size(classes); k++) {
+    for (k = 0; k < json_array_size(confusion); k++) {
       count = json_array_get(row, k);
       table_cell_add(&t, i == k, "%lld", (long long)json_integer_value(count));
     }
@@ -144,7 +147,9 @@ static filtra_status write_averages(FILE *to, const report_set *set, report_form
                 "are the correlations of values and predictions, and of their ranks.</p>\n"
               : "<p>Of the test split. Chance is 1 / classes, majority the accuracy of always "
                 "the most frequent class; balanced accuracy is the mean recall, macro F1 and AUC "
-                "are means over the classes, Matthews is his correlation. Below, → counts how "
+                "are means over the classes or labels, Matthews is his correlation. Of several "
+                "labels "
+                "accuracy counts the samples with all of them right. Below, → counts how "
                 "often each class was predicted for the samples of a row.</p>\n",
           to);
   } else {

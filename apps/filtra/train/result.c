@@ -36,7 +36,8 @@ static bool add_measures(json_t *object, const char *prefix, const filtra_evalua
            add_number(object, prefix, "spearman", e->spearman, true);
   return add_number(object, prefix, "f1", e->f1, true) &&
          add_number(object, prefix, "macro_f1", e->macro_f1, true) &&
-         add_number(object, prefix, "matthews", e->matthews, true);
+         (e->task == FILTRA_TASK_MULTI_LABEL ||
+          add_number(object, prefix, "matthews", e->matthews, true));
 }
 
 static int print_json(const filtra_run_progress *p, const char *folder) {
@@ -67,6 +68,9 @@ static void print_evaluation(const filtra_evaluation *e) {
            e->spearman);
   else if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
     printf("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(e->loss), 100.0 * e->accuracy);
+  else if (e->task == FILTRA_TASK_MULTI_LABEL)
+    printf("accuracy %.2f%%, micro F1 %.4f, macro F1 %.4f\n", 100.0 * e->accuracy, e->f1,
+           e->macro_f1);
   else
     printf("accuracy %.2f%%, F1 %.4f, Matthews' correlation %.4f\n", 100.0 * e->accuracy, e->f1,
            e->matthews);

@@ -60,6 +60,7 @@ class filtra_target(IntEnum):
     CLASS = 0
     VALUE = 1
     NEXT = 2
+    LABELS = 3
 
 class filtra_pixels(IntEnum):
     GREY = 0
@@ -75,6 +76,7 @@ class filtra_targets(IntEnum):
     AUTO = 0
     CLASSES = 1
     VALUES = 2
+    LABELS = 3
 
 class filtra_delimiter(IntEnum):
     AUTO = 0
@@ -82,6 +84,11 @@ class filtra_delimiter(IntEnum):
     TAB = 2
     SEMICOLON = 3
     PIPE = 4
+
+class filtra_quoting(IntEnum):
+    AUTO = 0
+    NONE = 1
+    FULL = 2
 
 class filtra_decimal(IntEnum):
     AUTO = 0
@@ -204,6 +211,7 @@ class filtra_task(IntEnum):
     PAIR_CLASSIFICATION = 2
     REGRESSION = 3
     LANGUAGE_MODEL = 4
+    MULTI_LABEL = 5
 
 class filtra_block(IntEnum):
     TRANSFORMER = 0

@@ -233,6 +233,9 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "filtra_cross_entropy": (
         P(filtra_tensor), P(filtra_graph), P(filtra_tensor), P(filtra_tensor), c_float,
     ),
+    "filtra_binary_cross_entropy": (
+        P(filtra_tensor), P(filtra_graph), P(filtra_tensor), P(filtra_tensor), P(filtra_tensor),
+    ),
     "filtra_squared_error": (P(filtra_tensor), P(filtra_graph), P(filtra_tensor), P(filtra_tensor)),
     "filtra_absolute_error": (
         P(filtra_tensor), P(filtra_graph), P(filtra_tensor), P(filtra_tensor),

@@ -13,8 +13,9 @@ from .enums import (
     filtra_decimal, filtra_delimiter, filtra_device_class, filtra_diagonal, filtra_distillation,
     filtra_dtype, filtra_head, filtra_init_kind, filtra_input, filtra_norm, filtra_normalization,
     filtra_optimizer_kind, filtra_option_type, filtra_pixels, filtra_pooling, filtra_positions,
-    filtra_precision, filtra_recompute, filtra_regression_loss, filtra_rho, filtra_schedule,
-    filtra_split, filtra_target, filtra_targets, filtra_task, filtra_theta_mode, filtra_vector,
+    filtra_precision, filtra_quoting, filtra_recompute, filtra_regression_loss, filtra_rho,
+    filtra_schedule, filtra_split, filtra_target, filtra_targets, filtra_task, filtra_theta_mode,
+    filtra_vector,
 )
 
 
@@ -79,11 +80,13 @@ class filtra_dataset_options(Structure):
         ("image_size", c_uint32), ("crop_pct", c_float), ("normalize", c_int),
         ("unlabelled", c_bool), ("feature_columns", c_char_p), ("group_column", c_char_p),
         ("time_column", c_char_p), ("id_column", c_char_p), ("delimiter", c_int),
-        ("decimal", c_int), ("targets", c_int), ("reserved", c_uint64 * 8),
+        ("decimal", c_int), ("targets", c_int), ("label_separator", c_char_p), ("quoting", c_int),
+        ("reserved", c_uint64 * 6),
     ]
     enums = {
         "file_split": filtra_split, "pixels": filtra_pixels, "normalize": filtra_normalization,
         "delimiter": filtra_delimiter, "decimal": filtra_decimal, "targets": filtra_targets,
+        "quoting": filtra_quoting,
     }
 
 class filtra_dataset_info(Structure):
@@ -102,7 +105,8 @@ class filtra_sample(Structure):
     _fields_ = [
         ("tokens", P(c_int32)), ("length", c_uint32), ("second", P(c_int32)),
         ("second_length", c_uint32), ("label", c_int32), ("value", c_float), ("name", c_char_p),
-        ("second_at", c_uint32), ("reserved", c_uint64 * 3),
+        ("second_at", c_uint32), ("label_count", c_uint32), ("labels", P(c_int32)),
+        ("reserved", c_uint64 * 2),
     ]
 
 class filtra_samples(Structure):
@@ -121,7 +125,8 @@ class filtra_batch(Structure):
         ("tokens", P(c_int32)), ("features", P(c_float)), ("lengths", P(c_int32)),
         ("labels", P(c_int32)), ("values", P(c_float)), ("weights", P(c_float)),
         ("indices", P(c_uint32)), ("epoch", c_uint64), ("other_labels", P(c_int32)),
-        ("label_fractions", P(c_float)), ("second", P(c_int32)), ("reserved", c_uint64 * 5),
+        ("label_fractions", P(c_float)), ("second", P(c_int32)), ("targets", P(c_float)),
+        ("reserved", c_uint64 * 4),
     ]
 
 class filtra_augmentation(Structure):
@@ -474,7 +479,8 @@ class filtra_scores(Structure):
         ("classes", c_uint32), ("samples", c_uint64), ("of_class", P(filtra_class_scores)),
         ("confusion", P(c_uint64)), ("accuracy", c_double), ("accuracy_low", c_double),
         ("accuracy_high", c_double), ("balanced_accuracy", c_double), ("macro_f1", c_double),
-        ("auc", c_double), ("matthews", c_double), ("reserved", c_uint64 * 8),
+        ("auc", c_double), ("matthews", c_double), ("micro_f1", c_double),
+        ("reserved", c_uint64 * 7),
     ]
 
 class filtra_run_progress(Structure):

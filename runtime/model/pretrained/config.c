@@ -1,6 +1,6 @@
 /* Reads Hugging Face's config.json into keys of ours by a family's table, and writes it. Called by
  * model/start.c and export.c. */
-#include "model/pretrained/family.h"
+#include "model/pretrained/filters.h"
 
 #include "base/memory.h"
 
@@ -127,6 +127,15 @@ static filtra_status require_all(const ft_hf_family *family, const ft_hf_config 
   return status;
 }
 
+/* A folder of ours says which filters stand in attention's place. */
+static filtra_status read_filters(const ft_hf_config *c, json_t *keys) {
+  const char *type = ft_json_string(c->json, "model_type");
+  json_t *mixer = json_object_get(c->json, FT_HF_MIXER_KEY);
+  if (mixer) return json_object_set(keys, "mixer", mixer) ? out_of_memory() : FILTRA_OK;
+  if (strncmp(type, FT_HF_FILTERED, strlen(FT_HF_FILTERED)) != 0) return FILTRA_OK;
+  return fail_key(c, FT_HF_MIXER_KEY, "are mixers, as in a configuration");
+}
+
 filtra_status ft_hf_read_keys(const ft_hf_family *family, const ft_hf_config *config,
                               json_t *keys) {
   json_t *ours;
@@ -137,8 +146,11 @@ filtra_status ft_hf_read_keys(const ft_hf_family *family, const ft_hf_config *co
   if (failed) return out_of_memory();
   for (size_t i = 0; i < family->keys.count; i++)
     FT_TRY(read_key(config, &family->keys.list[i], keys));
+  FT_TRY(read_filters(config, keys));
   return family->adjust ? family->adjust(config, keys) : FILTRA_OK;
 }
+
+static const char MULTI_LABEL[] = "multi_label_classification";
 
 filtra_status ft_hf_read_labels(const ft_hf_config *config, json_t *keys) {
   const char *kind = ft_json_string(config->json, "problem_type");
@@ -146,11 +158,8 @@ filtra_status ft_hf_read_labels(const ft_hf_config *config, json_t *keys) {
   const json_int_t labels = names   ? (json_int_t)json_object_size(names)
                             : count ? json_integer_value(count)
                                     : 2;
-  if (!strcmp(kind, "multi_label_classification"))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"problem_type\" is \"%s\"; accepted are single_label_classification and "
-                   "regression",
-                   config->path, kind);
+  if (!strcmp(kind, MULTI_LABEL))
+    return ft_hf_set(keys, "{ss sI}", "task", "multi_label", "classes", labels);
   if (labels == 1)
     return ft_hf_set(keys, "{ss sf sf}", "task", "regression", "target_mean", 0.0, "target_scale",
                      1.0);
@@ -162,9 +171,35 @@ filtra_status ft_hf_read_labels(const ft_hf_config *config, json_t *keys) {
 
 /* ---- writing ---- */
 
+/* Of the first mixer that has it. */
+static filtra_status write_dropout(const ft_hf_key *k, const json_t *mixer, json_t *config) {
+  json_t *value = json_object_get(mixer, k->ours);
+  for (size_t i = 0; i < json_array_size(mixer) && !value; i++)
+    value = json_object_get(json_array_get(mixer, i), k->ours);
+  return set(config, k->theirs, value ? json_incref(value) : json_real(0.0));
+}
+
+/* Other versions of `transformers` than those that know the filters have to refuse the folder. */
+static filtra_status write_filters(const ft_hf_family *family, const json_t *keys, json_t *config) {
+  const bool language = !*family->classifier, images = json_object_get(config, "image_size");
+  char type[80], module[80], model[80], head[120], settings[80];
+  snprintf(type, sizeof type, FT_HF_FILTERED "%s", family->type);
+  snprintf(module, sizeof module, FT_HF_MODULE ".Filtra%s", family->name);
+  snprintf(settings, sizeof settings, "%.60sConfig", module);
+  snprintf(model, sizeof model, "%.60sModel", module);
+  snprintf(head, sizeof head, "%.60s%s", module, language ? "LMHeadModel" : family->classifier);
+  const char *heads = language ? "AutoModelForCausalLM"
+                      : images ? "AutoModelForImageClassification"
+                               : "AutoModelForSequenceClassification";
+  FT_TRY(ft_hf_set(config, "{ss s[s] s{ss ss ss} sO}", "model_type", type, "architectures",
+                   strchr(head, '.') + 1, "auto_map", "AutoConfig", settings, "AutoModel", model,
+                   heads, head, FT_HF_MIXER_KEY, json_object_get(keys, "mixer")));
+  return language ? ft_hf_set(config, "{sb}", "use_cache", 0) : FILTRA_OK;
+}
+
 static filtra_status write_key(const ft_hf_key *k, const json_t *keys, json_t *config) {
-  const json_t *mixer = json_object_get(keys, "mixer"),
-               *value = json_object_get(k->kind == FT_HF_DROPOUT ? mixer : keys, k->ours);
+  const json_t *value = json_object_get(keys, k->ours);
+  if (k->kind == FT_HF_DROPOUT) return write_dropout(k, json_object_get(keys, "mixer"), config);
   const char *name = json_string_value(value);
   for (size_t i = 0; k->kind == FT_HF_ACTIVATION && name && i < FT_COUNT(ACTIVATIONS); i++)
     if (!strcmp(ACTIVATIONS[i].ours, name))
@@ -188,7 +223,10 @@ static filtra_status write_labels(const json_t *keys, const json_t *classes, jso
   }
   failed |= json_object_set_new(config, "id2label", names);
   failed |= json_object_set_new(config, "label2id", ids);
-  if (value) failed |= json_object_set_new(config, "problem_type", json_string("regression"));
+  const bool several = !strcmp(ft_json_string(keys, "task"), "multi_label");
+  if (value || several)
+    failed |= json_object_set_new(config, "problem_type",
+                                  json_string(value ? "regression" : MULTI_LABEL));
   return failed ? out_of_memory() : FILTRA_OK;
 }
 
@@ -206,6 +244,7 @@ filtra_status ft_hf_write_config(const ft_hf_family *family, const json_t *keys,
     status = write_key(&family->keys.list[i], keys, *out);
   if (!status && !language) status = write_labels(keys, classes, *out);
   if (!status && family->restore) status = family->restore(keys, *out);
+  if (!status && ft_hf_is_filtered(keys)) status = write_filters(family, keys, *out);
   if (!status) return FILTRA_OK;
   json_decref(*out);
   *out = NULL;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "model/pretrained/tensors.h"
+#include "model/pretrained/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ typedef struct exporting {
   const char *path;
   ft_safetensors *file;
   json_t *keys, *input;
-  json_t *config; /* theirs */
+  json_t *config;  /* theirs */
+  json_t *filters; /* of the layers */
   const ft_hf_family *family;
   piece *pieces;
   ft_safetensor *list;
@@ -78,11 +80,7 @@ static filtra_status check_keys(const exporting *e, const json_t *written) {
     free(text);
   }
   json_decref(all);
-  const char *mixer = ft_json_string(json_object_get(e->keys, "mixer"), "name");
-  if (status || !strcmp(mixer, "softmax")) return status;
-  return ft_fail(FILTRA_ERROR_ARGUMENT,
-                 "%s: \"mixer\" is %s, which a %s cannot have; softmax attention can be exported",
-                 e->path, *mixer ? mixer : "a list", e->family->type);
+  return status;
 }
 
 /* ---- tensors ---- */
@@ -138,6 +136,11 @@ static void set_unit(const exporting *e, const char *name, const char *ending, p
     p->shift = json_number_value(json_object_get(e->keys, "target_mean"));
 }
 
+static bool is_of_filter(const char *name) {
+  static const char FILTERS[] = "filters.";
+  return !strncmp(name, FILTERS, strlen(FILTERS));
+}
+
 static filtra_status add(exporting *e, const ft_hf_row *row, int64_t layer, const char *ending) {
   char name[FT_NAME_TEXT];
   size_t parts = 0;
@@ -148,7 +151,7 @@ static filtra_status add(exporting *e, const ft_hf_row *row, int64_t layer, cons
     return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: has no %s, which a %s has", e->path, name,
                    e->family->type);
   e->used++;
-  while (parts < 3 && row->from[parts])
+  while (parts < FT_HF_PARTS && row->from[parts])
     parts++;
   for (size_t i = 0; i < parts; i++) {
     FT_TRY(FT_GROW(e->pieces, e->count, e->capacity));
@@ -157,19 +160,21 @@ static filtra_status add(exporting *e, const ft_hf_row *row, int64_t layer, cons
     p->form = strcmp(ending, ".bias") ? row->form : FT_HF_ROWS;
     p->first = i * (size_t)from->bytes / filtra_dtype_bytes(from->dtype) / parts;
     set_unit(e, row->name, ending, p);
-    ft_hf_write_name(p->name, row->bare ? "" : e->family->prefix, row->from[i], layer, ending);
+    const bool bare = row->bare || is_of_filter(row->from[i]);
+    ft_hf_write_name(p->name, bare ? "" : e->family->prefix, row->from[i], layer, ending);
   }
   return FILTRA_OK;
 }
 
 static filtra_status add_rows(exporting *e, const ft_hf_rows *rows) {
-  const int64_t layers = json_integer_value(json_object_get(e->keys, "layers"));
   for (size_t r = 0; r < rows->count; r++) {
-    const ft_hf_row *row = &rows->list[r];
-    const int64_t count = strstr(row->name, "%d") ? layers : 1;
+    const bool layered = strstr(rows->list[r].name, "%d") != NULL;
+    const int64_t count = layered ? (int64_t)json_array_size(e->filters) : 1;
     for (int64_t layer = 0; layer < count; layer++) {
-      FT_TRY(add(e, row, layer, row->layer ? ".weight" : ""));
-      if (row->layer) FT_TRY(add(e, row, layer, ".bias"));
+      ft_hf_row row;
+      if (!ft_hf_row_at(&rows->list[r], e->filters, layer, &row)) continue;
+      FT_TRY(add(e, &row, layer, row.layer ? ".weight" : ""));
+      if (row.layer) FT_TRY(add(e, &row, layer, ".bias"));
     }
   }
   return FILTRA_OK;
@@ -177,6 +182,7 @@ static filtra_status add_rows(exporting *e, const ft_hf_rows *rows) {
 
 static filtra_status list_tensors(exporting *e) {
   FT_TRY(add_rows(e, &e->family->rows));
+  FT_TRY(add_rows(e, &ft_hf_filter_rows));
   FT_TRY(add_rows(e, &e->family->head));
   if (e->used != ft_safetensors_count(e->file))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "%s: has %zu tensors, a %s of its sizes %zu", e->path,
@@ -235,14 +241,27 @@ static json_t *image_preparation(const exporting *e) {
 
 static filtra_status write_preparation(const exporting *e, const char *folder) {
   json_t *tokenizer = json_object_get(e->input, "tokenizer");
-  if (json_object_get(tokenizer, "model")) /* one that is theirs */
-    return write_json(folder, "tokenizer.json", json_incref(tokenizer));
+  if (json_object_get(tokenizer, "model")) { /* one that is theirs */
+    FT_TRY(write_json(folder, "tokenizer.json", json_incref(tokenizer)));
+    return write_json(folder, "tokenizer_config.json", ft_hf_tokenizer_config(tokenizer, e->keys));
+  }
   if (!json_object_get(e->input, "feature_mean")) return FILTRA_OK;
   return write_json(folder, "preprocessor_config.json", image_preparation(e));
 }
 
+/* The filters in PyTorch, which config.json names. */
+static filtra_status write_module(const exporting *e, const char *folder) {
+  if (!ft_hf_is_filtered(e->keys)) return FILTRA_OK;
+  char *path = ft_path_join(folder, FT_HF_MODULE ".py");
+  filtra_status status = path ? ft_file_write(path, ft_hf_modules->data, ft_hf_modules->bytes)
+                              : FILTRA_ERROR_HOST_MEMORY;
+  free(path);
+  return status;
+}
+
 static filtra_status write_folder(void *user, const char *folder) {
   const exporting *e = user;
+  FT_TRY(write_module(e, folder));
   FT_TRY(write_weights(e, folder));
   FT_TRY(write_preparation(e, folder));
   return write_json(folder, "config.json", json_incref(e->config));
@@ -252,6 +271,7 @@ static filtra_status prepare(exporting *e) {
   const json_t *classes = json_object_get(e->input, "classes");
   FT_TRY(ft_hf_write_config(e->family, e->keys, classes, &e->config));
   FT_TRY(check_keys(e, e->config));
+  FT_TRY(ft_hf_filters(e->keys, e->path, FILTRA_ERROR_ARGUMENT, &e->filters));
   return list_tensors(e);
 }
 
@@ -278,6 +298,7 @@ filtra_status filtra_model_export(const char *path, const char *folder) {
   if (!status) status = ft_folder_make(folder, write_folder, &e);
   ft_safetensors_close(&e.file);
   json_decref(e.config);
+  json_decref(e.filters);
   json_decref(e.keys);
   json_decref(e.input);
   free(e.pieces);

@@ -1,6 +1,6 @@
 /* Finds the family of a config.json. Called by start.c; a new family is one file and a row
  * here. */
-#include "model/pretrained/family.h"
+#include "model/pretrained/filters.h"
 
 #include <string.h>
 
@@ -9,7 +9,9 @@ static const ft_hf_family *const FAMILIES[] = {&ft_hf_bert, &ft_hf_roberta, &ft_
                                                &ft_hf_deit};
 
 const ft_hf_family *ft_hf_family_of(const ft_hf_config *config) {
-  const char *type = ft_json_string(config->json, "model_type");
+  const char *whole = ft_json_string(config->json, "model_type");
+  const bool filtered = !strncmp(whole, FT_HF_FILTERED, strlen(FT_HF_FILTERED));
+  const char *type = filtered ? whole + strlen(FT_HF_FILTERED) : whole;
   const ft_hf_family *found = NULL;
   for (size_t i = 0; i < FT_COUNT(FAMILIES); i++) {
     if (strcmp(FAMILIES[i]->type, type) != 0) continue;
@@ -20,7 +22,7 @@ const ft_hf_family *ft_hf_family_of(const ft_hf_config *config) {
   ft_fail(FILTRA_ERROR_INPUT,
           "%s: \"model_type\" is \"%.60s\"; accepted are bert, roberta, distilbert, gpt2, vit and "
           "deit",
-          config->path, type);
+          config->path, whole);
   return NULL;
 }
 

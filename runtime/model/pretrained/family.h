@@ -13,14 +13,18 @@ typedef enum ft_hf_form {
   FT_HF_PATCHES     /* weights of a convolution over patches, [out, F, P, P]; ours [out, P P F] */
 } ft_hf_form;
 
+enum { FT_HF_PARTS = 4 };
+
 /** A parameter of ours and where its values are. `%d` in a name is the number of the layer. */
 typedef struct ft_hf_row {
   const char *name;
-  const char *from[3]; /* tensors whose rows follow one another; NULL: no more */
-  ft_hf_form form;     /* of a layer's weight */
-  bool layer;          /* names are of layers, which have ".weight" and ".bias" */
-  bool optional;       /* may be missing: the parameter is then new, or the model has none */
-  bool bare;           /* written without the family's prefix */
+  const char *from[FT_HF_PARTS]; /* tensors whose rows follow one another; NULL: no more */
+  ft_hf_form form;               /* of a layer's weight */
+  bool layer;                    /* names are of layers, which have ".weight" and ".bias" */
+  bool optional; /* may be missing: the parameter is then new, or the model has none */
+  bool bare;     /* written without the family's prefix */
+  /* Only layers with this mixer have it, where its option is true or, if not NULL, `value`. */
+  const char *mixer, *option, *value;
 } ft_hf_row;
 
 typedef struct ft_hf_rows {

@@ -111,7 +111,7 @@ static filtra_status find_shape(const ft_hf_folder *folder, ft_hf_tensor *t) {
 static filtra_status add(ft_hf_folder *folder, const ft_hf_family *family, const ft_hf_row *row,
                          int64_t layer, const char *ending, ft_hf_tensors *out) {
   ft_hf_tensor t = {.form = strcmp(ending, ".bias") ? row->form : FT_HF_ROWS};
-  for (; t.parts < 3 && row->from[t.parts]; t.parts++) {
+  for (; t.parts < FT_HF_PARTS && row->from[t.parts]; t.parts++) {
     t.from[t.parts] = find(folder, family, row->from[t.parts], layer, ending);
     if (t.from[t.parts]) continue;
     if (row->optional) return FILTRA_OK;
@@ -127,13 +127,15 @@ static filtra_status add(ft_hf_folder *folder, const ft_hf_family *family, const
 }
 
 filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const ft_hf_rows *rows,
-                        int64_t layers, ft_hf_tensors *out) {
+                        const json_t *filters, ft_hf_tensors *out) {
   for (size_t r = 0; r < rows->count; r++) {
-    const ft_hf_row *row = &rows->list[r];
-    const int64_t count = strstr(row->name, "%d") ? layers : 1;
+    const bool layered = strstr(rows->list[r].name, "%d") != NULL;
+    const int64_t count = layered ? (int64_t)json_array_size(filters) : 1;
     for (int64_t layer = 0; layer < count; layer++) {
-      FT_TRY(add(folder, family, row, layer, row->layer ? ".weight" : "", out));
-      if (row->layer) FT_TRY(add(folder, family, row, layer, ".bias", out));
+      ft_hf_row row;
+      if (!ft_hf_row_at(&rows->list[r], filters, layer, &row)) continue;
+      FT_TRY(add(folder, family, &row, layer, row.layer ? ".weight" : "", out));
+      if (row.layer) FT_TRY(add(folder, family, &row, layer, ".bias", out));
     }
   }
   return FILTRA_OK;

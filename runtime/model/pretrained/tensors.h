@@ -2,14 +2,14 @@
 #ifndef FT_MODEL_PRETRAINED_TENSORS_H
 #define FT_MODEL_PRETRAINED_TENSORS_H
 
-#include "model/pretrained/family.h"
+#include "model/pretrained/filters.h"
 #include "model/pretrained/folder.h"
 #include "nn/layers.h"
 
 /** A parameter of ours and the tensors that hold its values. */
 typedef struct ft_hf_tensor {
   char name[FT_NAME_TEXT];
-  const ft_safetensor *from[3];
+  const ft_safetensor *from[FT_HF_PARTS];
   size_t parts;
   ft_hf_form form;
   int ndim;
@@ -25,10 +25,10 @@ typedef struct ft_hf_tensors {
  * long, so that it is not found. */
 void ft_hf_write_name(char out[FT_NAME_TEXT], const char *prefix, const char *pattern,
                       int64_t layer, const char *ending);
-/** Finds the tensors of a family's rows, for `layers` layers. Fails with INPUT where one is
- * missing, or of another form. Caller frees the list, of failures, too. */
+/** Finds the tensors of a family's rows, for layers with the mixers of ft_hf_filters. Fails with
+ * INPUT where one is missing, or of another form. Caller frees the list, of failures, too. */
 filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const ft_hf_rows *rows,
-                        int64_t layers, ft_hf_tensors *out);
+                        const json_t *filters, ft_hf_tensors *out);
 /** Fails with INPUT for a tensor that is neither used nor listed as unused by the family. */
 filtra_status ft_hf_check_left(const ft_hf_folder *folder, const ft_hf_family *family);
 /** Writes the first `count` of a parameter's values, F32; of other forms than rows all. Fails with

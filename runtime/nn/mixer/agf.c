@@ -121,7 +121,9 @@ static const ft_mixer_coefficients COEFFICIENTS[] = {{"theta", "k", effective_th
                                                      {"singular_values", "head and column", NULL}};
 
 /* g as a function of sigmoid(s), Wi et al. 2025, equation 8. */
-static double filter_at(const void *options, const float *const *values, int64_t head, double x) {
+static double filter_at(const void *options, const float *const *values, int64_t heads,
+                        int64_t head, double x) {
+  (void)heads;
   (void)head;
   const struct agf_options *o = options;
   if (!values[0]) return (double)NAN;

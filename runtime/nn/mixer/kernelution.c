@@ -107,7 +107,9 @@ static void effective_coefficients(const void *options, float *w, size_t count) 
 static const ft_mixer_coefficients COEFFICIENTS[] = {{"chebyshev", "k", effective_coefficients}};
 
 /* p(x), by Clenshaw's recurrence. */
-static double filter_at(const void *options, const float *const *values, int64_t head, double x) {
+static double filter_at(const void *options, const float *const *values, int64_t heads,
+                        int64_t head, double x) {
+  (void)heads;
   (void)head;
   const struct kernelution_options *o = options;
   double next = 0, last = 0;

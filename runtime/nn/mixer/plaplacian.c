@@ -3,6 +3,8 @@
 #include "nn/mixer.h"
 #include "nn/past.h"
 
+#include <math.h>
+
 struct plaplacian_options {
   ft_floats p;
   float eps;
@@ -12,7 +14,7 @@ struct plaplacian_options {
 };
 
 /* The paper's: one for each half of the heads. */
-static const float DEFAULT_P[] = {1.5f, 2.5f, 0};
+static const float DEFAULT_P[] = {1.5f, 2.5f, NAN};
 static const char *const DIAGONALS[] = {"eps", "zero", "one", NULL};
 
 static const ft_key KEYS[] = {
@@ -38,21 +40,6 @@ static const ft_key KEYS[] = {
                  "Dropout rate on the attention weights."),
 };
 
-/* Fills in p of each head from a list of one number, two (for the halves), or one for each head. */
-static bool spread(filtra_graph *g, const ft_floats *list, int64_t heads, float p[FT_MOST_FLOATS]) {
-  if (heads > FT_MOST_FLOATS || (list->count > 2 && list->count != heads)) {
-    ft_graph_fail(
-        g, FILTRA_ERROR_INPUT,
-        "mixer \"plaplacian\": \"p\" has %lld numbers for %lld heads; accepted are one, two "
-        "for the halves, or one for each of at most %d heads",
-        (long long)list->count, (long long)heads, FT_MOST_FLOATS);
-    return false;
-  }
-  for (int64_t h = 0; h < heads; h++)
-    p[h] = list->values[list->count == heads ? h : list->count == 2 && h >= (heads + 1) / 2];
-  return true;
-}
-
 /* W_Q = W_K: the scores are symmetric, as in the paper's nonlocal functional. One layer computes
  * queries and keys, so that its gradient is the sum of both. */
 static void project_shared(const ft_scope *scope, const filtra_mixer_input *in, filtra_dtype dtype,
@@ -74,7 +61,8 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   const struct plaplacian_options *o = options;
   filtra_graph *g = scope->graph;
   float p[FT_MOST_FLOATS];
-  if (!ft_usable(g, in->x) || !spread(g, &o->p, in->heads, p)) return NULL;
+  if (!ft_usable(g, in->x) || !ft_mixer_spread(g, "plaplacian", "p", &o->p, in->heads, p))
+    return NULL;
   filtra_tensor *qkv[3];
   (o->symmetric ? project_shared : ft_mixer_qkv)(scope, in, ft_mixer_precision(scope), qkv);
   filtra_plaplacian_options norms = {

@@ -1,0 +1,614 @@
+"""Estimators as scikit-learn's: `FiltraClassifier` and `FiltraRegressor`.
+
+They read vectors, series, token ids, texts and images, and work within Pipeline, GridSearchCV and
+cross_val_score. They need scikit-learn 1.6 or later.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
+    from sklearn.utils import check_random_state, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("filtra's estimators need scikit-learn 1.6 or later") from error
+
+from . import _samples
+from ._errors import ArgumentError, FiltraWarning
+from .data import Dataset
+from .device import Device, default_device
+from .model import Model
+from .predictor import Predictor
+from .tokenizer import Tokenizer
+from .trainer import Callback, StopTraining, Trainer
+
+__all__ = ["FiltraClassifier", "FiltraRegressor"]
+
+ROWS = 16  # that predictors compute together
+_devices: dict[str, Device] = {}
+_predictors: weakref.WeakKeyDictionary[Any, dict[Any, Predictor]] = weakref.WeakKeyDictionary()
+
+
+def _device(select: str | None) -> Device:
+    """Return the device that a parameter names; all estimators share it."""
+    if select is None:
+        return default_device()
+    if not isinstance(select, str):
+        raise TypeError(f"device must be a str or None, not {type(select).__name__}")
+    if select not in _devices or _devices[select].closed:
+        _devices[select] = Device(select)
+    return _devices[select]
+
+
+class _Patience(Callback):
+    """Ends training after so many passes without a better validation loss, and keeps the best."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.best = math.inf
+        self.waited = 0
+        self.content: bytes | None = None
+
+    def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
+        """Compare the validation's loss with the best."""
+        if evaluation is None:
+            return
+        if evaluation.loss < self.best:
+            self.best, self.waited = evaluation.loss, 0
+            self.content = trainer.model.to_bytes()
+            return
+        self.waited += 1
+        if self.waited >= self.patience:
+            raise StopTraining
+
+
+class _Curve(Callback):
+    """Notes the mean loss of each pass."""
+
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+        self.curve: list[float] = []
+
+    def on_step(self, trainer: Any, metrics: Any) -> None:
+        """Note a step's loss."""
+        self.losses.append(metrics.loss)
+
+    def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
+        """Note a pass."""
+        self.curve.append(float(np.mean(self.losses)))
+        self.losses = []
+
+
+class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What both estimators have in common.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns, or numbers of a step; of vectors and series.
+    loss_curve_ : list of float
+        Mean loss of each pass.
+    """
+
+    _target = ""
+    kind_: str
+    _content: bytes
+
+    def __init__(
+        self,
+        mixer: Any = "softmax",
+        *,
+        kind: str = "auto",
+        layers: int = 2,
+        heads: int = 2,
+        width: int = 32,
+        ffn_width: int | None = None,
+        dropout: float = 0.0,
+        model_options: Mapping[str, Any] | None = None,
+        tokenizer: str = "bytes",
+        max_length: int = 512,
+        epochs: int = 40,
+        batch_size: int = 32,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 0.0,
+        schedule: str = "cosine",
+        train_options: Mapping[str, Any] | None = None,
+        validation_share: float = 0.1,
+        patience: int | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.mixer = mixer
+        self.kind = kind
+        self.layers = layers
+        self.heads = heads
+        self.width = width
+        self.ffn_width = ffn_width
+        self.dropout = dropout
+        self.model_options = model_options
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.train_options = train_options
+        self.validation_share = validation_share
+        self.patience = patience
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    # ---- samples ----
+
+    def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
+        """Check samples: vectors as scikit-learn does, others as `Dataset.from_arrays`."""
+        kind = self.kind
+        if kind == "auto":
+            kind = self._guess(X) if reset else self.kind_
+        if kind == "vectors":
+            options: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
+            if y is None:
+                X = validate_data(self, X, reset=reset, **options)
+            else:
+                X, y = validate_data(
+                    self, X, y, reset=reset, y_numeric=self._target == "value", **options
+                )
+        else:
+            X = self._prepare(X, kind)
+            if y is not None:
+                y = column_or_1d(y, warn=True)
+        if reset:
+            self.kind_ = kind
+        return X, y
+
+    def _guess(self, X: Any) -> str:
+        """Tell what samples are; what is no other kind is for scikit-learn to check as vectors."""
+        if hasattr(X, "iloc") and getattr(X, "ndim", 1) == 2:
+            return "vectors"
+        try:
+            values = _samples.as_array(X)
+            return _samples.kind_of(values, "X", whole="vectors")
+        except (TypeError, ValueError):
+            return "vectors"
+
+    def _prepare(self, X: Any, kind: str) -> Any:
+        """Turn series as aeon and sktime have them, [samples, channels, steps]."""
+        values = _samples.as_array(X)
+        if kind == "series" and isinstance(values, np.ndarray) and values.ndim == 3:
+            return values.transpose(0, 2, 1)
+        if kind == "series" and isinstance(values, list):
+            return [row.T if np.ndim(row) == 2 else row for row in map(np.asarray, values)]
+        return values
+
+    def _tokens(self, X: Any, tokenizer: Tokenizer, longest: int) -> list[Any]:
+        """Return texts as ids, cut where they are longer than the model takes."""
+        rows = []
+        for i, text in enumerate(X):
+            try:
+                ids = tokenizer.encode(text, special=tokenizer.name in ("bpe", "wordpiece"))
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"X[{i}]: {error}") from None
+            if not len(ids):
+                raise ArgumentError(f"X[{i}] has no tokens")
+            rows.append(ids)
+        cut = sum(len(row) > longest for row in rows)
+        if cut:
+            warnings.warn(
+                f"{cut} of {len(rows)} texts are cut at {longest} tokens", FiltraWarning,
+                stacklevel=4,
+            )
+        return [row[:longest] for row in rows]
+
+    # ---- training ----
+
+    def _data(self, X: Any, y: Any, weights: Any, seed: int, share: float) -> Dataset:
+        options: dict[str, Any] = {
+            "target": self._target, "validation_share": share, "seed": seed,
+            "sample_weight": weights, "classes": self._codes(),
+        }
+        if self.kind_ != "texts":
+            return Dataset.from_arrays(X, y, kind=self.kind_, **options)
+        reader = self._tokenizer(X)
+        rows = self._tokens(X, reader, self._longest(self.max_length))
+        return Dataset.from_arrays(rows, y, kind="tokens", tokenizer=reader, **options)
+
+    def _codes(self) -> Any:
+        """Return the labels of all classes; None: targets are values."""
+        return None
+
+    def _tokenizer(self, X: Any) -> Tokenizer:
+        content = getattr(self, "_content", None)
+        if content is not None:  # training goes on
+            found = self._predictor().tokenizer
+            assert found is not None
+            return found
+        if self.tokenizer in ("words", "characters"):
+            return Tokenizer.fit(X, self.tokenizer)
+        return Tokenizer(self.tokenizer)
+
+    def _longest(self, longest: int) -> int:
+        content = getattr(self, "_content", None)
+        return min(longest, self._predictor().max_length) if content is not None else longest
+
+    def _new_model(self, data: Dataset, seed: int) -> Model:
+        options = dict(self.model_options or {})
+        return Model(
+            data, device=_device(self.device), mixer=self.mixer, layers=self.layers,
+            heads=self.heads, width=self.width, ffn_width=self.ffn_width or 0,
+            dropout=float(self.dropout), seed=seed, **options,
+        )
+
+    def _train(
+        self, X: Any, y: Any, weights: Any, epochs: int, again: bool, class_weights: Any = None
+    ) -> None:
+        """Train a new model, or go on with the one there is. `epochs` 0: a part of training."""
+        if self.n_jobs is not None:
+            warnings.warn(
+                "n_jobs is ignored: a device computes with all that it has", FiltraWarning,
+                stacklevel=3,
+            )
+        seed = int(check_random_state(self.random_state).randint(1 << 31))
+        stop = _Patience(self.patience) if self.patience else None
+        if not again:
+            self._forget()
+        with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
+            model = (
+                Model.from_bytes(self._content, device=_device(self.device)) if again
+                else self._new_model(data, seed)
+            )
+            with model:
+                self._run(model, data, epochs, seed, stop, class_weights)
+                best = stop.content if stop else None
+                self._content = best or model.to_bytes()
+                self._n_features_out = model.config["width"]
+        _predictors.pop(self, None)
+
+    def _run(
+        self, model: Model, data: Dataset, epochs: int, seed: int, stop: Callback | None,
+        class_weights: Any,
+    ) -> None:
+        with data.loader("train", self.batch_size) as loader:
+            steps = len(loader) * epochs
+        options: dict[str, Any] = {
+            "learning_rate": self.learning_rate, "weight_decay": self.weight_decay,
+            "schedule": self.schedule if epochs else "constant", "steps": steps, "seed": seed,
+            **(self.train_options or {}),
+        }
+        curve = _Curve()
+        callbacks = [curve, *([stop] if stop else [])]
+        with Trainer(model, **options) as trainer:
+            trainer.fit(
+                data, epochs=epochs or 1, batch_size=self.batch_size, seed=seed,
+                class_weights=class_weights, callbacks=callbacks, progress=self.verbose > 0,
+            )
+        self.loss_curve_ = curve.curve
+        self.n_iter_ = len(curve.curve)
+
+    # ---- the model ----
+
+    def _forget(self) -> None:
+        self.__dict__.pop("_content", None)
+        _predictors.pop(self, None)
+
+    def _predictor(self, vector: str | None = None) -> Predictor:
+        """Return a predictor of the model, or of its vectors; made once."""
+        made = _predictors.setdefault(self, {})
+        if vector not in made or made[vector].closed:
+            made[vector] = Predictor(
+                self._content, device=_device(self.device), batch_size=ROWS, vector=vector
+            )
+        return made[vector]
+
+    def _inputs(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X, _ = self._read(X, reset=False)
+        if self.kind_ == "texts":
+            predictor = self._predictor()
+            assert predictor.tokenizer is not None
+            return self._tokens(X, predictor.tokenizer, predictor.max_length)
+        return [np.asarray(row, np.float32) for row in X] if self.kind_ == "series" else X
+
+    def _rows(self, X: Any, function: Any) -> Any:
+        """Call a predictor's function with samples.
+
+        Vectors come in whole batches, so that the last bits of an answer do not depend on how many
+        others there are.
+        """
+        inputs = self._inputs(X)
+        if self.kind_ != "vectors":
+            return function(inputs)
+        count = len(inputs)
+        filled = np.zeros((-(-count // ROWS) * ROWS, inputs.shape[1]), np.float32)
+        filled[:count] = inputs
+        return function(filled)[:count]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_content" in self.__dict__
+
+    def transform(self, X: Any) -> Any:
+        """Return a vector of each sample: the mean over its tokens, float32 [samples, width]."""
+        return self._rows(X, lambda inputs: self._predictor("mean").embed(inputs))
+
+    @property
+    def model_(self) -> bytes:
+        """The trained model's file, for `Model.from_bytes` and `Predictor`."""
+        check_is_fitted(self)
+        return self._content
+
+    def save(self, path: Any) -> None:
+        """Write the trained model to a file that every command of filtra reads."""
+        with Model.from_bytes(self.model_, device=_device(self.device)) as model:
+            model.save(path)
+
+
+def _weighted(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Check weights of samples, and leave out samples of weight 0."""
+    if sample_weight is None:
+        return X, y, None
+    weights = _check_sample_weight(sample_weight, X)
+    if (weights < 0).any():
+        raise ArgumentError("sample_weight has negative weights")
+    kept = np.flatnonzero(weights > 0)
+    X = X[kept] if isinstance(X, np.ndarray) else [X[i] for i in kept]
+    return X, y[kept], weights[kept]
+
+
+def _merge(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Merge equal rows with equal targets into one of their summed weight, in sorted order.
+
+    So the weight 2 and a row that is there twice are the same, as is any order of the rows.
+    """
+    rows = np.column_stack([np.asarray(X, np.float64), np.asarray(y, np.float64)])
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    sums = np.bincount(inverse.ravel(), weights, minlength=len(first))
+    return X[first], y[first], sums
+
+
+class FiltraClassifier(ClassifierMixin, _Estimator):
+    """A classifier: a Transformer with any of Filtra's mixers.
+
+    Parameters
+    ----------
+    mixer : str, dict or list
+        "softmax", "agf", "gfsa", "plaplacian", "kernelution" and others; ``{"name": "agf",
+        "K": 5}``; or a list by layers.
+    kind : str
+        "vectors": numbers [samples, columns]; "series": [samples, channels, steps] as aeon and
+        sktime have them, or a list of [channels, steps]; "tokens": lists of token ids; "texts": a
+        list of str; "images": uint8 [samples, height, width] or [samples, height, width, 1 or 3].
+        "auto": told by X; whole numbers [samples, n] are vectors.
+    layers, heads, width, ffn_width, dropout
+        The model's. `ffn_width` None: 2 `width`.
+    model_options : dict, optional
+        More keys of a model, as ``{"pooling": "first"}``.
+    tokenizer : str
+        Of texts: "bytes", "words" or "characters" (fitted), or the path of a tokenizer.json or a
+        folder.
+    max_length : int
+        Texts are cut at so many tokens, which a warning says.
+    epochs, batch_size, learning_rate, weight_decay, schedule
+        Of training.
+    train_options : dict, optional
+        More options of `Trainer`.
+    validation_share : float
+        Fraction that is held out where `patience` is set.
+    patience : int, optional
+        End after so many passes without a better validation loss, and keep the best model.
+    class_weight : dict, "balanced" or None
+    warm_start : bool
+        Whether `fit` goes on with the weights of the last one.
+    random_state : int, RandomState or None
+        Of initial values, order and dropout.
+    device : str, optional
+        As of `Device`. Default: the best.
+    verbose : int
+        Above 0: a bar is shown.
+    n_jobs : None
+        Ignored, with a warning.
+
+    Attributes
+    ----------
+    classes_ : numpy.ndarray
+    n_features_in_ : int
+    loss_curve_ : list of float
+        Mean loss of each pass.
+    model_ : bytes
+        The trained model's file.
+    """
+
+    _target = "class"
+
+    def __init__(
+        self,
+        mixer: Any = "softmax",
+        *,
+        kind: str = "auto",
+        layers: int = 2,
+        heads: int = 2,
+        width: int = 32,
+        ffn_width: int | None = None,
+        dropout: float = 0.0,
+        model_options: Mapping[str, Any] | None = None,
+        tokenizer: str = "bytes",
+        max_length: int = 512,
+        epochs: int = 40,
+        batch_size: int = 32,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 0.0,
+        schedule: str = "cosine",
+        train_options: Mapping[str, Any] | None = None,
+        validation_share: float = 0.1,
+        patience: int | None = None,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            mixer, kind=kind, layers=layers, heads=heads, width=width, ffn_width=ffn_width,
+            dropout=dropout, model_options=model_options, tokenizer=tokenizer,
+            max_length=max_length, epochs=epochs, batch_size=batch_size,
+            learning_rate=learning_rate, weight_decay=weight_decay, schedule=schedule,
+            train_options=train_options, validation_share=validation_share, patience=patience,
+            warm_start=warm_start, random_state=random_state, device=device, verbose=verbose,
+            n_jobs=n_jobs,
+        )
+        self.class_weight = class_weight
+
+    def _codes(self) -> Any:
+        return np.arange(len(self.classes_))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraClassifier:
+        """Train.
+
+        Parameters
+        ----------
+        X : array_like
+            Samples, as `kind` says.
+        y : array_like, [samples]
+            Classes.
+        sample_weight : array_like of float, [samples], optional
+        """
+        return self._fit(X, y, None, sample_weight, self.epochs, bool(self.warm_start))
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> FiltraClassifier:
+        """Train by one pass over samples, at a constant learning rate.
+
+        The first call needs all `classes`, if y lacks some.
+        """
+        return self._fit(X, y, classes, sample_weight, 0, True)
+
+    def _fit(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, epochs: int, more: bool
+    ) -> FiltraClassifier:
+        again = more and self.__sklearn_is_fitted__()
+        if y is None:
+            raise ArgumentError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        X, y = self._read(X, y, reset=not again)
+        check_classification_targets(y)
+        X, y, weights = _weighted(X, np.asarray(y), sample_weight)
+        if not again:
+            self.classes_ = np.unique(y if classes is None else classes)
+            if len(self.classes_) < 2:
+                raise ArgumentError(
+                    f"y has one class, {self.classes_[:1].tolist()}; a classifier needs two classes"
+                )
+        labels = self._labels(y)
+        if self.kind_ == "vectors":
+            X, labels, weights = _merge(X, labels, weights)
+        self._train(X, labels, weights, epochs, again, self._class_weights(labels, weights))
+        return self
+
+    def _labels(self, y: Any) -> Any:
+        labels = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        wrong = self.classes_[labels] != y
+        if wrong.any():
+            raise ArgumentError(f"y has the class {y[np.argmax(wrong)]!r}, which is new")
+        return labels
+
+    def _class_weights(self, labels: Any, weights: Any) -> Any:
+        if self.class_weight is None:
+            return None
+        count = len(self.classes_)
+        if self.class_weight == "balanced":
+            sums = np.bincount(labels, weights, minlength=count)
+            return np.where(sums > 0, sums.sum() / (count * np.maximum(sums, 1e-30)), 1.0)
+        if not isinstance(self.class_weight, Mapping):
+            raise ArgumentError(f'class_weight must be a dict, "balanced" or None; got '
+                                f"{self.class_weight!r}")
+        unknown = set(self.class_weight) - set(self.classes_.tolist())
+        if unknown:
+            raise ArgumentError(f"class_weight has {sorted(map(str, unknown))}, which are no classes")
+        return [self.class_weight.get(name, 1.0) for name in self.classes_.tolist()]
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each sample."""
+        best = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return probabilities of the classes, float64 [samples, classes], which sum to 1."""
+        logits = self._rows(X, lambda inputs: self._predictor().logits(inputs))
+        logits = logits.astype(np.float64)
+        logits -= logits.max(axis=1, keepdims=True)
+        found = np.exp(logits)
+        return found / found.sum(axis=1, keepdims=True)
+
+
+class FiltraRegressor(RegressorMixin, _Estimator):
+    """A regressor: a Transformer with any of Filtra's mixers.
+
+    Parameters are those of `FiltraClassifier`, without `class_weight`. Targets are standardised
+    for training.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    loss_curve_ : list of float
+        Mean loss of each pass, of standardised targets.
+    model_ : bytes
+        The trained model's file.
+    """
+
+    _target = "value"
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraRegressor:
+        """Train on values y, [samples]."""
+        return self._fit(X, y, sample_weight, self.epochs, bool(self.warm_start))
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraRegressor:
+        """Train by one pass over samples, at a constant learning rate."""
+        return self._fit(X, y, sample_weight, 0, True)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, epochs: int, more: bool) -> FiltraRegressor:
+        again = more and self.__sklearn_is_fitted__()
+        if y is None:
+            raise ArgumentError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        X, y = self._read(X, y, reset=not again)
+        X, y, weights = _weighted(X, np.asarray(y, np.float64), sample_weight)
+        if self.kind_ == "vectors":
+            X, y, weights = _merge(X, y, weights)
+        self._train(X, y, weights, epochs, again)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return a value for each sample, float64 [samples]."""
+        found = self._rows(X, lambda inputs: self._predictor().predict(inputs))
+        return found.astype(np.float64)

@@ -1,0 +1,148 @@
+/* Targets of several labels: texts such as "cats;sun", or a column of 0 and 1 for each label.
+ * Called by table.c, table_learn.c and table_targets.c. */
+#include "data/number_form.h"
+#include "data/table.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- one row ---- */
+
+static bool is_unknown(const char *text, size_t length) {
+  return length > 0 && ft_is_missing(text, length);
+}
+
+/* Takes the brackets off a list as Python prints it; false: it is none. */
+static bool open_list(const char **text, size_t *length) {
+  const char *const pairs[] = {"[]", "()", "{}"};
+  for (size_t i = 0; i < 3; i++)
+    if (*length > 1 && **text == pairs[i][0] && (*text)[*length - 1] == pairs[i][1]) {
+      ++*text;
+      *length -= 2;
+      return true;
+    }
+  return false;
+}
+
+/* Takes the quotes off an element of such a list. */
+static void open_quotes(const char **text, size_t *length) {
+  if (*length < 2 || (**text != '\'' && **text != '"') || (*text)[*length - 1] != **text) return;
+  ++*text;
+  *length -= 2;
+}
+
+static filtra_status read_text(ft_table *t, const char *text, size_t length, ft_samples *samples) {
+  const bool list = open_list(&text, &length);
+  for (const char *end = text + length; text < end;) {
+    const char *next = memchr(text, t->fit->separator, (size_t)(end - text));
+    const char *part = text;
+    size_t count = (size_t)((next ? next : end) - text);
+    int32_t label;
+    ft_trim(&part, &count);
+    if (list) open_quotes(&part, &count);
+    if (count > 0) FT_TRY(ft_labels_find(&t->labels, part, count, &label));
+    if (count > 0) FT_TRY(ft_samples_add_label(samples, label));
+    text = next ? next + 1 : end;
+  }
+  return FILTRA_OK;
+}
+
+/* Reads 0 or 1; -1: it is missing, -2: something else. */
+static int read_flag(const char *text, size_t length) {
+  static const char *const names[2][4] = {{"0", "0.0", "false", "no"}, {"1", "1.0", "true", "yes"}};
+  if (ft_is_missing(text, length)) return -1;
+  for (int value = 0; value < 2; value++)
+    for (size_t i = 0; i < 4; i++)
+      if (strlen(names[value][i]) == length && !strncasecmp(text, names[value][i], length))
+        return value;
+  return -2;
+}
+
+/* Reads the column of label `i`; *known: not missing. */
+static filtra_status read_column(const ft_table *t, const char *text, size_t i, ft_samples *samples,
+                                 bool *known) {
+  size_t length = strlen(text);
+  ft_trim(&text, &length);
+  const int flag = read_flag(text, length);
+  *known = flag != -1;
+  if (flag >= 0 || (flag == -1 && t->options->unlabelled))
+    return flag == 1 ? ft_samples_add_label(samples, (int32_t)i) : FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "column \"%s\", a label, is \"%.*s\"; accepted are 0 and 1, false and true",
+                 t->fit->labels[i], (int)(length < 40 ? length : 40), text);
+}
+
+static filtra_status read_columns(const ft_table *t, const ft_row_reader *rows,
+                                  const ft_places *places, ft_samples *samples, bool *known) {
+  *known = true;
+  for (size_t i = 0; i < t->fit->label_count; i++) {
+    bool there;
+    FT_TRY(read_column(t, rows->fields[places->labels[i]], i, samples, &there));
+    *known = *known && there;
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_target(ft_table *t, const char *text, ft_samples *samples, bool *known) {
+  size_t length = strlen(text);
+  ft_trim(&text, &length);
+  *known = !is_unknown(text, length);
+  if (*known) return read_text(t, text, length, samples);
+  if (t->options->unlabelled) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "the labels are missing (\"%.*s\"); a row without any has an empty field",
+                 (int)length, text);
+}
+
+filtra_status ft_table_labels(ft_table *t, const ft_row_reader *rows, const ft_places *places,
+                              ft_samples *samples, int32_t *set) {
+  bool known;
+  FT_TRY(t->fit->label_count ? read_columns(t, rows, places, samples, &known)
+                             : read_target(t, rows->fields[places->target], samples, &known));
+  FT_TRY(ft_samples_end_set(samples, set));
+  if (!known) *set = -1;
+  return FILTRA_OK;
+}
+
+filtra_status ft_table_name_labels(ft_table *t) {
+  int32_t label;
+  for (size_t i = 0; i < t->fit->label_count; i++)
+    FT_TRY(ft_labels_find(&t->labels, t->fit->labels[i], strlen(t->fit->labels[i]), &label));
+  t->labels.closed = t->fit->label_count > 0;
+  return FILTRA_OK;
+}
+
+/* ---- the separator ---- */
+
+static const char MARKS[] = ";|,";
+
+/* Counts the rows that have each of the marks. */
+static filtra_status count_marks(const ft_row_reader *rows, const ft_places *places, void *user) {
+  uint64_t *counts = user;
+  for (size_t i = 0; MARKS[i]; i++)
+    counts[i] += strchr(rows->fields[places->target], MARKS[i]) != NULL;
+  return FILTRA_OK;
+}
+
+static filtra_status read_option(const char *option, char *separator) {
+  *separator = !strcasecmp(option, "space") ? ' ' : !strcasecmp(option, "tab") ? '\t' : *option;
+  if (strlen(option) == 1 || *separator == ' ' || *separator == '\t') return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "label_separator is \"%.40s\", accepted are one character, space and tab", option);
+}
+
+filtra_status ft_table_find_separator(ft_table *t, char *separator) {
+  uint64_t counts[sizeof MARKS] = {0};
+  size_t found = 0;
+  if (t->options->label_separator) return read_option(t->options->label_separator, separator);
+  FT_TRY(ft_table_walk(t, t->first, count_marks, counts));
+  for (size_t i = 0; MARKS[i]; i++)
+    if (counts[i]) *separator = MARKS[i];
+  for (size_t i = 0; MARKS[i]; i++)
+    found += counts[i] > 0;
+  if (found == 1) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: column \"%s\" has %s of ; | and , between labels; set label_separator to the "
+                 "character that is (or space), or target_column to several columns of 0 and 1",
+                 t->first, t->fit->target, found ? "several" : "none");
+}

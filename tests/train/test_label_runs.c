@@ -1,0 +1,202 @@
+/* Runs on samples of several labels: training, evaluation, what is chosen by, prediction by runs
+ * and model files, weights, and resuming. Scores beside those of scikit-learn 1.9. */
+#include "support/files.h"
+#include "support/harness.h"
+#include "support/run.h"
+
+#include "train/measures.h"
+
+#include <filtra/filtra.h>
+#include <jansson.h>
+
+enum { SAMPLES = 6, LABELS = 3 };
+static const uint8_t TRUE_LABELS[SAMPLES * LABELS] = {1, 0, 1, 0, 0, 0, 1, 1, 0,
+                                                      0, 1, 1, 1, 0, 0, 0, 1, 0};
+static const float LOGITS[SAMPLES * LABELS] = {2,    -1, 0.5f, -3, 0.25f, -1, 1,     -2, -0.5f,
+                                               -.5f, 3,  1,    -1, -2,    -3, 0.75f, 1,  -2};
+
+/* accuracy_score, f1_score of micro and macro, roc_auc_score, precision_score and recall_score. */
+TEST(scores_of_labels) {
+  uint8_t predicted[SAMPLES * LABELS];
+  filtra_evaluation e = {0};
+  filtra_scores *s;
+  for (int i = 0; i < SAMPLES * LABELS; i++)
+    predicted[i] = ft_predicts_label(LOGITS[i]);
+  assert_ok(ft_measure_labels(LABELS, SAMPLES, TRUE_LABELS, predicted, &e));
+  assert_float_equal(e.accuracy, 0.3333333333333333, 1e-12);
+  assert_float_equal(e.f1, 0.75, 1e-12);
+  assert_float_equal(e.macro_f1, 0.7777777777777777, 1e-12);
+  assert_ok(ft_scores_labels(LABELS, SAMPLES, TRUE_LABELS, predicted, LOGITS, &s));
+  const double areas[] = {7.0 / 9, 13.0 / 18, 1}, rates[] = {2.0 / 3, 2.0 / 3, 1};
+  for (int k = 0; k < LABELS; k++) {
+    assert_float_equal(s->of_class[k].auc, areas[k], 1e-12);
+    assert_float_equal(s->of_class[k].precision, rates[k], 1e-12);
+    assert_float_equal(s->of_class[k].recall, rates[k], 1e-12);
+  }
+  assert_true(!s->confusion && isnan(s->matthews) && s->micro_f1 == e.f1);
+  filtra_scores_destroy(&s);
+  memset(predicted, 0, sizeof predicted); /* nothing there, nothing predicted */
+  assert_ok(ft_measure_labels(LABELS, SAMPLES, predicted, predicted, &e));
+  assert_true(e.accuracy == 1 && e.f1 == 0 && e.macro_f1 == 0);
+}
+
+static const char *const NAMES[] = {"cats", "sun", "wild"};
+
+/* Texts of letters; a label says which of a, b and c a text has. */
+static const char *table_of(int rows, bool columns) {
+  static char text[16384];
+  char *to = text + sprintf(text, columns ? "text,cats,sun,wild\n" : "text,label\n");
+  for (int i = 0; i < rows; i++) {
+    const int has[] = {i % 2, i / 2 % 2, i / 4 % 3 == 0};
+    to += sprintf(to, "%c%c%s%s%s,", 'd' + i % 5, 'd' + i % 3, has[0] ? "a" : "", has[1] ? "b" : "",
+                  has[2] ? "c" : "");
+    for (int k = 0; k < LABELS; k++)
+      if (columns)
+        to += sprintf(to, "%d%s", has[k], k < 2 ? "," : "\n");
+      else if (has[k])
+        to += sprintf(to, "%s;", NAMES[k]);
+    if (!columns) *to++ = '\n';
+  }
+  *to = '\0';
+  return text;
+}
+
+static const char *config_of(bool columns, int steps, const char *more) {
+  const char *path = test_write_text(test_folder(), "a.csv", table_of(96, columns));
+  return test_text("{\"data\": \"%s\", \"width\": 16, \"layers\": 1, \"batch_size\": 16, "
+                   "\"learning_rate\": 0.02, \"steps\": %d, \"eval_every\": 20%s%s}",
+                   path, steps, columns ? ", \"target_column\": \"cats,sun,wild\"" : "", more);
+}
+
+static const char LABELLED[] = ", \"task\": \"multi_label\"";
+
+/* Both forms are the same data, and lead to the same model; accuracy is that of whole samples. */
+TEST(runs_learn_labels) {
+  const char *runs[2];
+  filtra_evaluation e[2];
+  for (int i = 0; i < 2; i++) {
+    runs[i] = test_new_run();
+    filtra_scores *s;
+    assert_ok(test_train(config_of(i, 120, i ? "" : LABELLED), runs[i], 1000));
+    assert_ok(filtra_run_evaluate(test_device(), runs[i], "val", NULL, NULL, &e[i], &s));
+    assert_int_equal(e[i].task, FILTRA_TASK_MULTI_LABEL);
+    assert_true(e[i].f1 > 0.95 && e[i].accuracy > 0.8 && e[i].loss < 0.2);
+    assert_float_equal(e[i].chance, 0.125, 0);
+    assert_true(s->accuracy == e[i].accuracy && s->micro_f1 == e[i].f1 && s->classes == 3);
+    filtra_scores_destroy(&s);
+  }
+  assert_memory_equal(&e[0], &e[1], sizeof e[0]);
+  owned char *metrics = test_read(test_path(runs[0], "metrics.jsonl"), NULL);
+  assert_non_null(strstr(metrics, "\"validation_macro_f1\":"));
+  assert_null(strstr(metrics, "matthews"));
+  owned char *config = test_read(test_path(runs[0], "config.json"), NULL);
+  assert_non_null(strstr(config, "\"select_by\": \"f1\""));
+}
+
+/* A run and its model file give the same probabilities: the sigmoids of the logits. */
+TEST(predictors_give_each_label) {
+  const char *run = test_new_run();
+  float logits[3], one[3], two[3];
+  filtra_prediction made, again;
+  assert_ok(test_train(config_of(false, 120, LABELLED), run, 1000));
+  owned_predictor *p = NULL, *q = NULL;
+  owned_run *opened = NULL;
+  assert_ok(filtra_run_open(run, &opened));
+  assert_ok(filtra_run_create_predictor(opened, test_device(), NULL, &p));
+  assert_ok(filtra_predictor_create(test_device(), test_path(run, "model.safetensors"), NULL, &q));
+  filtra_request r = {.text = "ddab", .text_length = 4, .logits = logits, .probabilities = one};
+  assert_ok(filtra_predictor_predict(p, 1, &r, &made));
+  r.probabilities = two;
+  assert_ok(filtra_predictor_predict(q, 1, &r, &again));
+  assert_memory_equal(one, two, sizeof one);
+  for (int k = 0; k < 3; k++)
+    assert_float_equal(one[k], 1 / (1 + exp(-(double)logits[k])), 1e-6);
+  assert_true(one[0] > 0.5f && one[1] > 0.5f && one[2] < 0.5f);
+  assert_true(made.probability == one[made.label] && made.probability >= one[0]);
+  assert_string_equal(made.name, NAMES[made.label]);
+}
+
+TEST(other_labels_and_no_labels) {
+  const char *run = test_new_run(), *folder = test_folder();
+  filtra_evaluation e;
+  assert_ok(test_train(config_of(true, 2, ""), run, 1000));
+  const char *path = test_write_text(folder, "x.csv", "text,cats,sun\ndab,1,1\n");
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL),
+               FILTRA_ERROR_INPUT, "there is no column \"wild\", which the training file has");
+  path = test_write_text(folder, "x.csv", "text\ndab\n");
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL),
+               FILTRA_ERROR_INPUT, "of 1 samples of the test split 1 have no target");
+  path = test_write_text(folder, "x.csv", "wild,text,sun,cats\n0,dd,0,0\n0,de,0,0\n");
+  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
+  assert_true(e.samples == 2 && e.majority == 1.0);
+}
+
+/* As BCEWithLogitsLoss with pos_weight 2, 0.5 and 3, without a step: at a learning rate of 0. */
+TEST(weights_are_of_where_a_label_applies) {
+  const int32_t tokens[4] = {1, 2, 3, 4}, lengths[2] = {2, 2};
+  const float weights[2] = {1, 1}, plain[6] = {1, 0, 1, 0, 0, 0}, heavy[6] = {2, 0, 3, 0, 0, 0};
+  filtra_batch b = {.size = 2,
+                    .length = 2,
+                    .count = 2,
+                    .tokens = tokens,
+                    .lengths = lengths,
+                    .weights = weights,
+                    .targets = heavy};
+  owned_model *model =
+      test_model(test_device(), &(filtra_model_config){.task = FILTRA_TASK_MULTI_LABEL,
+                                                       .vocabulary = 8,
+                                                       .classes = 3,
+                                                       .width = 8,
+                                                       .layers = 1,
+                                                       .seed = 2});
+  float x[6];
+  double expected = 0;
+  assert_ok(filtra_model_predict_batch(model, &b, x));
+  for (int i = 0; i < 6; i++)
+    expected +=
+        (plain[i] > 0 ? heavy[i] * log1p(exp(-(double)x[i])) : log1p(exp((double)x[i]))) / 6;
+  filtra_trainer_metrics m;
+  owned_trainer *trainer = test_trainer(model, NULL);
+  assert_ok(filtra_trainer_step(trainer, &b, NULL));
+  assert_ok(filtra_trainer_finish(trainer, &m));
+  assert_float_equal(m.loss, expected, 1e-5);
+  b.targets = (float[6]){0, -1};
+  assert_fails(filtra_trainer_step(trainer, &b, NULL), FILTRA_ERROR_INPUT,
+               "sample 0 has the target -1 for label 1");
+  b.targets = NULL;
+  assert_fails(filtra_trainer_step(trainer, &b, NULL), FILTRA_ERROR_ARGUMENT,
+               "needs targets and weights here");
+}
+
+TEST(settings_of_labels) {
+  static const struct {
+    filtra_status status;
+    const char *more, *part;
+  } cases[] = {
+      {FILTRA_ERROR_ARGUMENT, "\"label_smoothing\": 0.1", "judges each label alone"},
+      {FILTRA_ERROR_INPUT, "\"select_by\": \"matthews\"", "are auto, accuracy, loss, f1, macro_f1"},
+      {FILTRA_ERROR_INPUT, "\"class_weights\": \"1:2\"", "has 2 numbers, the data have 3 classes"},
+      {FILTRA_ERROR_ARGUMENT, "\"regression_loss\": \"mae\"", "regression_loss is for regression"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++)
+    assert_fails(test_train(config_of(false, 120, test_text("%s, %s", LABELLED, cases[i].more)),
+                            test_new_run(), 9),
+                 cases[i].status, cases[i].part);
+  assert_ok(test_train(config_of(false, 120,
+                                 test_text("%s, \"class_weights\": \"balanced\", "
+                                           "\"patience\": 2, \"patience_by\": \"macro_f1\"",
+                                           LABELLED)),
+                       test_new_run(), 1000));
+}
+
+TEST(runs_of_labels_resume) {
+  const char *whole = test_new_run(), *cut = test_new_run();
+  const char *config = config_of(false, 120, ", \"label_separator\": \";\", \"accumulate\": 2");
+  owned char *kept = strdup(config);
+  assert_ok(test_train(kept, whole, 1000));
+  assert_fails(test_train(kept, cut, 50), FILTRA_ERROR_CANCELLED, "");
+  assert_ok(test_train(NULL, cut, 1000));
+  test_same_run(whole, cut);
+}
+
+TEST_MAIN(NULL, test_teardown)
