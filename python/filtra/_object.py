@@ -42,33 +42,102 @@ if hasattr(os, "register_at_fork"):
 class Gate:
     """Lets one thread at a time use a device, and destroys what a thread found of no more use.
 
+    ``with gate`` waits for the device and has it alone. ``with gate.shared`` has it together with
+    other threads that share it: calls that the library allows at the same time.
+
     Garbage collection may happen in any thread at any time, also within a call of the library. What
     cannot be destroyed at once waits in `dead` for the next call.
     """
 
-    __slots__ = ("dead", "lock")
+    __slots__ = ("_depth", "_door", "_guests", "_owner", "_used", "dead", "shared")
 
     def __init__(self) -> None:
-        self.lock: Any = threading.RLock()
+        self._owner: Any = threading.RLock()  # held by the thread that has the device alone
+        self._depth = 0
+        self._used = threading.Lock()  # held while anyone has the device
+        self._door = threading.Lock()  # guards the guests
+        self._guests: dict[int, int] = {}
+        self.shared = _Shared(self)
         self.dead: deque[Handle] = deque()
+
+    def within(self) -> bool:
+        """Return whether this thread has the device: it is in a callback, or collects garbage."""
+        return bool(self._owner._is_owned()) or threading.get_ident() in self._guests
+
+    def __enter__(self) -> None:
+        if self._guests and threading.get_ident() in self._guests:
+            return
+        self._owner.acquire()
+        if not self._depth:
+            try:
+                self._used.acquire()
+            except BaseException:  # Ctrl-C
+                self._owner.release()
+                raise
+        self._depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        if self._guests and threading.get_ident() in self._guests:
+            return
+        self._depth -= 1
+        if not self._depth:
+            self._used.release()
+        self._owner.release()
 
     def clear(self) -> None:
         """Destroy what waits, unless this thread is within a call."""
-        if self.lock._is_owned():
+        if self.within():
             return
-        with self.lock:
+        with self:
             while self.dead:
                 self.dead.popleft().destroy()
 
     def drop(self, handle: Handle) -> None:
         """Destroy a handle now if the device is free, else later; never waits."""
-        if self.lock._is_owned() or not self.lock.acquire(blocking=False):
+        if self.within() or not self._owner.acquire(blocking=False):
             self.dead.append(handle)
             return
         try:
-            handle.destroy()
+            if not self._used.acquire(blocking=False):
+                self.dead.append(handle)
+                return
+            self._depth += 1
+            try:
+                handle.destroy()
+            finally:
+                self._depth -= 1
+                self._used.release()
         finally:
-            self.lock.release()
+            self._owner.release()
+
+
+class _Shared:
+    """What ``with gate.shared`` enters."""
+
+    __slots__ = ("gate",)
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    def __enter__(self) -> None:
+        gate, thread = self.gate, threading.get_ident()
+        if gate._owner._is_owned():
+            return
+        with gate._door:
+            if not gate._guests:
+                gate._used.acquire()
+            gate._guests[thread] = gate._guests.get(thread, 0) + 1
+
+    def __exit__(self, *error: object) -> None:
+        gate, thread = self.gate, threading.get_ident()
+        if gate._owner._is_owned():
+            return
+        with gate._door:
+            gate._guests[thread] -= 1
+            if not gate._guests[thread]:
+                del gate._guests[thread]
+            if not gate._guests:
+                gate._used.release()
 
 
 class Handle:
@@ -136,7 +205,7 @@ class Handle:
             return
         if self.forks != _Process.forks:
             self.refuse()
-        with self.gate.lock:
+        with self.gate:
             while self.children:
                 next(iter(self.children)).close()
             status = self.destroy()
@@ -180,7 +249,7 @@ class Object:
         if gate.dead:
             gate.clear()
         made = ctypes.POINTER(kind)()
-        with gate.lock:
+        with gate:
             for parent in above:
                 parent._pointer  # noqa: B018  raises if it is closed
             try:
@@ -219,7 +288,17 @@ class Object:
         gate = handle.gate
         if gate.dead:
             gate.clear()
-        with gate.lock:
+        with gate:
+            if handle.pointer is None:
+                handle.refuse()
+            return function(handle.pointer, *arguments)
+
+    def _share(self, function: Any, *arguments: Any) -> Any:
+        """As `_call`, for functions that several threads may call at the same time."""
+        handle = self._handle
+        if handle.forks != _Process.forks:
+            handle.refuse()
+        with handle.gate.shared:
             if handle.pointer is None:
                 handle.refuse()
             return function(handle.pointer, *arguments)

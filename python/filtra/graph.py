@@ -59,14 +59,14 @@ class Arena(Object):
 
     Parameters
     ----------
-    device : Device
+    device : Device, optional
     """
 
-    def __init__(self, device: Device) -> None:
-        pointer = device_of(device)._pointer
+    def __init__(self, device: Device | None = None) -> None:
+        opened = device_of(device)
         self._make(
-            _c.filtra_arena, "filtra_arena_destroy", lib.filtra_arena_create, pointer,
-            parents=[device],
+            _c.filtra_arena, "filtra_arena_destroy", lib.filtra_arena_create, opened._pointer,
+            parents=[opened],
         )
 
 
@@ -75,7 +75,7 @@ class Graph(Object):
 
     Parameters
     ----------
-    device : Device
+    device : Device, optional
     training : bool
         Whether dropout is active.
     slots : int
@@ -86,13 +86,14 @@ class Graph(Object):
 
     def __init__(
         self,
-        device: Device,
+        device: Device | None = None,
         *,
         training: bool = False,
         slots: int = 0,
         arena: Arena | None = None,
     ) -> None:
-        parents: list[Object] = [device_of(device)]
+        opened = device_of(device)
+        parents: list[Object] = [opened]
         if arena is not None:
             parents.append(arena)
         options = _convert.fill(
@@ -102,7 +103,7 @@ class Graph(Object):
             training=training,
         )
         self._make(
-            _c.filtra_graph, "filtra_graph_destroy", lib.filtra_graph_create, device._pointer,
+            _c.filtra_graph, "filtra_graph_destroy", lib.filtra_graph_create, opened._pointer,
             ctypes.byref(options), parents=parents,
         )
         self._begin()

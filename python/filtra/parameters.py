@@ -32,14 +32,14 @@ class Parameters(Object, MutableMapping[str, Any]):
 
     Parameters
     ----------
-    device : Device
+    device : Device, optional
     """
 
-    def __init__(self, device: Device) -> None:
-        pointer = device_of(device)._pointer
+    def __init__(self, device: Device | None = None) -> None:
+        opened = device_of(device)
         self._make(
             _c.filtra_parameters, "filtra_parameters_destroy", lib.filtra_parameters_create,
-            pointer, parents=[device],
+            opened._pointer, parents=[opened],
         )
         self._shapes: dict[str, tuple[int, ...]] = {}
 

@@ -92,7 +92,7 @@ class Predictor(Object):
             _c.filtra_predictor, "filtra_predictor_destroy", function, device._pointer,
             *arguments, ctypes.byref(filled), parents=[device],
         )
-        info = self._call(lib.filtra_predictor_get_info).contents
+        info = self._share(lib.filtra_predictor_get_info).contents
         self.task = _c.filtra_task(info.task).name.lower()
         """What it predicts: "classification", "regression" ..."""
         self.outputs = int(info.outputs)
@@ -108,7 +108,7 @@ class Predictor(Object):
     @property
     def tokenizer(self) -> Tokenizer | None:
         """The tokenizer of its texts; None: it reads none."""
-        info = self._call(lib.filtra_predictor_get_info).contents
+        info = self._share(lib.filtra_predictor_get_info).contents
         return Tokenizer._of(info.tokenizer, self)
 
     # ---- requests ----
@@ -150,7 +150,7 @@ class Predictor(Object):
             for field, rows in out.items():
                 setattr(requests[i], field, _arrays.pointer(rows[first + i]))
         try:
-            self._call(lib.filtra_predictor_predict, count, requests, answers)
+            self._share(lib.filtra_predictor_predict, count, requests, answers)
         except ValueError as error:
             if first and str(error).startswith("request "):
                 raise type(error)(f"{name}[{first}] and after: {error}") from None

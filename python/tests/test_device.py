@@ -127,7 +127,7 @@ def test_collected_while_another_thread_is_within_a_call() -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with device._handle.gate.lock:
+        with device._handle.gate:
             held.set()
             done.wait(30)
 
@@ -162,6 +162,34 @@ def test_threads_share_a_device() -> None:
         for thread in threads:
             thread.join()
     assert not failed
+
+
+def test_shared_calls_run_side_by_side() -> None:
+    with filtra.Device("cpu") as device:
+        gate, both, used = device._handle.gate, threading.Barrier(2), []
+
+        def work() -> None:
+            with gate.shared, gate.shared:
+                both.wait(30)  # passes only if both are here
+                used.append(device.memory_used)  # as a callback may
+
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        with gate, gate.shared:
+            for thread in threads:
+                thread.start()
+            assert not used
+        for thread in threads:
+            thread.join()
+        assert used == [0, 0]
+        assert device._share(_library.lib.filtra_device_memory_used) == 0
+        arena = Arena(device)
+        with gate.shared:
+            handle = arena._handle
+            del arena
+            gc.collect()
+            assert handle.pointer is not None
+        device.memory_used
+        assert handle.pointer is None
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
