@@ -61,14 +61,14 @@ def as_array(values: Any) -> Any:
 
 
 def _kind_of_list(values: list[Any], name: str) -> str:
-    if not values:
-        raise ArgumentError(f"{name} has no samples")
     if _is_text(values[0]):
         return "texts"
     first = np.asarray(values[0])
     if first.dtype.kind in "iub" and first.ndim == 1:
         return "tokens"
-    if first.dtype.kind == "f" and first.ndim in (1, 2):
+    if (first.dtype.kind == "f" and first.ndim == 1) or (
+        first.dtype.kind in "fiu" and first.ndim == 2
+    ):
         return "series"
     raise TypeError(
         f"{name} is a list of {first.ndim}-dimensional {first.dtype}: samples are texts, "
@@ -79,6 +79,8 @@ def _kind_of_list(values: list[Any], name: str) -> str:
 def kind_of(values: Any, name: str, whole: str | None = None) -> str:
     """Tell what samples are. `whole`: what whole numbers [samples, n] are; None: they may be both.
     """
+    if len(values) == 0:
+        raise ArgumentError(f"{name} has no samples")
     if isinstance(values, list):
         return _kind_of_list(values, name)
     dimensions, kind = values.ndim, values.dtype.kind

@@ -259,8 +259,14 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         content = getattr(self, "_content", None)
         return min(longest, self._predictor().max_length) if content is not None else longest
 
-    def _new_model(self, data: Dataset, seed: int) -> Model:
-        options = dict(self.model_options or {})
+    def _vocabulary(self, X: Any) -> int:
+        """Return the number of token ids; 0: the data know it, or have none."""
+        return 1 + max(int(np.max(row)) for row in X) if self.kind_ == "tokens" else 0
+
+    def _new_model(self, data: Dataset, seed: int, vocabulary: int) -> Model:
+        options = {"vocabulary": vocabulary, **(self.model_options or {})}
+        if self.kind_ == "vectors":  # columns differ by their positions alone
+            options.setdefault("embedding_init", 0.5)
         return Model(
             data, device=_device(self.device), mixer=self.mixer, layers=self.layers,
             heads=self.heads, width=self.width, ffn_width=self.ffn_width or 0,
@@ -283,7 +289,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
             model = (
                 Model.from_bytes(self._content, device=_device(self.device)) if again
-                else self._new_model(data, seed)
+                else self._new_model(data, seed, self._vocabulary(X))
             )
             with model:
                 self._run(model, data, epochs, seed, stop, class_weights)
