@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from .optimizer import OptimizerMetrics as OptimizerMetrics
     from .optimizer import ParameterGroup as ParameterGroup
     from .parameters import Parameters as Parameters
-    from .synthetic import generate_listops as generate_listops
-    from .synthetic import generate_pathfinder as generate_pathfinder
     from .tensor import Tensor as Tensor
 
 _MODULES = {
@@ -61,7 +59,6 @@ _MODULES = {
     "mixing": ("MixerInput", "MixerOption", "Scope", "mixer", "mixers"),
     "optimizer": ("Optimizer", "OptimizerMetrics", "ParameterGroup"),
     "parameters": ("Parameters",),
-    "synthetic": ("generate_listops", "generate_pathfinder"),
     "tensor": ("Tensor",),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
@@ -98,8 +95,6 @@ __all__ = [
     "UnsupportedError",
     "add_gradient",
     "devices",
-    "generate_listops",
-    "generate_pathfinder",
     "kernel_gradient",
     "kernel_output",
     "library_version",
