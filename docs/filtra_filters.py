@@ -13,8 +13,9 @@ layers, with the options that Filtra's docs/config.md explains; parameters of fi
     plaplacian   Nguyen et al. 2023, p-Laplacian attention
     agf          Wi et al. 2025, attentive graph filter
 
-Attention's dropout is on A, as in Filtra. Not here: gfsa's `filter_dropout`, agf's orthogonality
-loss, and decoding with cached keys, for which a filter needs more than keys and values.
+Attention's dropout is each mixer's own, on A, as in Filtra. Not here: gfsa's `filter_dropout`,
+agf's orthogonality loss, and decoding with cached keys, for which a filter needs more than keys and
+values.
 """
 import torch
 import transformers
@@ -65,18 +66,19 @@ class Filter(nn.Module):
     def follow(self, module, arguments, named):
         """Called with what the layer's attention is called with."""
 
-    def attend(self, q, k, keep, scaling, dropout):
+    def attend(self, q, k, keep, scaling):
         """A [B,H,N,N]: softmax over the scores that `keep` has; zeros for a query without any."""
         scores = q @ k.transpose(-1, -2) * scaling
         if keep is not None:
             scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
         a = scores.softmax(-1)
-        return nn.functional.dropout(a if keep is None else a * keep, dropout)
+        rate = self.options["attention_dropout"]
+        return nn.functional.dropout(a if keep is None else a * keep, rate, self.training)
 
 
 class Softmax(Filter):
-    def forward(self, q, k, v, keep, scaling, dropout):
-        return self.attend(q, k, keep, scaling, dropout) @ v
+    def forward(self, q, k, v, keep, scaling):
+        return self.attend(q, k, keep, scaling) @ v
 
 
 class Gfsa(Filter):
@@ -98,8 +100,8 @@ class Gfsa(Filter):
             fixed = torch.where(is_fixed, fixed, learned)
         return fixed[:, None, None]
 
-    def forward(self, q, k, v, keep, scaling, dropout):
-        a = self.attend(q, k, keep, scaling, dropout)
+    def forward(self, q, k, v, keep, scaling):
+        a = self.attend(q, k, keep, scaling)
         w0, w1, wk = (self.coefficient(name, v) for name in ("w0", "w1", "wK"))
         u = a @ v
         return w0 * v + (w1 + wk) * u + (self.options["K"] - 1) * wk * (a @ u - u)
@@ -108,7 +110,7 @@ class Gfsa(Filter):
 class Plaplacian(Filter):
     """y_x = sum_y A_xy P_xy v_y with P_xy = (|v_x - v_y|^2 + eps)^((p-2)/2)."""
 
-    def forward(self, q, k, v, keep, scaling, dropout):
+    def forward(self, q, k, v, keep, scaling):
         o = self.options
         p = v.new_tensor(per_head(o["p"], self.heads))[:, None, None]
         distance = torch.cdist(v, v, compute_mode="donot_use_mm_for_euclid_dist")
@@ -116,7 +118,7 @@ class Plaplacian(Filter):
         if o["diagonal"] != "eps":
             own = torch.eye(v.shape[2], dtype=torch.bool, device=v.device)
             weight = weight.masked_fill(own, 1.0 if o["diagonal"] == "one" else 0.0)
-        weight = weight * self.attend(q, k, keep, scaling, dropout)
+        weight = weight * self.attend(q, k, keep, scaling)
         y = weight @ v
         return y + v * (1 - weight.sum(-1, keepdim=True)) if o["euler"] else y
 
@@ -168,7 +170,7 @@ class Agf(Filter):
             theta = torch.cat([torch.ones_like(theta[:1]), theta[1:]])
         return sum(t * p for t, p in zip(theta, self.polynomials(x.transpose(1, 2))))
 
-    def forward(self, u, v, value, keep, scaling, dropout):
+    def forward(self, u, v, value, keep, scaling):
         rho = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}.get(self.options["rho"], lambda x: x)
         real = None if keep is None else keep.any(-2).unsqueeze(-1)  # [B,1,N,1]
         if self.options["rho"] == "softmax":
@@ -186,7 +188,7 @@ FILTERS = {"softmax": Softmax, "gfsa": Gfsa, "plaplacian": Plaplacian, "agf": Ag
 # ---- in place of attention ----
 
 
-def attention(module, query, key, value, attention_mask, scaling=None, dropout=0.0, **kwargs):
+def attention(module, query, key, value, attention_mask, scaling=None, **kwargs):
     """What transformers calls after its projections; [B,H,N,D] -> [B,N,H,D]."""
     if query.shape[2] != key.shape[2]:
         raise NotImplementedError("filters decode without a cache of keys: pass use_cache=False")
@@ -196,7 +198,7 @@ def attention(module, query, key, value, attention_mask, scaling=None, dropout=0
     if keep is None and getattr(module, "is_causal", False):
         keep = torch.ones(query.shape[2], query.shape[2], dtype=torch.bool, device=query.device)
         keep = keep.tril()[None, None]
-    return module.filtra[0](query, key, value, keep, scaling, dropout).transpose(1, 2), None
+    return module.filtra[0](query, key, value, keep, scaling).transpose(1, 2), None
 
 
 AttentionInterface.register("filtra", attention)

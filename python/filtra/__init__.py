@@ -29,9 +29,20 @@ from ._errors import (
 
 if TYPE_CHECKING:
     from . import ops as ops
+    from .data import Batch as Batch
+    from .data import Dataset as Dataset
+    from .data import Loader as Loader
+    from .data import Sample as Sample
+    from .data import data_formats as data_formats
     from .device import Device as Device
     from .device import DeviceInfo as DeviceInfo
+    from .device import default_device as default_device
     from .device import devices as devices
+    from .estimators import FiltraClassifier as FiltraClassifier
+    from .estimators import FiltraRegressor as FiltraRegressor
+    from .generation import Generator as Generator
+    from .generation import generate as generate
+    from .generation import sample_token as sample_token
     from .graph import Arena as Arena
     from .graph import Graph as Graph
     from .kernel import add_gradient as add_gradient
@@ -44,44 +55,93 @@ if TYPE_CHECKING:
     from .mixing import Scope as Scope
     from .mixing import mixer as mixer
     from .mixing import mixers as mixers
+    from .model import Model as Model
+    from .model import convert as convert
     from .optimizer import Optimizer as Optimizer
     from .optimizer import OptimizerMetrics as OptimizerMetrics
     from .optimizer import ParameterGroup as ParameterGroup
     from .parameters import Parameters as Parameters
+    from .predictor import Predictor as Predictor
+    from .results import ClassScores as ClassScores
+    from .results import Evaluation as Evaluation
+    from .results import Scores as Scores
+    from .results import TrainerMetrics as TrainerMetrics
+    from .results import scores as scores
+    from .run import Run as Run
+    from .run import RunProgress as RunProgress
+    from .run import complete_config as complete_config
+    from .run import describe_config as describe_config
+    from .run import import_run as import_run
+    from .run import measure as measure
+    from .run import preset as preset
+    from .run import presets as presets
+    from .run import train as train
+    from .series import FiltraTimeSeriesClassifier as FiltraTimeSeriesClassifier
+    from .synthetic import make_listops as make_listops
+    from .synthetic import make_pathfinder as make_pathfinder
     from .tensor import Tensor as Tensor
+    from .tokenizer import Tokenizer as Tokenizer
+    from .trainer import Callback as Callback
+    from .trainer import StopTraining as StopTraining
+    from .trainer import Trainer as Trainer
 
 _MODULES = {
-    "device": ("Device", "DeviceInfo", "devices"),
+    "data": ("Batch", "Dataset", "Loader", "Sample", "data_formats"),
+    "device": ("Device", "DeviceInfo", "default_device", "devices"),
+    "estimators": ("FiltraClassifier", "FiltraRegressor"),
+    "generation": ("Generator", "generate", "sample_token"),
     "graph": ("Arena", "Graph"),
     "kernel": (
         "add_gradient", "kernel_gradient", "kernel_output", "record_kernel", "wants_gradient",
     ),
     "mixing": ("MixerInput", "MixerOption", "Scope", "mixer", "mixers"),
+    "model": ("Model", "convert"),
     "optimizer": ("Optimizer", "OptimizerMetrics", "ParameterGroup"),
     "parameters": ("Parameters",),
+    "predictor": ("Predictor",),
+    "results": ("ClassScores", "Evaluation", "Scores", "TrainerMetrics", "scores"),
+    "run": (
+        "Run", "RunProgress", "complete_config", "describe_config", "import_run",
+        "measure", "preset", "presets", "train",
+    ),
+    "series": ("FiltraTimeSeriesClassifier",),
+    "synthetic": ("make_listops", "make_pathfinder"),
     "tensor": ("Tensor",),
+    "tokenizer": ("Tokenizer",),
+    "trainer": ("Callback", "StopTraining", "Trainer"),
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Arena",
     "ArgumentError",
+    "Batch",
+    "Callback",
     "CancelledError",
+    "ClassScores",
     "ClosedError",
+    "Dataset",
     "Device",
     "DeviceInfo",
     "DeviceLostError",
     "DeviceMemoryError",
+    "Evaluation",
     "FileError",
+    "FiltraClassifier",
     "FiltraError",
+    "FiltraRegressor",
+    "FiltraTimeSeriesClassifier",
     "FiltraWarning",
     "ForkError",
+    "Generator",
     "Graph",
     "HostMemoryError",
     "InputError",
     "LibraryError",
+    "Loader",
     "MixerInput",
     "MixerOption",
+    "Model",
     "NoDeviceError",
     "NonfiniteError",
     "Optimizer",
@@ -89,19 +149,43 @@ __all__ = [
     "ParameterGroup",
     "Parameters",
     "PathError",
+    "Predictor",
     "RankError",
+    "Run",
+    "RunProgress",
+    "Sample",
     "Scope",
+    "Scores",
+    "StopTraining",
     "Tensor",
+    "Tokenizer",
+    "Trainer",
+    "TrainerMetrics",
     "UnsupportedError",
     "add_gradient",
+    "complete_config",
+    "convert",
+    "data_formats",
+    "default_device",
+    "describe_config",
     "devices",
+    "generate",
+    "import_run",
     "kernel_gradient",
     "kernel_output",
     "library_version",
+    "make_listops",
+    "make_pathfinder",
+    "measure",
     "mixer",
     "mixers",
     "ops",
+    "preset",
+    "presets",
     "record_kernel",
+    "sample_token",
+    "scores",
+    "train",
     "wants_gradient",
 ]
 

@@ -46,6 +46,8 @@ class Sample:
         The other sequence of a pair.
     label : int or None
         Number of its class; None: unknown, or the data have no classes.
+    labels : list of int or None
+        Numbers of its labels, where a sample has any number of them; None: unknown.
     value : float or None
     name : str or None
         What the data call it.
@@ -55,6 +57,7 @@ class Sample:
     features: Any
     second: Any
     label: int | None
+    labels: list[int] | None
     value: float | None
     name: str | None
 
@@ -358,6 +361,8 @@ class Dataset(Object):
             if found.second else None,
             label=int(found.label)
             if info.target == _c.filtra_target.CLASS and found.label >= 0 else None,
+            labels=sorted(found.labels[: found.label_count])
+            if info.target == _c.filtra_target.LABELS and found.label >= 0 else None,
             value=float(found.value)
             if info.target == _c.filtra_target.VALUE and np.isfinite(found.value) else None,
             name=_convert.string(found.name),
@@ -462,7 +467,7 @@ def _tokenizer_of(tokenizer: Any, texts: Any) -> Tokenizer | None:
 
 _ARRAYS = (
     "tokens", "features", "lengths", "labels", "values", "weights", "indices", "other_labels",
-    "label_fractions", "second",
+    "label_fractions", "second", "targets",
 )
 
 
@@ -480,6 +485,8 @@ class Batch:
         Classes; or next tokens, -1 where there is none.
     values : array_like of float, [size]
         Targets of regression.
+    targets : array_like of float, [size, classes]
+        Of several labels: 1, or another weight above 0, where one applies, else 0.
     weights : array_like of float, [size]
         Weights in the loss. Default: 1.
 
@@ -502,6 +509,7 @@ class Batch:
         lengths: Any = None,
         labels: Any = None,
         values: Any = None,
+        targets: Any = None,
         weights: Any = None,
     ) -> None:
         if (tokens is None) == (features is None):
@@ -532,6 +540,10 @@ class Batch:
             self.arrays["labels"] = _arrays.array_of(
                 labels, _arrays.I32, (size, length) if next_tokens else (size,), "labels"
             )
+        if targets is not None:
+            self.arrays["targets"] = _arrays.array_of(
+                targets, _arrays.F32, (size, None), "targets"
+            )
         if values is not None:
             self.arrays["values"] = _arrays.array_of(values, _arrays.F32, (size,), "values")
         self.struct = _c.filtra_batch(
@@ -560,6 +572,7 @@ class Batch:
             "features": (struct.size, struct.length, loader.features),
             "lengths": rows,
             "labels": (struct.size, struct.length) if loader.next_tokens else (struct.size,),
+            "targets": (struct.size, loader.classes),
         }.get(name, (struct.size,))
         found = getattr(struct, name)
         return np.ctypeslib.as_array(found, shape).copy() if found else None
@@ -636,6 +649,7 @@ class Loader(Object):
             options.class_weights = _arrays.pointer(wanted)
         info = data._info
         self.features = int(info.features)
+        self.classes = int(info.classes)
         self.next_tokens = info.target == _c.filtra_target.NEXT
         self.taken = 0
         self._make(

@@ -61,14 +61,6 @@ class Predictor(Object):
         if isinstance(source, Model):
             device = device or source.device
             source = source.to_bytes()
-        options = _convert.fill(
-            _c.filtra_predictor_options, batch_size=batch_size, vector=vector,
-            normalise=normalise, prepare_all=prepare_all,
-        )
-        if precision is not None:
-            chosen = ctypes.c_int(_convert.choice(_c.filtra_precision, precision, "precision"))
-            options.precision = ctypes.pointer(chosen)
-        opened = device_of(device)
         arguments: tuple[Any, ...]
         if isinstance(source, (bytes, bytearray, memoryview)):
             function = lib.filtra_predictor_create_from_memory
@@ -76,9 +68,29 @@ class Predictor(Object):
         else:
             function = lib.filtra_predictor_create
             arguments = (_convert.path(source, "source"),)
+        self._create(
+            device_of(device), function, arguments, batch_size=batch_size, precision=precision,
+            vector=vector, normalise=normalise, prepare_all=prepare_all,
+        )
+
+    def _create(
+        self,
+        device: Device,
+        function: Any,
+        arguments: tuple[Any, ...],
+        *,
+        precision: str | None = None,
+        vector: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Call a function that makes a predictor; `arguments` come after the device."""
+        filled = _convert.fill(_c.filtra_predictor_options, vector=vector, **options)
+        if precision is not None:
+            chosen = ctypes.c_int(_convert.choice(_c.filtra_precision, precision, "precision"))
+            filled.precision = ctypes.pointer(chosen)
         self._make(
-            _c.filtra_predictor, "filtra_predictor_destroy", function, opened._pointer, *arguments,
-            ctypes.byref(options), parents=[opened],
+            _c.filtra_predictor, "filtra_predictor_destroy", function, device._pointer,
+            *arguments, ctypes.byref(filled), parents=[device],
         )
         info = self._share(lib.filtra_predictor_get_info).contents
         self.task = _c.filtra_task(info.task).name.lower()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _c, _convert, _errors, results
+from ._interrupt import Interrupt
 from ._library import lib
 from ._object import Gate, Object
 from .data import Dataset
@@ -23,7 +24,8 @@ from .tokenizer import Tokenizer
 from .trainer import Callback, Progress, StopTraining
 
 __all__ = [
-    "Run", "RunProgress", "complete_config", "describe_config", "import_run", "preset", "presets",
+    "Run", "RunProgress", "complete_config", "describe_config", "import_run", "measure",
+    "preset", "presets",
     "train",
 ]
 
@@ -122,14 +124,15 @@ class _Listener:
         self.begun = False
         self.epoch = 0
         self.stopped = False
+        self.interrupt = Interrupt()
 
     def __call__(self, user: Any, pointer: Any) -> bool:
         try:
             self.tell(_progress(pointer.contents))
-            return True
+            return not self.interrupt.asked
         except StopTraining:
             self.stopped = True
-        except BaseException as error:  # Ctrl-C, too: the run writes a checkpoint first
+        except BaseException as error:  # raised when the run has written a checkpoint
             _errors.keep_error(error)
         return False
 
@@ -212,13 +215,37 @@ def train(
     told = type(options.progress)(listener)
     options.progress = told
     try:
-        opened._call(lib.filtra_run_train, ctypes.byref(options))
+        with listener.interrupt:
+            opened._call(lib.filtra_run_train, ctypes.byref(options))
     except _errors.CancelledError:
         if not listener.stopped:
             raise
     finally:
         listener.end()
     return Run(folder)
+
+
+def measure(
+    config: Mapping[str, Any],
+    data: Dataset | None = None,
+    *,
+    device: Device | None = None,
+) -> dict[str, Any]:
+    """Compute the device memory of a run before anything is made.
+
+    Returns
+    -------
+    dict
+        Bytes by use: parameters, gradients, moments, activations, transfers, total, available;
+        `fits`; and `advice`: settings with which it would fit.
+    """
+    options = _c.filtra_run_options()
+    options.config = json.dumps(dict(config)).encode()
+    if data is not None:
+        options.data = data._pointer
+    found, reference = results.new(_c.filtra_run_memory_use)
+    device_of(device)._call(lib.filtra_run_measure, ctypes.byref(options), reference)
+    return _convert.values(found)
 
 
 def import_run(
@@ -329,7 +356,13 @@ class Run(Object):
 
     def predictor(self, *, device: Device | None = None, **options: Any) -> Predictor:
         """Load the best model as a predictor: see `Predictor`."""
-        return Predictor(self.folder / _c.FILTRA_RUN_MODEL, device=device, **options)
+        predictor = Predictor.__new__(Predictor)
+        predictor._create(
+            device_of(device),
+            lambda *arguments: self._call(lib.filtra_run_create_predictor, *arguments), (),
+            **options,
+        )
+        return predictor
 
     def data(self, path: _convert.OptionalPath = None, split: str = "train") -> Dataset:
         """Open its data, or those at `path`, as it read its own; one file is read as `split`."""

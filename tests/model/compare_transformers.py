@@ -73,6 +73,15 @@ def check_generation(kept):
             assert model(out[:, :i]).logits[0, -1].argmax() == out[0, i], f"{kept}: generate"
 
 
+def check_saved(family, kept, again):
+    """What PyTorch saves has the same tensors under the same names."""
+    load(family, kept).save_pretrained(again)
+    ours, theirs = (load_file(f"{folder}/model.safetensors") for folder in (kept, again))
+    assert ours.keys() == theirs.keys(), f"{kept}: {ours.keys() ^ theirs.keys()}"
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours), f"{kept}: save_pretrained"
+    assert os.path.exists(f"{again}/filtra_filters.py"), f"{kept}: saved without its module"
+
+
 def check_refusal(kept):
     """Without the module no model is made that would compute something else."""
     try:
@@ -105,6 +114,7 @@ def main():
         print(f"{name}: {error:.1e} {'' if error <= BOUND else 'FAILED'}")
         check_base(family, folder, golden)
         check_refusal(folder)
+        check_saved(family, folder, f"{kept}/saved/{name}")
         if family == "gpt2":
             check_generation(folder)
     check_tokenizer(f"{kept}/tokenizer-bert")

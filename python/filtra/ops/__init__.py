@@ -11,6 +11,7 @@ from ._basic import (
     add,
     affine,
     argsort,
+    binary_cross_entropy,
     cast,
     chunk,
     concat,

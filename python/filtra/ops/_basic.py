@@ -240,6 +240,19 @@ def cross_entropy(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Ten
     return record(lib.filtra_cross_entropy, {"logits": logits, "labels": labels}, rate)
 
 
+def binary_cross_entropy(
+    logits: Tensor, targets: Tensor, weights: Tensor | None = None
+) -> Tensor:
+    """Cross-entropy of K labels that may each apply: the mean over them, [R, K] -> [R].
+
+    `targets` are 0 or 1, `weights` [R, K] their weights; neither has a gradient.
+    """
+    return record(
+        lib.filtra_binary_cross_entropy,
+        {"logits": logits, "targets": targets, "weights": weights},
+    )
+
+
 def squared_error(x: Tensor, y: Tensor) -> Tensor:
     """Mean over the last axis of (x - y)^2: [R, K] -> [R]. No gradient for y."""
     return record(lib.filtra_squared_error, {"x": x, "y": y})
