@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     from .run import presets as presets
     from .run import train as train
     from .series import FiltraTimeSeriesClassifier as FiltraTimeSeriesClassifier
-    from .synthetic import make_listops as make_listops
-    from .synthetic import make_pathfinder as make_pathfinder
+    from .synthetic import generate_listops as generate_listops
+    from .synthetic import generate_pathfinder as generate_pathfinder
     from .tensor import Tensor as Tensor
     from .tokenizer import Tokenizer as Tokenizer
     from .trainer import Callback as Callback
@@ -105,7 +105,7 @@ _MODULES = {
         "measure", "preset", "presets", "train",
     ),
     "series": ("FiltraTimeSeriesClassifier",),
-    "synthetic": ("make_listops", "make_pathfinder"),
+    "synthetic": ("generate_listops", "generate_pathfinder"),
     "tensor": ("Tensor",),
     "tokenizer": ("Tokenizer",),
     "trainer": ("Callback", "StopTraining", "Trainer"),
@@ -170,12 +170,12 @@ __all__ = [
     "describe_config",
     "devices",
     "generate",
+    "generate_listops",
+    "generate_pathfinder",
     "import_run",
     "kernel_gradient",
     "kernel_output",
     "library_version",
-    "make_listops",
-    "make_pathfinder",
     "measure",
     "mixer",
     "mixers",
