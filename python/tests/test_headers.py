@@ -18,7 +18,7 @@ CHANGES = {
     "size of an array": ("device.h", "char uuid[37];", "char uuid[41];"),
     "new field": ("generate.h", "  bool slide;", "  bool slide; bool other;"),
     "value of an enum": ("dtype.h", "FILTRA_I32, ", "FILTRA_I32 = 7, "),
-    "new parameter": ("generate.h", "filtra_generator *generator);", "filtra_generator *g, int x);"),
+    "new parameter": ("generate.h", "generator *generator);", "generator *generator, int x);"),
     "new function": ("status.h", "const char *filtra_version(void);", "int filtra_new(void);"),
     "macro": ("graph.h", "#define FILTRA_MAX_DIMS 4", "#define FILTRA_MAX_DIMS 5"),
 }
