@@ -155,7 +155,8 @@ def _pack_images(values: Any, name: str) -> Samples:
     values = np.asarray(values)
     _check_dimensions(values, "images", (3, 4), name)
     if values.dtype != np.uint8 or (values.ndim == 4 and values.shape[3] not in (1, 3)):
-        turn = " (save X.transpose(0, 2, 3, 1))" if values.ndim == 4 and values.shape[1] <= 3 else ""
+        turned = values.ndim == 4 and values.shape[1] <= 3
+        turn = " (save X.transpose(0, 2, 3, 1))" if turned else ""
         raise ArgumentError(
             f"{name} is {values.dtype} {list(values.shape)}; images are {_LAYOUT['images']}{turn}"
         )

@@ -129,6 +129,22 @@ def test_labels_of_any_number(tmp_path: Path) -> None:
     assert data.loader("train", 4).next().targets.shape == (4, 2)
 
 
+def test_labels_from_memory() -> None:
+    X = np.zeros((3, 2))
+    data = Dataset.from_arrays(
+        X, [["sun", "cat"], [], ["sun"]], target="labels", validation_share=0
+    )
+    assert data.classes == ["cat", "sun"]
+    assert [data.sample(i).labels for i in range(3)] == [[0, 1], [], [1]]
+    data = Dataset.from_arrays(
+        X, np.array([[0, 1], [1, 1], [0, 0]]), target="labels", validation_share=0
+    )
+    assert [data.sample(i).labels for i in range(3)] == [[1], [0, 1], []]
+    for y, part in (([["a"], "b", []], r"y\[1\] must be a list"), ([["a"]], "3 elements")):
+        with pytest.raises((TypeError, ValueError), match=part):
+            Dataset.from_arrays(X, y, target="labels")
+
+
 MISTAKES = [
     (np.zeros((4, 3), int), [0, 1, 0, 1], {}, ValueError, 'kind="tokens" or kind="vectors"'),
     (np.zeros((4, 3)), [0, 1], {}, ValueError, r"shape \[4\], one for each sample"),
