@@ -66,11 +66,25 @@ def _split(name: Any) -> _c.filtra_split:
     return _convert.choice(_c.filtra_split, name, "split")
 
 
+def one_type(y: Any, name: str) -> Any:
+    """Return targets as an array; refuse missing ones, and texts among what is none."""
+    values = np.asarray(y)
+    given = list(y) if values.ndim == 1 and values.dtype.kind in "OUS" else []
+    for i, value in enumerate(given):
+        if value is None or value != value or type(value).__name__ == "NAType":
+            raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
+        if isinstance(value, str) != isinstance(given[0], str):
+            raise TypeError(
+                f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"
+            )
+    return np.array(given) if values.dtype == object and given else values
+
+
 class Targets:
     """What samples are to become: classes in the order of their names, or values."""
 
     def __init__(self, y: Any, target: str | None, count: int, name: str = "y") -> None:
-        values = np.asarray(y)
+        values = one_type(y, name)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.shape != (count,):
@@ -99,7 +113,9 @@ class Targets:
         wrong = classes[found] != self.y
         if wrong.any():
             i = int(np.argmax(wrong))
-            raise ArgumentError(f"{name}[{i}] is {self.y[i]!r}, which the training data do not have")
+            raise ArgumentError(
+                f"{name}[{i}] is {self.y[i].item()!r}, which the training data do not have"
+            )
         return found.astype(np.int32)
 
 
@@ -193,13 +209,16 @@ class Dataset(Object):
         parts = {"train": (X, y), "val": val, "test": test}
         if target != "next" and y is None:
             raise ArgumentError('y is missing: give the targets, or target="next"')
-        packer = _Packer(kind, target, reader, classes)
+        packer = _Packer(kind, target, reader, classes, bool(standardise))
         for split, part in parts.items():
-            if part is not None:
-                packer.add(split, part[0], part[1])
+            if part is None:
+                continue
+            if not isinstance(part, (tuple, list)) or len(part) != 2:
+                raise TypeError(f"{split} must be a pair (X, y)")
+            packer.add(split, part[0], part[1])
         if sample_weight is not None:
             packer.weigh(sample_weight)
-        packer.arrays.standardise = bool(standardise and packer.arrays.features)
+        packer.arrays.standardise = bool(packer.standardise and packer.arrays.features)
         packer.arrays.columns = bool(packer.arrays.standardise and packer.kind == "vectors")
         packer.arrays.hold_out = val is None and validation_share > 0
         packer.arrays.validation_share = _convert.number(validation_share, "validation_share")
@@ -240,6 +259,11 @@ class Dataset(Object):
         **options
             As of `from_arrays`.
         """
+        if not hasattr(frame, "columns"):
+            raise TypeError(f"frame must be a pandas.DataFrame, not {type(frame).__name__}")
+        if not frame.columns.is_unique:
+            twice = frame.columns[frame.columns.duplicated()][0]
+            raise ArgumentError(f"the frame has two columns {twice!r}")
         used = [target, text, group, time]
         for column in [name for name in [*used, *(columns or ())] if name is not None]:
             if column not in frame.columns:
@@ -260,6 +284,10 @@ class Dataset(Object):
         if group is None:
             X = frame[chosen].to_numpy(np.float32)
             return cls.from_arrays(X, frame[target].to_numpy(), kind="vectors", **options)
+        for name in [column for column in (group, time) if column is not None]:
+            if frame[name].isna().any():
+                row = int(np.argmax(frame[name].isna()))
+                raise ArgumentError(f"column {name!r} has no value in row {row}")
         series, targets = [], []
         for key, rows in frame.groupby(group, sort=False):
             if rows[target].nunique(dropna=False) != 1:
@@ -293,7 +321,10 @@ class Dataset(Object):
         assert reader is not None
         length = _convert.whole(length, "length", 1, 1 << 20)
         ids = reader.encode(text)
-        cut = len(ids) - int(round(len(ids) * validation_share))
+        share = _convert.number(validation_share, "validation_share")
+        if not 0 <= share < 1:
+            raise ArgumentError(f"validation_share is {share}, accepted are 0 to below 1")
+        cut = len(ids) - int(round(len(ids) * share))
 
         def windows(part: Any) -> list[Any]:
             rows = [part[i : i + length + 1] for i in range(0, max(len(part) - 1, 0), length)]
@@ -383,9 +414,11 @@ class _Packer:
     """Fills the struct of arrays, split by split; the training split comes first."""
 
     def __init__(
-        self, kind: str | None, target: str | None, tokenizer: Tokenizer | None, classes: Any
+        self, kind: str | None, target: str | None, tokenizer: Tokenizer | None, classes: Any,
+        standardise: bool,
     ) -> None:
         self.kind = kind
+        self.standardise = standardise
         self.target = target
         self.tokenizer = tokenizer
         self.classes = None if classes is None else np.asarray(classes)
@@ -410,6 +443,8 @@ class _Packer:
         part.count = len(samples)
         part.lengths = self.keep(samples.lengths)
         if samples.features:
+            if not self.standardise and np.isnan(samples.numbers).any():
+                raise ArgumentError(f"{name} has NaN: missing values need standardise=True")
             part.features = self.keep(samples.numbers)
         else:
             part.tokens = self.keep(samples.numbers)
