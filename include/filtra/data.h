@@ -325,12 +325,13 @@ typedef struct filtra_samples {
   const float *features;   /**< [sum of lengths, features]; NaN: missing, needs `standardise` */
   const int32_t *second;   /**< the second sequences of pairs, as `tokens`; NULL: no pairs */
   const uint32_t *second_lengths;
-  const int32_t *labels; /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
-  const float *values;   /**< [count], with FILTRA_TARGET_VALUE */
+  const int32_t *labels;  /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
+  const float *values;    /**< [count], with FILTRA_TARGET_VALUE */
+  const uint8_t *targets; /**< [count, classes], 1 where a label applies, else 0; of labels */
   /** [count], above 0: weights in the loss, for loaders with `sample_weights`, as those of runs'
    * training data. NULL: 1 each. */
   const float *weights;
-  uint64_t reserved[7]; /**< 0 */
+  uint64_t reserved[6]; /**< 0 */
 } filtra_samples;
 
 /** A dataset in a caller's arrays; start from zeros. */
@@ -338,8 +339,8 @@ typedef struct filtra_dataset_arrays {
   filtra_samples splits[FILTRA_SPLIT_COUNT];
   /** With FILTRA_TARGET_NEXT a sequence's last token is only predicted. */
   filtra_target target;
-  uint32_t features;              /**< numbers per token; 0: token ids */
-  uint32_t classes;               /**< at least 2 with FILTRA_TARGET_CLASS */
+  uint32_t features; /**< numbers per token; 0: token ids */
+  uint32_t classes;  /**< at least 2 with FILTRA_TARGET_CLASS, 1 with FILTRA_TARGET_LABELS */
   const char *const *class_names; /**< [classes]; NULL: "0", "1" and so on */
   /** The tokenizer of the ids, for filtra_dataset_info; must outlive the dataset. NULL: unknown. */
   const filtra_tokenizer *tokenizer;

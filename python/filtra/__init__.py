@@ -29,9 +29,9 @@ from ._errors import (
 
 if TYPE_CHECKING:
     from . import ops as ops
-    from .data import Batch as Batch
+    from .batches import Batch as Batch
+    from .batches import Loader as Loader
     from .data import Dataset as Dataset
-    from .data import Loader as Loader
     from .data import Sample as Sample
     from .data import data_formats as data_formats
     from .device import Device as Device
@@ -86,7 +86,8 @@ if TYPE_CHECKING:
     from .trainer import Trainer as Trainer
 
 _MODULES = {
-    "data": ("Batch", "Dataset", "Loader", "Sample", "data_formats"),
+    "batches": ("Batch", "Loader"),
+    "data": ("Dataset", "Sample", "data_formats"),
     "device": ("Device", "DeviceInfo", "default_device", "devices"),
     "estimators": ("FiltraClassifier", "FiltraRegressor"),
     "generation": ("Generator", "generate", "sample_token"),

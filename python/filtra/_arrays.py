@@ -65,13 +65,13 @@ def _converted(array: Any, dtype: np.dtype[Any], name: str) -> Any:
             raise ArgumentError(f"{name} must be from {limits.min} to {limits.max}; has "
                                 f"{low if low < limits.min else high}")
     with np.errstate(over="ignore"):
-        result = np.ascontiguousarray(array, dtype=dtype)
+        result = np.array(array, dtype=dtype, order="C")
     if kind == "f" and array.dtype.itemsize > dtype.itemsize and array.size:
         lost = np.isinf(result) & np.isfinite(array)
         if lost.any():
             raise ArgumentError(f"{name} has {array[lost].flat[0]}, beyond the range of "
                                 f"{dtype.name}")
-    return result.reshape(array.shape)
+    return result
 
 
 def array_of(
@@ -135,10 +135,16 @@ def room(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...], name: str = "
 
 
 def pointer(array: Any) -> Any:
-    """Return a ctypes pointer to a dense array's elements, which keeps the array alive."""
-    kind = ctypes.POINTER(_C_TYPES[array.dtype])
-    found: Any = ctypes.cast(ctypes.c_void_p(address(array)), kind)
-    found._objects["array"] = array  # which a struct that it is assigned to keeps, too
+    """Return a ctypes pointer to a dense array's elements.
+
+    It keeps the array alive, as does a struct that it is assigned to.
+    """
+    element = _C_TYPES[array.dtype]
+    kind: Any = ctypes.POINTER(element)
+    if array.size and array.flags.writeable:
+        return kind(element.from_buffer(array))
+    found = ctypes.cast(ctypes.c_void_p(address(array)), kind)
+    found._objects["array"] = array
     return found
 
 

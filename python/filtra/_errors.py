@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from . import _c
 
@@ -142,6 +146,54 @@ def raise_kept() -> None:
 def has_kept() -> bool:
     """Return whether a callback of this thread has raised."""
     return _pending.error is not None
+
+
+def guarded(function: Callable[..., Any], failed: Any = None) -> Callable[..., Any]:
+    """Return a function for the library to call, which keeps what `function` raises.
+
+    After that it returns `failed`, also at all later calls until the library has returned.
+    """
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return failed if _pending.error is not None else function(*arguments)
+        except BaseException as error:  # raised when the library returns
+            keep_error(error)
+            return failed
+
+    return call
+
+
+class Callbacks:
+    """Whether functions in Python stay registered with the library: mixers."""
+
+    registered = False
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within it, Ctrl-C makes the next `guarded` callback end the call of the library.
+
+    Python otherwise raises KeyboardInterrupt as the callback begins, before its first line, where
+    nothing can catch it, and the library would read a result that is none.
+    """
+    before: Any = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def keep(number: int, frame: Any) -> None:
+        try:
+            before(number, frame)
+        except BaseException as error:
+            keep_error(error)
+
+    signal.signal(signal.SIGINT, keep)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    raise_kept()
 
 
 def error_of(status: int, message: str) -> FiltraError:

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
-from ._errors import ClosedError, ForkError, error_of
+from ._errors import Callbacks, ClosedError, ForkError, error_of, interruptible
 from ._library import lib
 
 Self = TypeVar("Self", bound="Object")
@@ -253,7 +253,8 @@ class Object:
             for parent in above:
                 parent._pointer  # noqa: B018  raises if it is closed
             try:
-                function(*arguments, ctypes.byref(made))
+                with interruptible():
+                    function(*arguments, ctypes.byref(made))
             except BaseException:  # a warning that the user has raised as an error
                 if made:
                     lib.free_function(free)(ctypes.byref(made))
@@ -291,6 +292,9 @@ class Object:
         with gate:
             if handle.pointer is None:
                 handle.refuse()
+            if Callbacks.registered:
+                with interruptible():
+                    return function(handle.pointer, *arguments)
             return function(handle.pointer, *arguments)
 
     def _share(self, function: Any, *arguments: Any) -> Any:
@@ -301,6 +305,9 @@ class Object:
         with handle.gate.shared:
             if handle.pointer is None:
                 handle.refuse()
+            if Callbacks.registered:
+                with interruptible():
+                    return function(handle.pointer, *arguments)
             return function(handle.pointer, *arguments)
 
     @property

@@ -66,14 +66,14 @@ def as_array(values: Any) -> Any:
 
 
 def _kind_of_list(values: list[Any], name: str) -> str:
-    if not values:
-        raise ArgumentError(f"{name} has no samples")
     if any(_is_text(value) for value in values):
         return "texts"
     first = np.asarray(values[0])
     if first.dtype.kind in "iub" and first.ndim == 1:
         return "tokens"
-    if first.dtype.kind == "f" and first.ndim in (1, 2):
+    if (first.dtype.kind == "f" and first.ndim == 1) or (
+        first.dtype.kind in "fiu" and first.ndim == 2
+    ):
         return "series"
     raise TypeError(
         f"{name} is a list of {first.ndim}-dimensional {first.dtype}: samples are texts, "
@@ -84,11 +84,11 @@ def _kind_of_list(values: list[Any], name: str) -> str:
 def kind_of(values: Any, name: str, whole: str | None = None) -> str:
     """Tell what samples are. `whole`: what whole numbers [samples, n] are; None: they may be both.
     """
+    if len(values) == 0:
+        raise ArgumentError(f"{name} has no samples")
     if isinstance(values, list):
         return _kind_of_list(values, name)
     dimensions, kind = values.ndim, values.dtype.kind
-    if not len(values):
-        raise ArgumentError(f"{name} has no samples")
     if kind in "US" and dimensions == 1:
         return "texts"
     if values.dtype == np.uint8 and dimensions in (3, 4):
@@ -160,7 +160,8 @@ def _pack_images(values: Any, name: str) -> Samples:
     values = np.asarray(values)
     _check_dimensions(values, "images", (3, 4), name)
     if values.dtype != np.uint8 or (values.ndim == 4 and values.shape[3] not in (1, 3)):
-        turn = " (save X.transpose(0, 2, 3, 1))" if values.ndim == 4 and values.shape[1] <= 3 else ""
+        turned = values.ndim == 4 and values.shape[1] <= 3
+        turn = " (save X.transpose(0, 2, 3, 1))" if turned else ""
         raise ArgumentError(
             f"{name} is {values.dtype} {list(values.shape)}; images are {_LAYOUT['images']}{turn}"
         )

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import _arrays, _c, _convert
-from ._errors import ArgumentError, ClosedError
+from ._errors import ArgumentError
 from ._library import lib
 from ._object import Gate, Object
-from ._samples import Samples, pack
+from ._packing import SPLITS, Packer
+from .batches import Loader
 from .tokenizer import Tokenizer
 
-__all__ = ["Batch", "Dataset", "Loader", "Sample", "data_formats"]
-
-SPLITS = ("train", "val", "test")
-_TARGETS = {"class": _c.filtra_target.CLASS, "value": _c.filtra_target.VALUE}
+__all__ = ["Dataset", "Sample", "data_formats"]
 
 
 def data_formats() -> dict[str, str]:
@@ -64,59 +62,6 @@ class Sample:
 
 def _split(name: Any) -> _c.filtra_split:
     return _convert.choice(_c.filtra_split, name, "split")
-
-
-def one_type(y: Any, name: str) -> Any:
-    """Return targets as an array; refuse missing ones, and texts among what is none."""
-    values = np.asarray(y)
-    given = list(y) if values.ndim == 1 and values.dtype.kind in "OUS" else []
-    for i, value in enumerate(given):
-        if value is None or value != value or type(value).__name__ == "NAType":
-            raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
-        if isinstance(value, str) != isinstance(given[0], str):
-            raise TypeError(
-                f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"
-            )
-    return np.array(given) if values.dtype == object and given else values
-
-
-class Targets:
-    """What samples are to become: classes in the order of their names, or values."""
-
-    def __init__(self, y: Any, target: str | None, count: int, name: str = "y") -> None:
-        values = one_type(y, name)
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
-        if values.shape != (count,):
-            raise ArgumentError(
-                f"{name} must have the shape [{count}], one for each sample; got "
-                f"{list(values.shape)}"
-            )
-        if target is None:
-            target = "value" if values.dtype.kind == "f" else "class"
-        if target not in _TARGETS:
-            raise ArgumentError(f'target must be "class", "value" or "next"; got {target!r}')
-        self.target = target
-        self.y = values
-
-    def values(self, name: str) -> Any:
-        """Return float32 values, all finite."""
-        found = _arrays.array_of(self.y, _arrays.F32, (None,), name)
-        if not np.isfinite(found).all():
-            raise ArgumentError(f"{name}[{int(np.argmin(np.isfinite(found)))}] is not finite")
-        return found
-
-    def labels(self, classes: Any, name: str) -> Any:
-        """Return the positions of classes in a sorted array of all."""
-        found = np.searchsorted(classes, self.y)
-        found = np.minimum(found, len(classes) - 1)
-        wrong = classes[found] != self.y
-        if wrong.any():
-            i = int(np.argmax(wrong))
-            raise ArgumentError(
-                f"{name}[{i}] is {self.y[i].item()!r}, which the training data do not have"
-            )
-        return found.astype(np.int32)
 
 
 class Dataset(Object):
@@ -187,15 +132,17 @@ class Dataset(Object):
             NaN is a missing value. Images: uint8 [samples, height, width] or [samples, height,
             width, 1 or 3].
         y : array_like, [samples]
-            Whole numbers, bools and texts are classes, fractions are values. Not with `target`
+            Whole numbers, bools and texts are classes, fractions are values. With `target`
+            "labels" a list of each sample's names, or [samples, labels] of 0 and 1. None with
             "next".
         val, test : (X, y), optional
             The other splits. Without `val`, `validation_share` of the samples is held out by
             `seed`; 0: none is.
         kind : {"texts", "tokens", "vectors", "series", "images"}, optional
             What X is. Default: told by its type, if it can only be one.
-        target : {"class", "value", "next"}, optional
-            What is learned. "next": the next token, by a language model.
+        target : {"class", "value", "labels", "next"}, optional
+            What is learned. "labels": any number of labels; "next": the next token, by a language
+            model.
         tokenizer : Tokenizer or str
             Of texts: "bytes", a file, a folder; or "words" or "characters", fitted to X.
         sample_weight : array_like of float, [samples], optional
@@ -209,7 +156,7 @@ class Dataset(Object):
         parts = {"train": (X, y), "val": val, "test": test}
         if target != "next" and y is None:
             raise ArgumentError('y is missing: give the targets, or target="next"')
-        packer = _Packer(kind, target, reader, classes, bool(standardise))
+        packer = Packer(kind, target, reader, classes, bool(standardise))
         for split, part in parts.items():
             if part is None:
                 continue
@@ -410,319 +357,9 @@ class Dataset(Object):
         return f"<Dataset {counts}>"
 
 
-class _Packer:
-    """Fills the struct of arrays, split by split; the training split comes first."""
-
-    def __init__(
-        self, kind: str | None, target: str | None, tokenizer: Tokenizer | None, classes: Any,
-        standardise: bool,
-    ) -> None:
-        self.kind = kind
-        self.standardise = standardise
-        self.target = target
-        self.tokenizer = tokenizer
-        self.classes = None if classes is None else np.asarray(classes)
-        self.arrays = _c.filtra_dataset_arrays()
-        self.kept: list[Any] = []
-        if tokenizer is not None:
-            self.arrays.tokenizer = tokenizer._pointer
-
-    def add(self, split: str, X: Any, y: Any) -> None:
-        """Add a split."""
-        name = "X" if split == "train" else f"{split}[0]"
-        samples = pack(X, self.kind, name, self.tokenizer)
-        part = self.arrays.splits[SPLITS.index(split)]
-        if split == "train":
-            self.kind = samples.kind
-            self.arrays.features = samples.features
-            self.arrays.height, self.arrays.width = samples.height, samples.width
-        elif samples.features != self.arrays.features:
-            raise ArgumentError(
-                f"{name} has {samples.features} features; X has {self.arrays.features}"
-            )
-        part.count = len(samples)
-        part.lengths = self.keep(samples.lengths)
-        if samples.features:
-            if not self.standardise and np.isnan(samples.numbers).any():
-                raise ArgumentError(f"{name} has NaN: missing values need standardise=True")
-            part.features = self.keep(samples.numbers)
-        else:
-            part.tokens = self.keep(samples.numbers)
-        self.add_targets(part, samples, y, "y" if split == "train" else f"{split}[1]", split)
-
-    def add_targets(self, part: Any, samples: Samples, y: Any, name: str, split: str) -> None:
-        """Add a split's targets."""
-        if self.target == "next":
-            self.arrays.target = _c.filtra_target.NEXT
-            return
-        targets = Targets(y, self.target, len(samples), name)
-        if split == "train":
-            self.target = targets.target
-            self.arrays.target = _TARGETS[targets.target]
-        if self.target == "value":
-            part.values = self.keep(targets.values(name))
-            return
-        if self.classes is None:
-            self.classes = np.unique(targets.y)
-        if split == "train":
-            self.name_classes()
-        part.labels = self.keep(targets.labels(self.classes, name))
-
-    def name_classes(self) -> None:
-        """Name the classes by their values as texts."""
-        assert self.classes is not None
-        if len(self.classes) < 2:
-            raise ArgumentError(f"y has one class, {str(self.classes[0])!r}: two are the least")
-        names = [_convert.text(str(value), "a class") for value in self.classes.tolist()]
-        listed = (ctypes.c_char_p * len(names))(*names)
-        self.kept.append(listed)
-        self.arrays.class_names = ctypes.cast(listed, ctypes.POINTER(ctypes.c_char_p))
-        self.arrays.classes = len(names)
-
-    def weigh(self, weights: Any) -> None:
-        """Give the training samples their weights."""
-        part = self.arrays.splits[0]
-        part.weights = self.keep(
-            _arrays.array_of(weights, _arrays.F32, (part.count,), "sample_weight")
-        )
-
-    def keep(self, array: Any) -> Any:
-        """Return a pointer to an array that stays until the data set has copied it."""
-        self.kept.append(array)
-        return _arrays.pointer(array)
-
-
 def _tokenizer_of(tokenizer: Any, texts: Any) -> Tokenizer | None:
     if tokenizer is None or isinstance(tokenizer, Tokenizer):
         return tokenizer
     if tokenizer in ("words", "characters"):
         return Tokenizer.fit(texts, tokenizer)
     return Tokenizer(tokenizer)
-
-
-_ARRAYS = (
-    "tokens", "features", "lengths", "labels", "values", "weights", "indices", "other_labels",
-    "label_fractions", "second", "targets",
-)
-
-
-class Batch:
-    """Samples padded to one length.
-
-    Parameters
-    ----------
-    tokens : array_like of int, [size, length], or of pairs [2, size, length]
-    features : array_like of float, [size, length, features]
-        Instead of tokens; 0 after each end.
-    lengths : array_like of int, [size], or of pairs [2, size]
-        Tokens without padding. Default: all.
-    labels : array_like of int, [size]; of a language model [size, length]
-        Classes; or next tokens, -1 where there is none.
-    values : array_like of float, [size]
-        Targets of regression.
-    targets : array_like of float, [size, classes]
-        Of several labels: 1, or another weight above 0, where one applies, else 0.
-    weights : array_like of float, [size]
-        Weights in the loss. Default: 1.
-
-    Attributes
-    ----------
-    indices : numpy.ndarray of uint32, [size], or None
-        Positions in the split, of a loader's batch.
-    count : int
-        Rows that are samples; others are fillers of weight 0.
-    """
-
-    loader: Loader | None = None
-    number = 0  # of the loader's batches so far
-
-    def __init__(
-        self,
-        tokens: Any = None,
-        *,
-        features: Any = None,
-        lengths: Any = None,
-        labels: Any = None,
-        values: Any = None,
-        targets: Any = None,
-        weights: Any = None,
-    ) -> None:
-        if (tokens is None) == (features is None):
-            raise ArgumentError("a batch has either tokens or features")
-        shape = np.shape(tokens if features is None else features)
-        pair = features is None and len(shape) == 3
-        if len(shape) < 2 or (pair and shape[0] != 2):
-            raise ArgumentError(f"tokens must be [size, length] or [2, size, length]; got "
-                                f"{list(shape)}")
-        size, length = shape[1:] if pair else shape[:2]
-        rows = (2, size) if pair else (size,)
-        if lengths is None:
-            lengths = np.full(rows, length, np.int32)
-        if weights is None:
-            weights = np.ones(size, np.float32)
-        self.arrays: dict[str, Any] = {
-            "lengths": _arrays.array_of(lengths, _arrays.I32, rows, "lengths"),
-            "weights": _arrays.array_of(weights, _arrays.F32, (size,), "weights"),
-        }
-        if features is None:
-            self.arrays["tokens"] = _arrays.array_of(tokens, _arrays.I32, shape, "tokens")
-        else:
-            self.arrays["features"] = _arrays.array_of(
-                features, _arrays.F32, (size, length, None), "features"
-            )
-        if labels is not None:
-            next_tokens = np.ndim(labels) == 2
-            self.arrays["labels"] = _arrays.array_of(
-                labels, _arrays.I32, (size, length) if next_tokens else (size,), "labels"
-            )
-        if targets is not None:
-            self.arrays["targets"] = _arrays.array_of(
-                targets, _arrays.F32, (size, None), "targets"
-            )
-        if values is not None:
-            self.arrays["values"] = _arrays.array_of(values, _arrays.F32, (size,), "values")
-        self.struct = _c.filtra_batch(
-            size=size, length=length, count=size, sequences=2 if pair else 1
-        )
-        for name, array in self.arrays.items():
-            setattr(self.struct, name, _arrays.pointer(array))
-
-    @classmethod
-    def _of(cls, struct: Any, loader: Loader) -> Batch:
-        """Take a loader's batch, whose memory the loader's next batch may reuse."""
-        self = cls.__new__(cls)
-        self.struct = struct
-        self.loader = loader
-        self.number = loader.taken
-        self.arrays = {}
-        return self
-
-    def _copied(self, name: str) -> Any:
-        """Copy an array from the loader's memory."""
-        struct, loader = self.pointed(), self.loader
-        assert loader is not None
-        rows = (2, struct.size) if struct.sequences == 2 else (struct.size,)
-        shape = {
-            "tokens": (*rows, struct.length),
-            "features": (struct.size, struct.length, loader.features),
-            "lengths": rows,
-            "labels": (struct.size, struct.length) if loader.next_tokens else (struct.size,),
-            "targets": (struct.size, loader.classes),
-        }.get(name, (struct.size,))
-        found = getattr(struct, name)
-        return np.ctypeslib.as_array(found, shape).copy() if found else None
-
-    def pointed(self) -> Any:
-        """Return the struct for a call; refuse one whose memory its loader has given away."""
-        if self.loader is not None and (self.loader.closed or self.loader.taken != self.number):
-            raise ClosedError(
-                "this batch was its loader's until the next one: read its arrays before"
-            )
-        return self.struct
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _ARRAYS:
-            raise AttributeError(f"a Batch has no {name}")
-        if name not in self.arrays and self.loader is not None:
-            self.arrays[name] = self._copied(name)
-        return self.arrays.get(name)
-
-    @property
-    def count(self) -> int:
-        """Rows that are samples."""
-        return int(self.struct.count)
-
-    def __len__(self) -> int:
-        return int(self.struct.size)
-
-    def __repr__(self) -> str:
-        return f"<Batch {self.count} of {self.struct.size} rows, {self.struct.length} tokens>"
-
-
-class Loader(Object):
-    """Batches of a split. Iterating over it gives the batches of one epoch.
-
-    Read a batch's arrays before the next batch: its memory is used again.
-
-    Parameters
-    ----------
-    data : Dataset
-    split : str
-    batch_size : int
-    shuffle : bool
-        Whether each epoch has a new order, drawn by (seed, epoch).
-    seed : int
-    drop_last : bool
-        Whether partial batches are left out.
-    class_weights : array_like of float, [classes], optional
-    sample_weights : bool
-        Whether weights are multiplied by the data's `sample_weight`.
-    """
-
-    def __init__(
-        self,
-        data: Dataset,
-        split: str = "train",
-        batch_size: int = 32,
-        *,
-        shuffle: bool = False,
-        seed: int = 0,
-        drop_last: bool = False,
-        class_weights: Any = None,
-        sample_weights: bool = False,
-    ) -> None:
-        if not isinstance(data, Dataset):
-            raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
-        options = _convert.fill(
-            _c.filtra_loader_options, split=split, batch_size=batch_size, shuffle=shuffle,
-            seed=seed, drop_last=drop_last, sample_weights=sample_weights,
-        )
-        if class_weights is not None:
-            wanted = _arrays.array_of(
-                class_weights, _arrays.F32, (len(data.classes),), "class_weights"
-            )
-            options.class_weights = _arrays.pointer(wanted)
-        info = data._info
-        self.features = int(info.features)
-        self.classes = int(info.classes)
-        self.next_tokens = info.target == _c.filtra_target.NEXT
-        self.taken = 0
-        self._make(
-            _c.filtra_loader, "filtra_loader_destroy", lib.filtra_loader_create, data._pointer,
-            ctypes.byref(options), parents=[data], gate=Gate(),
-        )
-
-    def __len__(self) -> int:
-        """Return the batches of an epoch."""
-        return int(self._call(lib.filtra_loader_batch_count))
-
-    def next(self) -> Batch:
-        """Return the next batch, epoch after epoch without end."""
-        struct = _c.filtra_batch()
-        self.taken += 1
-        self._call(lib.filtra_loader_next, ctypes.byref(struct))
-        return Batch._of(struct, self)
-
-    def __iter__(self) -> Iterator[Batch]:
-        for _ in range(len(self)):
-            yield self.next()
-
-    @property
-    def lengths(self) -> list[int]:
-        """The padded lengths of batches, ascending."""
-        count = ctypes.c_size_t()
-        found = self._call(lib.filtra_loader_buckets, ctypes.byref(count))
-        return [int(found[i]) for i in range(count.value)]
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """Epoch and batch of what comes next; set it to continue from there."""
-        found = self._call(lib.filtra_loader_get_position)
-        return int(found.epoch), int(found.batch)
-
-    @position.setter
-    def position(self, value: tuple[int, int]) -> None:
-        epoch, batch = (_convert.whole(number, "position") for number in value)
-        self._call(
-            lib.filtra_loader_set_position, _c.filtra_loader_position(epoch=epoch, batch=batch)
-        )

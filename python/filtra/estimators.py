@@ -6,7 +6,6 @@ cross_val_score. They need scikit-learn 1.6 or later.
 
 from __future__ import annotations
 
-import math
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -30,12 +29,14 @@ except ImportError as error:
 
 from . import _convert, _samples
 from ._errors import ArgumentError, FiltraWarning
-from .data import Dataset, one_type
+from ._fitting import Curve, Patience, merge, weighted
+from ._packing import one_type
+from .data import Dataset
 from .device import Device, default_device
 from .model import Model
 from .predictor import Predictor
 from .tokenizer import Tokenizer
-from .trainer import Callback, StopTraining, Trainer
+from .trainer import Callback, Trainer
 
 __all__ = ["FiltraClassifier", "FiltraRegressor"]
 
@@ -53,45 +54,6 @@ def _device(select: str | None) -> Device:
     if select not in _devices or _devices[select].closed:
         _devices[select] = Device(select)
     return _devices[select]
-
-
-class _Patience(Callback):
-    """Ends training after so many passes without a better validation loss, and keeps the best."""
-
-    def __init__(self, patience: int) -> None:
-        self.patience = patience
-        self.best = math.inf
-        self.waited = 0
-        self.content: bytes | None = None
-
-    def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
-        """Compare the validation's loss with the best."""
-        if evaluation is None:
-            return
-        if evaluation.loss < self.best:
-            self.best, self.waited = evaluation.loss, 0
-            self.content = trainer.model.to_bytes()
-            return
-        self.waited += 1
-        if self.waited >= self.patience:
-            raise StopTraining
-
-
-class _Curve(Callback):
-    """Notes the mean loss of each pass."""
-
-    def __init__(self) -> None:
-        self.losses: list[float] = []
-        self.curve: list[float] = []
-
-    def on_step(self, trainer: Any, metrics: Any) -> None:
-        """Note a step's loss."""
-        self.losses.append(metrics.loss)
-
-    def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
-        """Note a pass."""
-        self.curve.append(float(np.mean(self.losses)))
-        self.losses = []
 
 
 class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -240,6 +202,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
         return [row[:longest] for row in rows]
 
+    def _weights(self, X: Any, sample_weight: Any) -> Any:
+        return None if sample_weight is None else _check_sample_weight(sample_weight, X)
+
     # ---- training ----
 
     def _data(self, X: Any, y: Any, weights: Any, seed: int, share: float) -> Dataset:
@@ -271,8 +236,14 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         content = getattr(self, "_content", None)
         return min(longest, self._predictor().max_length) if content is not None else longest
 
-    def _new_model(self, data: Dataset, seed: int) -> Model:
-        options = dict(self.model_options or {})
+    def _vocabulary(self, X: Any) -> int:
+        """Return the number of token ids; 0: the data know it, or have none."""
+        return 1 + max(int(np.max(row)) for row in X) if self.kind_ == "tokens" else 0
+
+    def _new_model(self, data: Dataset, seed: int, vocabulary: int) -> Model:
+        options = {"vocabulary": vocabulary, **(self.model_options or {})}
+        if self.kind_ == "vectors":  # columns differ by their positions alone
+            options.setdefault("embedding_init", 0.5)
         return Model(
             data, device=_device(self.device), mixer=self.mixer, layers=self.layers,
             heads=self.heads, width=self.width, ffn_width=self.ffn_width or 0,
@@ -291,13 +262,13 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.patience and not self.validation_share:
             raise ArgumentError("patience needs validation_share above 0")
         seed = int(check_random_state(self.random_state).randint(1 << 31))
-        stop = _Patience(self.patience) if self.patience else None
+        stop = Patience(self.patience) if self.patience else None
         if not again:
             self._forget()
         with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
             model = (
                 Model.from_bytes(self._content, device=_device(self.device)) if again
-                else self._new_model(data, seed)
+                else self._new_model(data, seed, self._vocabulary(X))
             )
             with model:
                 self._run(model, data, epochs, seed, stop, class_weights)
@@ -317,7 +288,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             "schedule": self.schedule if epochs else "constant", "steps": steps, "seed": seed,
             **(self.train_options or {}),
         }
-        curve = _Curve()
+        curve = Curve()
         callbacks = [curve, *([stop] if stop else [])]
         with Trainer(model, **options) as trainer:
             trainer.fit(
@@ -382,29 +353,6 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Write the trained model to a file that every command of filtra reads."""
         with Model.from_bytes(self.model_, device=_device(self.device)) as model:
             model.save(path)
-
-
-def _weighted(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Check weights of samples, and leave out samples of weight 0."""
-    if sample_weight is None:
-        return X, y, None
-    weights = _check_sample_weight(sample_weight, X)
-    if (weights < 0).any():
-        raise ArgumentError("sample_weight has negative weights")
-    kept = np.flatnonzero(weights > 0)
-    X = X[kept] if isinstance(X, np.ndarray) else [X[i] for i in kept]
-    return X, y[kept], weights[kept]
-
-
-def _merge(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """Merge equal rows with equal targets into one of their summed weight, in sorted order.
-
-    So the weight 2 and a row that is there twice are the same, as is any order of the rows.
-    """
-    rows = np.column_stack([np.asarray(X, np.float64), np.asarray(y, np.float64)])
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    sums = np.bincount(inverse.ravel(), weights, minlength=len(first))
-    return X[first], y[first], sums
 
 
 class FiltraClassifier(ClassifierMixin, _Estimator):
@@ -538,7 +486,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
             y = one_type(y, "y")
         X, y = self._read(X, y, reset=not again)
         check_classification_targets(y)
-        X, y, weights = _weighted(X, np.asarray(y), sample_weight)
+        X, y, weights = weighted(X, np.asarray(y), self._weights(X, sample_weight))
         if not again:
             self.classes_ = np.unique(y if classes is None else classes)
             if len(self.classes_) < 2:
@@ -547,7 +495,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
                 )
         labels = self._labels(y)
         if self.kind_ == "vectors":
-            X, labels, weights = _merge(X, labels, weights)
+            X, labels, weights = merge(X, labels, weights)
         self._train(X, labels, weights, epochs, again, self._class_weights(labels, weights))
         return self
 
@@ -570,7 +518,9 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
                                 f"{self.class_weight!r}")
         unknown = set(self.class_weight) - set(self.classes_.tolist())
         if unknown:
-            raise ArgumentError(f"class_weight has {sorted(map(str, unknown))}, which are no classes")
+            raise ArgumentError(
+                f"class_weight has {sorted(map(str, unknown))}, which are no classes"
+            )
         return [self.class_weight.get(name, 1.0) for name in self.classes_.tolist()]
 
     def predict(self, X: Any) -> Any:
@@ -620,9 +570,11 @@ class FiltraRegressor(RegressorMixin, _Estimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         X, y = self._read(X, y, reset=not again)
-        X, y, weights = _weighted(X, np.asarray(y, np.float64), sample_weight)
+        X, y, weights = weighted(
+            X, np.asarray(y, np.float64), self._weights(X, sample_weight)
+        )
         if self.kind_ == "vectors":
-            X, y, weights = _merge(X, y, weights)
+            X, y, weights = merge(X, y, weights)
         self._train(X, y, weights, epochs, again)
         return self
 

@@ -23,7 +23,7 @@ from typing import Any, NoReturn, Union
 import numpy as np
 
 from . import _arrays, _c, _convert
-from ._errors import ArgumentError
+from ._errors import ArgumentError, interruptible
 from ._library import lib
 from ._object import Handle, Object
 from .device import Device, device_of
@@ -244,7 +244,8 @@ class Graph(Object):
             if len(above) != len(tops):
                 raise ArgumentError(f"{len(tops)} outputs have {len(above)} upstream gradients")
             gradients = tensor_array([optional_pointer(self, t, "upstream") for t in above])
-        self._call(lib.filtra_graph_backward, len(tops), pointers, gradients)
+        with interruptible():  # kernels may have functions for their gradients
+            self._call(lib.filtra_graph_backward, len(tops), pointers, gradients)
 
     def gradient(self, tensor: Tensor) -> Tensor | None:
         """Return the gradient of a parameter or input; None where no output depends on it."""

@@ -65,17 +65,14 @@ def revived(graph: Graph, pointer: Any) -> Iterator[None]:
 
 def _run_backward(pointer: Any, context: int | None) -> None:
     """Call the function in Python of the kernel whose number is in the context."""
-    try:
-        number = ctypes.c_uint64.from_address(context or 0).value
-        entry = _entries[number]
-        _borrowed.pop(number, None)
-        with revived(entry.graph, pointer):
-            entry.backward()
-    except BaseException as error:  # raised when Graph.backward returns
-        _errors.keep_error(error)
+    number = ctypes.c_uint64.from_address(context or 0).value
+    entry = _entries[number]
+    _borrowed.pop(number, None)
+    with revived(entry.graph, pointer):
+        entry.backward()
 
 
-_trampoline = _c.filtra_backward_fn(_run_backward)
+_trampoline = _c.filtra_backward_fn(_errors.guarded(_run_backward))
 
 
 def kernel_output(graph: Graph, name: str, shape: Shape, dtype: Any = "f32") -> Tensor:

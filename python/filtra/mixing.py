@@ -201,31 +201,24 @@ def _inputs(graph: Graph, pointer: Any) -> MixerInput:
 def _builder(build: Build, struct: Any, options: dict[str, MixerOption]) -> Any:
     """Return the callback that calls `build` and passes what it raises on."""
 
-    def call(scope: Any, given: int | None, pointer: Any, auxiliary: Any) -> int | None:
-        made: Any = None
-        if _errors.has_kept():  # an earlier layer of this model has raised
-            return None
+    def call(scope: Any, given: int | None, pointer: Any, auxiliary: Any) -> int:
+        place = Scope(scope)
         try:
-            place = Scope(scope)
-            try:
-                values = struct.from_address(given) if given else struct()
-                chosen = {}
-                for name, option in options.items():
-                    value = getattr(values, name)
-                    chosen[name] = option.names[value] if option.names else value
-                made = build(place, _inputs(place.graph, pointer), **chosen)
-                if isinstance(made, tuple):
-                    made, extra = made
-                    auxiliary[0] = tensor_pointer(place.graph, extra, "the auxiliary loss")
-                tensor_pointer(place.graph, made, "what a mixer returns")
-                return int(made._address)
-            finally:
-                place.graph._handle.pointer = None
-        except BaseException as error:  # raised when the call of the library returns
-            _errors.keep_error(error)
-            return None
+            values = struct.from_address(given) if given else struct()
+            chosen = {}
+            for name, option in options.items():
+                value = getattr(values, name)
+                chosen[name] = option.names[value] if option.names else value
+            made: Any = build(place, _inputs(place.graph, pointer), **chosen)
+            if isinstance(made, tuple):
+                made, extra = made
+                auxiliary[0] = tensor_pointer(place.graph, extra, "the auxiliary loss")
+            tensor_pointer(place.graph, made, "what a mixer returns")
+            return int(made._address)
+        finally:
+            place.graph._handle.pointer = None
 
-    return _c.filtra_mixer_build(call)
+    return _c.filtra_mixer_build(_errors.guarded(call))
 
 
 def mixer(
@@ -269,6 +262,7 @@ def mixer(
         )
         _registered.append((entry, listed))
         lib.filtra_mixer_register(ctypes.byref(entry))
+        _errors.Callbacks.registered = True
         return build
 
     return register

@@ -15,7 +15,8 @@ from . import _arrays, _c, _convert, results
 from ._errors import ArgumentError
 from ._library import lib
 from ._object import Object
-from .data import Batch, Dataset
+from .batches import Batch
+from .data import Dataset
 from .device import Device, device_of
 from .parameters import Parameters
 

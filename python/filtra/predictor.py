@@ -116,7 +116,8 @@ class Predictor(Object):
     def _fill(self, request: Any, value: Any, name: str, keep: list[Any]) -> None:
         """Fill in one request: a text, a pair of texts, ids, numbers or an image."""
         if isinstance(value, str) or _is_pair(value):
-            for field, text in zip(("text", "second"), (value,) if isinstance(value, str) else value):
+            texts = (value,) if isinstance(value, str) else value
+            for field, text in zip(("text", "second"), texts):
                 data = _encoded(text, name)
                 setattr(request, field, data)
                 setattr(request, f"{field}_length", len(data))

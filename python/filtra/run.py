@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from . import _c, _convert, _errors, results
-from ._interrupt import Interrupt
 from ._library import lib
 from ._object import Gate, Object
 from .data import Dataset
@@ -124,17 +123,14 @@ class _Listener:
         self.begun = False
         self.epoch = 0
         self.stopped = False
-        self.interrupt = Interrupt()
 
     def __call__(self, user: Any, pointer: Any) -> bool:
         try:
             self.tell(_progress(pointer.contents))
-            return not self.interrupt.asked
+            return True
         except StopTraining:
             self.stopped = True
-        except BaseException as error:  # raised when the run has written a checkpoint
-            _errors.keep_error(error)
-        return False
+            return False
 
     def tell(self, metrics: RunProgress) -> None:
         """Call the callbacks."""
@@ -213,10 +209,10 @@ def train(
     options.epochs = _convert.whole(epochs, "epochs")
     if isinstance(data, Dataset):
         options.data = data._pointer
-    told = type(options.progress)(listener)
+    told = type(options.progress)(_errors.guarded(listener, False))
     options.progress = told
     try:
-        with listener.interrupt:
+        with _errors.interruptible():
             opened._call(lib.filtra_run_train, ctypes.byref(options))
     except _errors.CancelledError:
         if not listener.stopped:

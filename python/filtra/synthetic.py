@@ -1,4 +1,5 @@
-"""Datasets that are generated: ListOps and Pathfinder of the Long Range Arena (Tay et al. 2021)."""
+"""Datasets that are generated: ListOps and Pathfinder of the Long Range Arena (Tay et al. 2021).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _c, _convert, _errors
-from ._interrupt import Interrupt
 from ._library import lib
 
 __all__ = ["generate_listops", "generate_pathfinder"]
@@ -15,18 +15,13 @@ __all__ = ["generate_listops", "generate_pathfinder"]
 Report = Callable[[int, int], Any]
 
 
-def _callback(progress: Report | None, interrupt: Interrupt) -> Any:
+def _callback(progress: Report | None) -> Any:
     """Return what the library calls: it goes on unless `progress` returns False or raises."""
 
     def call(user: int | None, done: int, total: int) -> bool:
-        try:
-            wanted = progress is None or progress(done, total) is not False
-            return wanted and not interrupt.asked
-        except BaseException as error:  # raised when the library returns
-            _errors.keep_error(error)
-            return False
+        return progress is None or progress(done, total) is not False
 
-    return _c.filtra_progress_fn(call)
+    return _c.filtra_progress_fn(_errors.guarded(call, False))
 
 
 def generate_listops(
@@ -67,12 +62,11 @@ def generate_listops(
               "max_length": max_length, "max_depth": max_depth, "max_args": max_args}
     for name, value in counts.items():
         _convert.whole(value, name, 1)
-    interrupt = Interrupt()
-    called = _callback(progress, interrupt)
+    called = _callback(progress)
     options = _convert.fill(
         _c.filtra_listops_options, seed=seed, threads=threads, progress=called, **counts
     )
-    with interrupt:
+    with _errors.interruptible():
         lib.filtra_listops_generate(_convert.path(directory, "directory"), ctypes.byref(options))
 
 
@@ -97,12 +91,11 @@ def generate_pathfinder(
     seed, threads, progress
         As in `generate_listops`.
     """
-    interrupt = Interrupt()
-    called = _callback(progress, interrupt)
+    called = _callback(progress)
     options = _convert.fill(
         _c.filtra_pathfinder_options, count=_convert.whole(count, "count", 1),
         contour_length=_convert.whole(contour_length, "contour_length", 3, 20), seed=seed,
         threads=threads, progress=called,
     )
-    with interrupt:
+    with _errors.interruptible():
         lib.filtra_pathfinder_generate(_convert.path(directory, "directory"), ctypes.byref(options))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import ctypes
 import tempfile
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays, _c, _convert
-from ._errors import ArgumentError
+from ._errors import ArgumentError, FiltraWarning
 from ._library import lib
 from ._object import Gate, Object
 
@@ -89,13 +90,15 @@ class Tokenizer(Object):
                 for i, text in enumerate(texts):
                     _convert.text(text, f"texts[{i}]")
                     write.writerow((text, i % 2))
-            with Dataset.open(
-                table, format="table", tokenizer=kind, max_vocabulary=max_vocabulary,
-                targets="classes", delimiter="comma",
-            ) as data:
-                assert data.tokenizer is not None
-                saved = Path(folder, "tokenizer.json")
-                data.tokenizer.save(saved)
+            saved = Path(folder, "tokenizer.json")
+            with warnings.catch_warnings():  # of the table, which the caller has not written
+                warnings.simplefilter("ignore", FiltraWarning)
+                with Dataset.open(
+                    table, format="table", tokenizer=kind, max_vocabulary=max_vocabulary,
+                    targets="classes", delimiter="comma",
+                ) as data:
+                    assert data.tokenizer is not None
+                    data.tokenizer.save(saved)
             return cls(saved)
 
     @property

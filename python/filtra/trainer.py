@@ -12,7 +12,8 @@ from . import _c, _convert, results
 from ._errors import ArgumentError
 from ._library import lib
 from ._object import Object
-from .data import Batch, Dataset, Loader
+from .batches import Batch, Loader
+from .data import Dataset
 from .model import Model
 
 __all__ = ["Callback", "Progress", "StopTraining", "Trainer"]

@@ -4,6 +4,7 @@
 #   run.sh headers COMPILER LIBRARY   python/filtra/_c is what the headers say
 #   run.sh pytest COMPILER LIBRARY    python/tests, with that library
 #   run.sh mypy COMPILER LIBRARY      the types are complete
+#   run.sh wheel COMPILER KERNELS     a wheel is built, needs nothing, and passes these tests
 #
 # FILTRA_PYTHON names another Python.
 set -euo pipefail
@@ -40,5 +41,23 @@ case $what in
   mypy)
     find_python numpy mypy
     exec "$python" -m mypy --strict --cache-dir=/dev/null filtra
+    ;;
+  wheel)
+    find_python numpy pytest pip scikit_build_core
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    CC=$compiler FILTRA_KERNELS=$library "$python" -m pip wheel -q --no-deps \
+      --no-build-isolation -w "$folder" ..
+    ls -l "$folder"/*.whl
+    "$python" -m zipfile -e "$folder"/*.whl "$folder"
+    wanted=$(objdump -p "$folder/filtra/libfiltra.so" | awk '$1 == "NEEDED" { print $2 }')
+    shown=$(nm -D --defined-only "$folder/filtra/libfiltra.so" | awk '$3 !~ /^filtra_/')
+    if grep -vE '^(libc|libm|libdl|libpthread|ld-linux.*)\.so' <<<"$wanted" || [ -n "$shown" ]; then
+      echo "libfiltra wants these libraries, or shows these symbols: $shown"
+      exit 1
+    fi
+    cd "$folder"
+    unset FILTRA_LIBRARY
+    PYTHONPATH=$folder "$python" -m pytest -q -p no:cacheprovider "$OLDPWD/tests"
     ;;
 esac

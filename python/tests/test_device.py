@@ -235,3 +235,26 @@ def test_a_missing_library_is_said() -> None:
 def test_ends_with_objects_open() -> None:
     done = run("import filtra; d = filtra.Device('cpu'); a = d; import gc; gc.disable()")
     assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+CTRL_C = """
+import ctypes, os, signal, tempfile, threading
+import filtra
+from filtra import _c, _convert, _errors
+from filtra._library import lib
+
+filtra.devices()
+called = _c.filtra_progress_fn(_errors.guarded(lambda user, done, total: True, False))
+options = _convert.fill(_c.filtra_listops_options, progress=called, threads=1)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    with _errors.interruptible():
+        lib.filtra_listops_generate(tempfile.mkdtemp().encode(), ctypes.byref(options))
+except KeyboardInterrupt:
+    print("interrupted", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def test_ctrl_c_ends_a_call() -> None:
+    done = run(CTRL_C)
+    assert done.stdout == "interrupted True\n" and not done.stderr, done.stderr

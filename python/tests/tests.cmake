@@ -1,8 +1,19 @@
-# The Python package: that it declares what the headers do, and its own tests.
+# The Python package: that it declares what the headers do, its own tests, and its wheel.
 set(python ${PROJECT_SOURCE_DIR}/python)
 foreach(test headers pytest mypy)
   add_test(NAME python/${test}
            COMMAND ${python}/tests/run.sh ${test} ${CMAKE_C_COMPILER} $<TARGET_FILE:libfiltra>)
+  set_tests_properties(python/${test} PROPERTIES LABELS python)
   list(APPEND python_tests python/${test})
 endforeach()
-set_tests_properties(${python_tests} PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT 900)
+# The wheel, of kernels that are compiled already.
+set(kernels ${FILTRA_KERNELS})
+if(NOT kernels)
+  set(kernels ${PROJECT_BINARY_DIR})
+endif()
+if(NOT FILTRA_SANITIZE)
+  add_test(NAME python/wheel COMMAND ${python}/tests/run.sh wheel ${CMAKE_C_COMPILER} ${kernels})
+  set_tests_properties(python/wheel PROPERTIES LABELS "python;thorough")
+  list(APPEND python_tests python/wheel)
+endif()
+set_tests_properties(${python_tests} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)

@@ -9,13 +9,16 @@
 /* Checks what does not depend on a split. */
 static filtra_status check_arrays(const filtra_dataset_arrays *a) {
   FT_TRY(FT_CHECK_RESERVED(filtra_dataset_arrays, a));
-  bool classes = a->target == FILTRA_TARGET_CLASS;
-  if ((unsigned)a->target > FILTRA_TARGET_NEXT)
+  const bool labels = a->target == FILTRA_TARGET_LABELS;
+  const bool classes = a->target == FILTRA_TARGET_CLASS || labels;
+  if ((unsigned)a->target > FILTRA_TARGET_LABELS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: target is %d, not a filtra_target",
                    (int)a->target);
-  if (classes ? a->classes < 2 || a->classes > 1 << 20 : a->classes != 0)
+  if (classes ? a->classes < (labels ? 1 : 2) || a->classes > 1 << 20 : a->classes != 0)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: classes is %u, accepted are %s", a->classes,
-                   classes ? "2 to 1048576" : "0 where the target is no class");
+                   labels    ? "1 to 1048576"
+                   : classes ? "2 to 1048576"
+                             : "0 where the target is no class");
   if (a->features > 65536)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: features is %u, accepted are 0 to 65536",
                    a->features);
@@ -34,21 +37,26 @@ static filtra_status check_arrays(const filtra_dataset_arrays *a) {
   return FILTRA_OK;
 }
 
+/* The field of targets that a split needs and does not have, for the error; "": none. */
+static const char *missing_target(const filtra_dataset_arrays *a, const filtra_samples *s) {
+  if (a->target == FILTRA_TARGET_CLASS) return s->labels ? "" : ", labels";
+  if (a->target == FILTRA_TARGET_VALUE) return s->values ? "" : ", values";
+  if (a->target == FILTRA_TARGET_LABELS) return s->targets ? "" : ", targets";
+  return "";
+}
+
 static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_samples *s,
                                  const char *split) {
   FT_TRY(FT_CHECK_RESERVED(filtra_samples, s));
   if (!s->count) return FILTRA_OK;
   bool pair = a->splits[FILTRA_SPLIT_TRAIN].second != NULL;
-  if (!s->lengths || !(a->features ? (const void *)s->features : s->tokens) ||
-      (a->target == FILTRA_TARGET_CLASS && !s->labels) ||
-      (a->target == FILTRA_TARGET_VALUE && !s->values) || pair != (s->second && s->second_lengths))
+  const char *target = missing_target(a, s);
+  if (!s->lengths || !(a->features ? (const void *)s->features : s->tokens) || *target ||
+      pair != (s->second && s->second_lengths))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: %s needs lengths, %s%s%s", split,
-                   a->features ? "features" : "tokens",
-                   a->target == FILTRA_TARGET_CLASS   ? ", labels"
-                   : a->target == FILTRA_TARGET_VALUE ? ", values"
-                                                      : "",
+                   a->features ? "features" : "tokens", target,
                    pair ? ", second and second_lengths" : "");
-  if (pair && (a->features || a->target == FILTRA_TARGET_NEXT))
+  if (pair && (a->features || a->target >= FILTRA_TARGET_NEXT))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: pairs are of tokens and have classes or values");
   return FILTRA_OK;
 }
@@ -72,8 +80,21 @@ static filtra_status add_features(ft_samples *to, const float *values, size_t co
   return FILTRA_OK;
 }
 
+static filtra_status take_labels(const filtra_dataset_arrays *a, const uint8_t *targets,
+                                 ft_samples *to, int32_t *set) {
+  for (uint32_t k = 0; k < a->classes; k++) {
+    if (targets[k] > 1)
+      return ft_fail(FILTRA_ERROR_INPUT, "target %u of label %u, accepted are 0 and 1", targets[k],
+                     k);
+    if (targets[k]) FT_TRY(ft_samples_add_label(to, (int32_t)k));
+  }
+  return ft_samples_end_set(to, set);
+}
+
 static filtra_status take_target(const filtra_dataset_arrays *a, const filtra_samples *s,
-                                 uint64_t i, ft_sample_row *row) {
+                                 uint64_t i, ft_samples *to, ft_sample_row *row) {
+  if (a->target == FILTRA_TARGET_LABELS)
+    return take_labels(a, s->targets + i * a->classes, to, &row->label);
   if (a->target == FILTRA_TARGET_VALUE) {
     row->value = s->values[i];
     if (!isfinite(row->value)) return ft_fail(FILTRA_ERROR_INPUT, "value %g", (double)row->value);
@@ -133,7 +154,7 @@ static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_sam
   else
     FT_TRY(add_tokens(to, s->tokens + at->first, length));
   if (second) FT_TRY(add_tokens(to, s->second + at->second, second));
-  FT_TRY(take_target(a, s, i, &row));
+  FT_TRY(take_target(a, s, i, to, &row));
   at->first += length;
   at->second += second;
   to->rows[to->count++] = row;

@@ -31,7 +31,7 @@ static filtra_status fit_task(filtra_model_config *model, const char *context,
                  ft_task_name(model->task), ft_task_name(task));
 }
 
-/* Ids of the data: its tokenizer's; or, where it is not known, all up to the largest of a sample. */
+/* Ids of the data: its tokenizer's; without one, all up to the largest of any sample. */
 static int64_t ids_of(const filtra_dataset *data) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   bool next = info->target == FILTRA_TARGET_NEXT;

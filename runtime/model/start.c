@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "graph/parameters_file.h"
+#include "model/noted.h"
 #include "model/pretrained/images.h"
 #include "model/pretrained/tensors.h"
 
@@ -127,6 +128,11 @@ static filtra_status read_own(ft_start *p) {
   if (!inside) return FILTRA_ERROR_HOST_MEMORY;
   const char *path = ft_file_exists(inside) ? inside : p->path;
   filtra_status status = ft_safetensors_open(path, &p->own);
+  if (!status && !ft_safetensors_meta(p->own, FT_MODEL_CONFIG_KEY))
+    status = ft_fail(FILTRA_ERROR_INPUT,
+                     "%s has weights and says nothing of their model: if it is one of Hugging "
+                     "Face's, put its config.json beside it and give the folder",
+                     path);
   if (!status) status = ft_model_file_options(p->own, path, &options);
   free(inside);
   FT_TRY(status);
@@ -141,6 +147,7 @@ filtra_status ft_start_open(const char *path, ft_start **out) {
   bool foreign;
   *out = NULL;
   FT_TRY(ft_hf_folder_is(path, &foreign));
+  if (!foreign) FT_TRY(ft_hf_check_path(path));
   ft_start *p = *out = ft_calloc(1, sizeof *p);
   if (!p) return FILTRA_ERROR_HOST_MEMORY;
   p->path = ft_strdup(path);
@@ -329,6 +336,15 @@ static filtra_status check_shape(const ft_start *p, origin *o) {
     o->own = NULL;
     return FILTRA_OK;
   }
+  const int64_t most = json_integer_value(json_object_get(p->keys, "max_length"));
+  const bool image = json_object_get(p->keys, "patch") &&
+                     json_integer_value(json_object_get(p->keys, "patch")) > 0;
+  if (!strcmp(q->name, "positions.weight") && ndim == 2 && !image && q->shape[0] > shape[0])
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: \"max_length\" is %lld, and the model has learned positions of at most %lld "
+        "tokens; lower it",
+        p->path, (long long)(most + q->shape[0] - shape[0]), (long long)most);
   char theirs[160], ours[160];
   write_shape(theirs, ndim, shape);
   write_shape(ours, q->ndim, q->shape);
@@ -348,39 +364,26 @@ static filtra_status fill(const origin *o, float *to) {
 
 /* ---- what is said ---- */
 
-/* Adds a name with N for the number of its layer, unless it is there. */
-static void note(char list[400], const char *name) {
-  static const char LAYERS[] = "layers.";
-  char general[FT_NAME_TEXT];
-  const char *digits = !strncmp(name, LAYERS, strlen(LAYERS)) ? name + strlen(LAYERS) : NULL;
-  if (digits)
-    snprintf(general, sizeof general, "layers.N%s", digits + strspn(digits, "0123456789"));
-  else
-    snprintf(general, sizeof general, "%s", name);
-  const size_t used = strlen(list);
-  if (!strstr(list, general) && used + strlen(general) + 8 < 400)
-    snprintf(list + used, 400 - used, "%s%s", used ? ", " : "", general);
-}
-
 /* Says which parameters are new, and what the model has no use for. */
 static void report(const ft_start *p, const filtra_parameters *params, const origin *origins) {
-  char fresh[400] = "", left[400] = "";
+  ft_noted fresh = {0}, left = {0};
   for (size_t i = 0; i < params->count; i++)
-    if (is_new(&origins[i])) note(fresh, params->list[i].name);
+    if (is_new(&origins[i])) ft_note(&fresh, params->list[i].name);
   for (size_t i = 0; i < p->tensors.count; i++)
     if (!ft_parameters_find((filtra_parameters *)params, p->tensors.list[i].name))
-      note(left, p->tensors.list[i].name);
+      ft_note(&left, p->tensors.list[i].name);
   for (size_t i = 0; i < p->folder.count; i++)
     if (!p->folder.used[i] && ft_dtype_is_float(p->folder.tensors[i]->dtype))
-      note(left, p->folder.tensors[i]->name);
+      ft_note(&left, p->folder.tensors[i]->name);
   for (size_t i = 0; p->own && i < ft_safetensors_count(p->own); i++) {
     const char *name = ft_safetensors_at(p->own, i)->name;
-    if (!ft_parameters_find((filtra_parameters *)params, name)) note(left, name);
+    if (!ft_parameters_find((filtra_parameters *)params, name)) ft_note(&left, name);
   }
-  if (*fresh)
+  if (fresh.count)
     ft_log(FILTRA_LOG_WARNING, "new, with initial values, since %s has none for them: %s", p->path,
-           fresh);
-  if (*left) ft_log(FILTRA_LOG_WARNING, "of %s the model does not use: %s", p->path, left);
+           ft_noted_text(&fresh));
+  if (left.count)
+    ft_log(FILTRA_LOG_WARNING, "of %s the model does not use: %s", p->path, ft_noted_text(&left));
 }
 
 /* The origins of all parameters; caller frees. */

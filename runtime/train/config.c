@@ -19,8 +19,8 @@
 #define DATA                   .usual = "from the data"
 
 static const ft_key RUN_KEYS[] = {
-    RUN(INT, epochs, 0, 0, 1e9, "Passes over the training data. Give `steps` or `epochs`.",
-        .usual = "10"),
+    RUN(INT, epochs, 0, 0, 1e9,
+        "Passes over the training data; 0: by `steps`. Give one of the two.", .usual = "10"),
     RUN(FLOAT, warmup_epochs, 0.0, 0.0, 1e9,
         "`warmup_steps` in passes over the training data, parts of one too; no longer than the "
         "run."),

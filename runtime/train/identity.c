@@ -1,7 +1,8 @@
-/* Identity of a run: a hash of settings and data, and the comparison when a run is resumed. Called
- * by train/run.c. */
+/* Identity of a run: a hash of settings and data, and the comparison when a run is resumed, and
+ * between ranks. Called by train/run.c. */
 #include "train/identity.h"
 
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/safetensors.h"
 #include "data/dataset.h"
@@ -124,4 +125,41 @@ filtra_status ft_run_identity_resume(ft_run_identity *now, const json_t *checkpo
                    "%s); bring them back, or resume with --allow-changes",
                    path, data, now->data);
   return FILTRA_OK;
+}
+
+/* ---- several ranks ---- */
+
+/* Compares this rank with another; `rank` and `peer` are their numbers. */
+static filtra_status compare(const ft_run_meeting *own, int rank, const ft_run_meeting *other,
+                             int peer) {
+  const bool named = !strcmp(own->init_from, other->init_from);
+  const bool same = !strcmp(own->id, other->id) && !strcmp(own->version, other->version) &&
+                    own->step == other->step;
+  if (!named || (same && own->start != other->start))
+    return ft_fail(FILTRA_ERROR_RANK,
+                   "rank %d begins with another model (\"init_from\" %s) than rank %d (%s%s)", peer,
+                   other->init_from, rank, own->init_from,
+                   named ? ", which holds other values there" : "");
+  if (same) return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_RANK,
+      "rank %d has other settings, data or another version of filtra (run %s, step %llu, "
+      "version %s) than rank %d (%s, %llu, %s)",
+      peer, other->id, (unsigned long long)other->step, other->version, rank, own->id,
+      (unsigned long long)own->step, own->version);
+}
+
+filtra_status ft_run_identity_meet(const ft_run_identity *identity, const ft_ranks *ranks,
+                                   ft_run_meeting *own) {
+  const filtra_transport *t = ranks->transport;
+  ft_run_meeting *all = ft_calloc((size_t)t->size, sizeof *all);
+  if (!all) return FILTRA_ERROR_HOST_MEMORY;
+  snprintf(own->id, sizeof own->id, "%s", identity->id);
+  snprintf(own->version, sizeof own->version, "%s", filtra_version());
+  all[t->rank] = *own;
+  filtra_status status = ft_ranks_gather(ranks, all, sizeof *all);
+  for (int i = 0; i < t->size && !status; i++)
+    status = compare(own, t->rank, &all[i], i);
+  free(all);
+  return status;
 }

@@ -4,6 +4,7 @@
 #define FT_TRAIN_IDENTITY_H
 
 #include "train/config.h"
+#include "train/ranks.h"
 
 /** Format of the files that a run writes. Folders of a later format are refused. */
 enum { FT_RUN_FORMAT = 1 };
@@ -28,5 +29,16 @@ filtra_status ft_run_identity_read(const char *path, json_t **out);
  * INPUT if settings or data differ from those of the checkpoint, and names what differs. */
 filtra_status ft_run_identity_resume(ft_run_identity *now, const json_t *checkpoint,
                                      const char *path, bool allow_changes);
+
+/** What a rank tells the others of its run, beside its identity. */
+typedef struct ft_run_meeting {
+  char id[17], version[16]; /* set by the call */
+  char init_from[1024];     /* the model that it begins with; "": none */
+  uint64_t step, start;     /* start: a hash of that model's values */
+} ft_run_meeting;
+
+/** Fails with RANK, and says what differs, unless all ranks train the same run. */
+filtra_status ft_run_identity_meet(const ft_run_identity *identity, const ft_ranks *ranks,
+                                   ft_run_meeting *own);
 
 #endif

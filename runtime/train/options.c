@@ -49,7 +49,7 @@ static const ft_key OPTIMIZER_KEYS[] = {
           .paper = "Micikevicius et al. 2018, section 3.2"),
     INT(loss_scale_window, 0, 0, 1000000000,
         "Steps without an overflow after which the loss scale doubles, up to 2^24. 0: 2000."),
-    INT(steps, 0, 0, 1e12, "Optimizer steps of the run. Give `steps` or `epochs`.",
+    INT(steps, 0, 0, 1e12, "Optimizer steps of the run; 0: by `epochs`. Give one of the two.",
         .usual = "by `epochs`"),
 };
 const ft_keys ft_optimizer_keys = FT_KEYS(OPTIMIZER_KEYS);

@@ -433,28 +433,11 @@ static filtra_status reopen_folder(run *r) {
 
 /* Fails unless all ranks train the same run. */
 static filtra_status join_ranks(run *r) {
-  typedef struct introduction {
-    char id[sizeof r->identity.id], version[16];
-    uint64_t step;
-  } introduction;
-  const filtra_transport *t = r->options->transport;
-  introduction *all = ft_calloc((size_t)t->size, sizeof *all), *own = all ? all + t->rank : NULL;
-  if (!all) return FILTRA_ERROR_HOST_MEMORY;
-  snprintf(own->id, sizeof own->id, "%s", r->identity.id);
-  snprintf(own->version, sizeof own->version, "%s", filtra_version());
-  own->step = filtra_trainer_step_count(r->trainer);
-  filtra_status status = ft_ranks_gather(ranks_of(r), all, sizeof *all);
-  for (int i = 0; i < t->size && !status; i++)
-    if (strcmp(all[i].id, own->id) || strcmp(all[i].version, own->version) ||
-        all[i].step != own->step)
-      status =
-          ft_fail(FILTRA_ERROR_RANK,
-                  "rank %d has other settings, data or another version of filtra (run %s, step "
-                  "%llu, version %s) than rank %d (%s, %llu, %s)",
-                  i, all[i].id, (unsigned long long)all[i].step, all[i].version, t->rank, own->id,
-                  (unsigned long long)own->step, own->version);
-  free(all);
-  return status;
+  const bool starts = r->begins && *r->config.init_from;
+  ft_run_meeting own = {.step = filtra_trainer_step_count(r->trainer)};
+  snprintf(own.init_from, sizeof own.init_from, "%s", starts ? r->config.init_from : "");
+  if (starts) FT_TRY(ft_run_hash_start(r->model, &own.start));
+  return ft_run_identity_meet(&r->identity, ranks_of(r), &own);
 }
 
 /* The checkpoint follows at once: resumed with another length than its own, a run is refused. */

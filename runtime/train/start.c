@@ -3,7 +3,11 @@
 #include "train/start.h"
 
 #include "base/file.h"
+#include "base/memory.h"
+#include "base/rng.h"
 #include "data/tokenizer.h"
+#include "graph/parameters.h"
+#include "train/measures.h"
 #include "train/preset.h"
 
 #include <filtra/run.h>
@@ -127,6 +131,21 @@ static bool same_classes(const ft_start *start, const filtra_dataset *data) {
     same =
         same_name(json_string_value(json_array_get(names, i)), filtra_dataset_class_name(data, i));
   return same;
+}
+
+filtra_status ft_run_hash_start(filtra_model *model, uint64_t *hash) {
+  filtra_parameters *params = model->params;
+  *hash = ft_hash_text("");
+  for (size_t i = 0; i < params->count; i++) {
+    const ft_parameter *p = &params->list[i];
+    float *values = ft_calloc((size_t)p->elements, sizeof *values);
+    if (!values) return FILTRA_ERROR_HOST_MEMORY;
+    filtra_status status = ft_parameter_download(params, p, values);
+    if (!status) *hash = ft_hash_bytes(*hash, values, (size_t)p->elements * sizeof *values);
+    free(values);
+    if (status) return status;
+  }
+  return FILTRA_OK;
 }
 
 filtra_status ft_run_take_start(const ft_run_config *config, const filtra_dataset *data,

@@ -24,4 +24,7 @@ filtra_status ft_run_check_start(const ft_run_config *config, const filtra_token
 filtra_status ft_run_take_start(const ft_run_config *config, const filtra_dataset *data,
                                 filtra_model *model);
 
+/** A hash of the values of all parameters, by which ranks see that they begin alike. */
+filtra_status ft_run_hash_start(filtra_model *model, uint64_t *hash);
+
 #endif

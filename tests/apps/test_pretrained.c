@@ -73,7 +73,7 @@ TEST(a_filter_is_plugged_in_and_trained) {
                           brought(), data, out),
               0);
   assert_printed("new, with initial values");
-  assert_printed("layers.N.mixer.w0");
+  assert_printed("layers.0-1.mixer.w0");
   assert_printed("head.2.weight");
   assert_code(test_filtra("train --device cpu --cache-dir '' --resume %s --steps 3 2>&1", out), 0);
   assert_code(test_run_command("printf 'not a good film\\n' |",
@@ -192,7 +192,14 @@ TEST(mistakes_are_told) {
     const char *arguments, *part;
   } cases[] = {
       {"import $F", "needs --out DIR"},
-      {"import $R/none --out $F/x --device cpu", "none"},
+      {"import $R/none --out $F/x --device cpu",
+       "none is not there; give a folder with config.json"},
+      {"import bert-base-uncased --out $F/x --device cpu", "nothing is downloaded here"},
+      {"import $F/config.json --out $F/x --device cpu", "config.json is one file of a model"},
+      {"import $F/model.safetensors --out $F/x --device cpu", "beside it: give the folder, "},
+      {"import $F/.. --out $F/x --device cpu", "is a folder without a model"},
+      {"import $F --out $F/x --set max_length=99 --device cpu",
+       "\"max_length\" is 99, and the model has learned positions of at most 12 tokens"},
       {"import $F --out $R --device cpu", "holds a run already"},
       {"import $F --out $F/x --set hidden=3 --device cpu", "\"hidden\""},
       {"export $R", "needs --out DIR"},

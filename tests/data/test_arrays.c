@@ -1,5 +1,6 @@
 /* Data sets from arrays: what is kept of them, what loaders make of it, what is refused. */
 #include "data/dataset.h"
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -186,6 +187,33 @@ TEST(mistakes_are_told) {
   lengths[3] = 0;
   refuses(classes(), FILTRA_ERROR_INPUT, "sample 3 of train: a sequence of 0 tokens");
   lengths[3] = 1;
+}
+
+/* Labels are a row of 0 and 1 each. */
+TEST(test_labels) {
+  const uint32_t each[] = {1, 2, 1};
+  const int32_t ids[] = {3, 4, 5, 6};
+  uint8_t targets[] = {1, 0, 1, 0, 0, 0, 0, 1, 0};
+  filtra_dataset_arrays a = {.target = FILTRA_TARGET_LABELS, .classes = 3};
+  a.splits[FILTRA_SPLIT_TEST] =
+      (filtra_samples){.count = 3, .lengths = each, .tokens = ids, .targets = targets};
+  owned_dataset *ds = NULL;
+  assert_ok(filtra_dataset_create(&a, &ds));
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
+  assert_true(s.label_count == 2 && s.labels[0] == 0 && s.labels[1] == 2);
+  s = test_sample(ds, FILTRA_SPLIT_TEST, 1);
+  assert_true(s.label_count == 0 && s.label == 0);
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 0);
+  filtra_dataset *none;
+  targets[4] = 2;
+  assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_INPUT,
+               "arrays: sample 1 of test: target 2 of label 1, accepted are 0 and 1");
+  a.splits[FILTRA_SPLIT_TEST].targets = NULL;
+  assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_ARGUMENT,
+               "needs lengths, tokens, targets");
+  a.classes = 0;
+  assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_ARGUMENT,
+               "classes is 0, accepted are 1 to 1048576");
 }
 
 TEST_MAIN(NULL, test_teardown)

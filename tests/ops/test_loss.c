@@ -178,6 +178,33 @@ TEST(test_binary_cross_entropy) {
     }
 }
 
+/* torch.nn.BCEWithLogitsLoss of PyTorch 2.13 in double precision, without and with pos_weight. */
+TEST(test_binary_cross_entropy_of_pytorch) {
+  enum { R = 6, K = 3 };
+  static const float x[R * K] = {2,    -1, 0.5f, -3, 0.25f, -1, 1,     -2, -0.5f,
+                                 -.5f, 3,  1,    -1, -2,    -3, 0.75f, 1,  -2};
+  static const float t[R * K] = {1, 0, 1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0};
+  static const float weights[K] = {2, 0.5f, 3};
+  float w[R * K], plain[R], weighted[R];
+  for (int i = 0; i < R * K; i++)
+    w[i] = t[i] > 0 ? weights[i % K] : 1;
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *in[] = {test_input(g, "x", R, K), test_input(g, "t", R, K),
+                         test_input(g, "w", R, K)};
+  filtra_tensor *out[] = {
+      filtra_graph_output(g, filtra_binary_cross_entropy(g, in[0], in[1], NULL)),
+      filtra_graph_output(g, filtra_binary_cross_entropy(g, in[0], in[1], in[2]))};
+  test_compile_and_run(g, TEST_SET({in[0], x}, {in[1], t}, {in[2], w}),
+                       TEST_GET({out[0], plain}, {out[1], weighted}));
+  double sums[2] = {0};
+  for (int i = 0; i < R; i++) {
+    sums[0] += plain[i] / R;
+    sums[1] += weighted[i] / R;
+  }
+  assert_float_equal(sums[0], 0.49544920014091764, 1e-7);
+  assert_float_equal(sums[1], 0.6112125448302848, 1e-7);
+}
+
 /* ---- weighted mean ---- */
 
 struct weights {

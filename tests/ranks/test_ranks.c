@@ -205,6 +205,26 @@ TEST(runs_go_on_with_other_ranks) {
 
 /* ---- faults ---- */
 
+/* A relative path is another model where each rank has its own folder. */
+TEST(ranks_that_begin_with_other_models_are_refused) {
+  if (!mpi_count) return;
+  const char *begins[2] = {test_new_run(), test_new_run()};
+  for (int i = 0; i < 2; i++)
+    expect(test_filtra("train %s %s --seed %d --out %s 2>&1", common(), options("softmax"), i + 1,
+                       begins[i]),
+           0);
+  for (size_t i = 0; i < mpi_count; i++) {
+    const char *folder = test_new_run();
+    const char *own = test_text("train %s %s --init-from model.safetensors --out %s 2>&1", common(),
+                                options("softmax"), folder);
+    const char *line = test_text("%s -n 1 -wdir %s '%s/../filtra' %s : -n 1 -wdir %s", mpis[i].run,
+                                 begins[0], TEST_BINARY_DIR, own, begins[1]);
+    expect(test_run_command(line, own), 5);
+    assert_printed("begins with another model (\"init_from\" ");
+    assert_int_not_equal(access(folder, F_OK), 0);
+  }
+}
+
 TEST(ranks_of_other_runs_are_refused) {
   for (size_t i = 0; i < mpi_count; i++) {
     const char *folder = test_new_run();

@@ -16,6 +16,7 @@ typedef struct score {
 static const score SCORES[] = {{"Chance", offsetof(report_run, chance)},
                                {"Majority", offsetof(report_run, majority)},
                                {"Balanced accuracy", offsetof(report_run, balanced_accuracy)},
+                               {"F1", offsetof(report_run, test_f1)},
                                {"Macro F1", offsetof(report_run, macro_f1)},
                                {"Matthews", offsetof(report_run, matthews)},
                                {"AUC", offsetof(report_run, auc)}};
@@ -142,15 +143,16 @@ static filtra_status write_averages(FILE *to, const report_set *set, report_form
   if (format == REPORT_PAGE) {
     fprintf(to, "<h2>%s</h2>\n", values ? "Values" : "Classes");
     table_write_page(to, &t);
-    fputs(values
-              ? "<p>Of the test split. R2 is 1 - squared error / variance; Pearson and Spearman "
-                "are the correlations of values and predictions, and of their ranks.</p>\n"
-              : "<p>Of the test split. Chance is 1 / classes, majority the accuracy of always "
-                "the most frequent class; balanced accuracy is the mean recall, macro F1 and AUC "
-                "are means over the classes or labels, Matthews is his correlation. Of several "
-                "labels "
-                "accuracy counts the samples with all of them right. Below, → counts how "
-                "often each class was predicted for the samples of a row.</p>\n",
+    fputs(values ? "<p>Of the test split. R2 is 1 - squared error / variance; Pearson and Spearman "
+                   "are the correlations of values and predictions, and of their ranks.</p>\n"
+                 : "<p>Of the test split. Chance is 1 / classes, of several labels 0.5 to the "
+                   "power of their "
+                   "number; majority is the accuracy of always the most frequent class or set of "
+                   "labels. Balanced accuracy is the mean recall; F1 is that of the second of two "
+                   "classes, of more macro F1, of several labels micro F1; macro F1 and AUC are "
+                   "means over the classes or labels, Matthews is his correlation. Of several "
+                   "labels accuracy counts the samples with all of them right. Below, → counts how "
+                   "often each class was predicted for the samples of a row.</p>\n",
           to);
   } else {
     fputc('\n', to);

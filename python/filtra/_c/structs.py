@@ -114,8 +114,8 @@ class filtra_samples(Structure):
     _fields_ = [
         ("count", c_uint64), ("lengths", P(c_uint32)), ("tokens", P(c_int32)),
         ("features", P(c_float)), ("second", P(c_int32)), ("second_lengths", P(c_uint32)),
-        ("labels", P(c_int32)), ("values", P(c_float)), ("weights", P(c_float)),
-        ("reserved", c_uint64 * 7),
+        ("labels", P(c_int32)), ("values", P(c_float)), ("targets", P(c_uint8)),
+        ("weights", P(c_float)), ("reserved", c_uint64 * 6),
     ]
 
 class filtra_batch(Structure):

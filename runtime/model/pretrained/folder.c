@@ -27,6 +27,49 @@ filtra_status ft_hf_folder_is(const char *path, bool *is) {
   return status;
 }
 
+/* Whether a file is of a folder of Hugging Face's; *folder is that, which the caller frees. */
+static filtra_status find_folder(const char *path, char **folder, bool *foreign) {
+  const char *slash = strrchr(path, '/');
+  *foreign = false;
+  *folder = slash ? ft_format("%.*s", (int)(slash - path), path) : ft_strdup(".");
+  return *folder ? ft_hf_folder_is(*folder, foreign) : FILTRA_ERROR_HOST_MEMORY;
+}
+
+static filtra_status check_file(const char *path) {
+  char *folder;
+  bool foreign;
+  filtra_status status = find_folder(path, &folder, &foreign);
+  if (!status && foreign)
+    status = ft_fail(FILTRA_ERROR_INPUT,
+                     "%s is one file of a model, whose others are beside it: give the folder, %s",
+                     path, folder);
+  free(folder);
+  if (status || !ft_ends_with(path, ".json")) return status;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s holds no weights: give the folder that has it and model.safetensors", path);
+}
+
+filtra_status ft_hf_check_path(const char *path) {
+  char *weights = ft_path_join(path, WEIGHTS);
+  if (!weights) return FILTRA_ERROR_HOST_MEMORY;
+  const bool folder = ft_is_directory(path), found = folder && ft_file_exists(weights);
+  free(weights);
+  if (folder && !found)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s is a folder without a model: neither a run's nor one with a config.json that "
+        "names a \"model_type\"",
+        path);
+  if (!folder && !ft_file_exists(path))
+    return ft_fail(
+        FILTRA_ERROR_PATH,
+        "%s is not there; give a folder with config.json and model.safetensors, a run or "
+        "a model file. Of a model of the Hugging Face hub that is the folder that `hf "
+        "download NAME --local-dir FOLDER` makes: nothing is downloaded here",
+        path);
+  return folder ? FILTRA_OK : check_file(path);
+}
+
 static filtra_status add_file(ft_hf_folder *f, const char *folder, const char *name) {
   ft_safetensors **grown = ft_realloc(f->files, f->file_count + 1, sizeof *f->files);
   char *path = grown ? ft_path_join(folder, name) : NULL;

@@ -1,0 +1,72 @@
+"""What estimators need for fitting: early stopping, curves of losses, weights of samples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._errors import ArgumentError
+from .trainer import Callback, StopTraining
+
+
+class Patience(Callback):
+    """Ends training after so many passes without a better validation loss, and keeps the best."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+        self.best = math.inf
+        self.waited = 0
+        self.content: bytes | None = None
+
+    def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
+        """Compare the validation's loss with the best."""
+        if evaluation is None:
+            return
+        if evaluation.loss < self.best:
+            self.best, self.waited = evaluation.loss, 0
+            self.content = trainer.model.to_bytes()
+            return
+        self.waited += 1
+        if self.waited >= self.patience:
+            raise StopTraining
+
+
+class Curve(Callback):
+    """Notes the mean loss of each pass."""
+
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+        self.curve: list[float] = []
+
+    def on_step(self, trainer: Any, metrics: Any) -> None:
+        """Note a step's loss."""
+        self.losses.append(metrics.loss)
+
+    def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
+        """Note a pass."""
+        self.curve.append(float(np.mean(self.losses)))
+        self.losses = []
+
+
+def weighted(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Leave out samples of weight 0."""
+    if weights is None:
+        return X, y, None
+    if (weights < 0).any():
+        raise ArgumentError("sample_weight has negative weights")
+    kept = np.flatnonzero(weights > 0)
+    X = X[kept] if isinstance(X, np.ndarray) else [X[i] for i in kept]
+    return X, y[kept], weights[kept]
+
+
+def merge(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Merge equal rows with equal targets into one of their summed weight, in sorted order.
+
+    So the weight 2 and a row that is there twice are the same, as is any order of the rows.
+    """
+    rows = np.column_stack([np.asarray(X, np.float64), np.asarray(y, np.float64)])
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    sums = np.bincount(inverse.ravel(), weights, minlength=len(first))
+    return X[first], y[first], sums

@@ -1,0 +1,206 @@
+"""Fills in the arrays of a data set: samples and their targets, split by split."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _c, _convert
+from ._errors import ArgumentError
+from ._samples import Samples, pack
+from .tokenizer import Tokenizer
+
+SPLITS = ("train", "val", "test")
+TARGETS = {
+    "class": _c.filtra_target.CLASS,
+    "value": _c.filtra_target.VALUE,
+    "labels": _c.filtra_target.LABELS,
+}
+
+
+def one_type(y: Any, name: str) -> Any:
+    """Return targets as an array; refuse missing ones, and texts among what is none."""
+    values = np.asarray(y)
+    given = list(y) if values.ndim == 1 and values.dtype.kind in "OUS" else []
+    for i, value in enumerate(given):
+        if value is None or value != value or type(value).__name__ == "NAType":
+            raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
+        if isinstance(value, str) != isinstance(given[0], str):
+            raise TypeError(
+                f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"
+            )
+    return np.array(given) if values.dtype == object and given else values
+
+
+class Targets:
+    """What samples are to become: classes in the order of their names, values, or labels."""
+
+    def __init__(self, y: Any, target: str | None, count: int, name: str) -> None:
+        if target == "labels":
+            self.target, self.y = target, _label_rows(y, count, name)
+            return
+        values = one_type(y, name)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.shape != (count,):
+            raise ArgumentError(
+                f"{name} must have the shape [{count}], one for each sample; got "
+                f"{list(values.shape)}"
+            )
+        if target is None:
+            target = "value" if values.dtype.kind == "f" else "class"
+        if target not in TARGETS:
+            raise ArgumentError(
+                f'target must be "class", "value", "labels" or "next"; got {target!r}'
+            )
+        self.target, self.y = target, values
+
+    def found(self) -> Any:
+        """Return all classes that there are, sorted."""
+        if self.target == "class":
+            return np.unique(self.y)
+        if isinstance(self.y, np.ndarray):
+            return np.arange(self.y.shape[1])
+        return np.array(sorted({label for row in self.y for label in row}))
+
+    def values(self, name: str) -> Any:
+        """Return float32 values, all finite."""
+        found = _arrays.array_of(self.y, _arrays.F32, (None,), name)
+        if not np.isfinite(found).all():
+            raise ArgumentError(f"{name}[{int(np.argmin(np.isfinite(found)))}] is not finite")
+        return found
+
+    def labels(self, classes: Any, name: str) -> Any:
+        """Return the positions of classes in a sorted array of all."""
+        found = np.searchsorted(classes, self.y)
+        found = np.minimum(found, len(classes) - 1)
+        wrong = classes[found] != self.y
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ArgumentError(
+                f"{name}[{i}] is {self.y[i].item()!r}, which the training data do not have"
+            )
+        return found.astype(np.int32)
+
+    def matrix(self, classes: Any, name: str) -> Any:
+        """Return uint8 [samples, labels], 1 where a label applies."""
+        if isinstance(self.y, np.ndarray):
+            if self.y.shape[1] != len(classes):
+                raise ArgumentError(
+                    f"{name} has {self.y.shape[1]} labels; the training data have {len(classes)}"
+                )
+            return self.y
+        at = {label: i for i, label in enumerate(classes.tolist())}
+        found = np.zeros((len(self.y), len(classes)), np.uint8)
+        for i, row in enumerate(self.y):
+            for label in row:
+                if label not in at:
+                    raise ArgumentError(
+                        f"{name}[{i}] has {label!r}, which the training data do not have"
+                    )
+                found[i, at[label]] = 1
+        return found
+
+
+def _label_rows(y: Any, count: int, name: str) -> Any:
+    """Return labels as uint8 [samples, labels], or as a list of collections of names."""
+    if hasattr(y, "ndim") and y.ndim == 2:
+        array = np.asarray(y)
+        if array.shape[0] != count or not np.isin(array, (0, 1)).all():
+            raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1")
+        return np.ascontiguousarray(array, np.uint8)
+    rows = list(y)
+    if len(rows) != count:
+        raise ArgumentError(f"{name} must have {count} elements, one for each sample")
+    for i, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Collection):
+            raise TypeError(f"{name}[{i}] must be a list of labels, not {type(row).__name__}")
+    return rows
+
+
+class Packer:
+    """Fills the struct of arrays, split by split; the training split comes first."""
+
+    def __init__(
+        self, kind: str | None, target: str | None, tokenizer: Tokenizer | None, classes: Any,
+        standardise: bool,
+    ) -> None:
+        self.kind = kind
+        self.standardise = standardise
+        self.target = target
+        self.tokenizer = tokenizer
+        self.classes = None if classes is None else np.asarray(classes)
+        self.arrays = _c.filtra_dataset_arrays()
+        self.kept: list[Any] = []
+        if tokenizer is not None:
+            self.arrays.tokenizer = tokenizer._pointer
+
+    def add(self, split: str, X: Any, y: Any) -> None:
+        """Add a split."""
+        name = "X" if split == "train" else f"{split}[0]"
+        samples = pack(X, self.kind, name, self.tokenizer)
+        part = self.arrays.splits[SPLITS.index(split)]
+        if split == "train":
+            self.kind = samples.kind
+            self.arrays.features = samples.features
+            self.arrays.height, self.arrays.width = samples.height, samples.width
+        elif samples.features != self.arrays.features:
+            raise ArgumentError(
+                f"{name} has {samples.features} features; X has {self.arrays.features}"
+            )
+        part.count = len(samples)
+        part.lengths = self.keep(samples.lengths)
+        if samples.features:
+            if not self.standardise and np.isnan(samples.numbers).any():
+                raise ArgumentError(f"{name} has NaN: missing values need standardise=True")
+            part.features = self.keep(samples.numbers)
+        else:
+            part.tokens = self.keep(samples.numbers)
+        self.add_targets(part, samples, y, "y" if split == "train" else f"{split}[1]", split)
+
+    def add_targets(self, part: Any, samples: Samples, y: Any, name: str, split: str) -> None:
+        """Add a split's targets."""
+        if self.target == "next":
+            self.arrays.target = _c.filtra_target.NEXT
+            return
+        targets = Targets(y, self.target, len(samples), name)
+        if split == "train":
+            self.target = targets.target
+            self.arrays.target = TARGETS[targets.target]
+        if self.target == "value":
+            part.values = self.keep(targets.values(name))
+            return
+        if self.classes is None:
+            self.classes = targets.found()
+        if split == "train":
+            self.name_classes()
+        if self.target == "labels":
+            part.targets = self.keep(targets.matrix(self.classes, name))
+        else:
+            part.labels = self.keep(targets.labels(self.classes, name))
+
+    def name_classes(self) -> None:
+        """Name the classes by their values as texts."""
+        assert self.classes is not None
+        if self.target == "class" and len(self.classes) < 2:
+            raise ArgumentError(f"y has one class, {str(self.classes[0])!r}: two are the least")
+        names = [_convert.text(str(value), "a class") for value in self.classes.tolist()]
+        listed = (ctypes.c_char_p * len(names))(*names)
+        self.kept.append(listed)
+        self.arrays.class_names = ctypes.cast(listed, ctypes.POINTER(ctypes.c_char_p))
+        self.arrays.classes = len(names)
+
+    def weigh(self, weights: Any) -> None:
+        """Give the training samples their weights."""
+        part = self.arrays.splits[0]
+        part.weights = self.keep(
+            _arrays.array_of(weights, _arrays.F32, (part.count,), "sample_weight")
+        )
+
+    def keep(self, array: Any) -> Any:
+        """Return a pointer to an array that stays until the data set has copied it."""
+        self.kept.append(array)
+        return _arrays.pointer(array)

@@ -1,0 +1,188 @@
+"""Data sets from memory, their batches, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import filtra
+from filtra import Batch, Dataset
+
+
+def test_vectors_have_columns_with_their_own_means() -> None:
+    X = np.arange(12.0).reshape(4, 3) * [1, 10, 100]
+    data = Dataset.from_arrays(X, ["a", "b", "a", "b"], validation_share=0)
+    assert data.classes == ["a", "b"]
+    assert data.counts == {"train": 4, "val": 0, "test": 0}
+    rows = np.array([data.sample(i).features[:, 0] for i in range(4)])
+    wanted = (X - X.mean(0)) / X.std(0, ddof=1)
+    np.testing.assert_allclose(rows, wanted, atol=1e-6)
+    assert [data.sample(i).label for i in range(4)] == [0, 1, 0, 1]
+
+
+def test_series_of_unequal_lengths() -> None:
+    X = [np.ones((n, 2)) * n for n in (3, 5, 4)]
+    data = Dataset.from_arrays(X, [0.5, 1.5, 2.5], validation_share=0, standardise=False)
+    assert data.sample(1).features.shape == (5, 2)
+    assert data.sample(2).value == 2.5
+    assert data.info["longest"] == 5
+
+
+def test_tokens_texts_and_images() -> None:
+    data = Dataset.from_arrays([[1, 2], [3]], [0, 1], validation_share=0)
+    assert data.sample(0).tokens.tolist() == [1, 2]
+    data = Dataset.from_arrays(["ab", "c"], [0, 1], tokenizer="bytes", validation_share=0)
+    assert data.tokenizer is not None and data.tokenizer.name == "bytes"
+    assert data.sample(0).tokens.tolist() == [98, 99]
+    images = np.zeros((4, 5, 6, 3), np.uint8)
+    data = Dataset.from_arrays(images, [0, 1, 0, 1])
+    assert (data.info["height"], data.info["width"], data.info["features"]) == (5, 6, 3)
+
+
+def test_splits_and_classes_of_all() -> None:
+    X = np.zeros((2, 3))
+    data = Dataset.from_arrays(
+        X, [2, 7], val=(X[:1], [7]), test=(X, [7, 2]), standardise=False
+    )
+    assert data.counts == {"train": 2, "val": 1, "test": 2}
+    assert data.sample(0, "val").label == 1
+    with pytest.raises(filtra.ArgumentError, match=r"val\[1\]\[0\] is .*3.*training data"):
+        Dataset.from_arrays(X, [2, 7], val=(X[:1], [3]))
+
+
+def test_text_is_cut_into_windows() -> None:
+    data = Dataset.from_text("abcdefgh", length=3, validation_share=0.0)
+    rows = [data.sample(i).tokens - 98 for i in range(data.counts["train"])]
+    assert [row.tolist() for row in rows] == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7]]
+
+
+def test_batches_of_a_loader() -> None:
+    X = [np.full((n, 1), n) for n in range(1, 6)]
+    data = Dataset.from_arrays(
+        X, [0, 1, 0, 1, 0], sample_weight=[1, 2, 3, 4, 5], validation_share=0, standardise=False
+    )
+    loader = data.loader("train", 4, sample_weights=True)
+    assert len(loader) == 2
+    seen = []
+    for batch in loader:
+        assert batch.features.shape == (4, 5, 1)
+        seen += [
+            (int(batch.lengths[i]), float(batch.weights[i])) for i in range(batch.count)
+        ]
+    assert sorted(seen) == [(n, float(n)) for n in range(1, 6)]
+    assert loader.position == (1, 0)
+    loader.position = (0, 1)
+    assert loader.next().count == 1
+
+
+def test_a_batch_is_its_loaders_until_the_next() -> None:
+    data = Dataset.from_arrays(np.zeros((4, 2)), [0, 1, 0, 1], validation_share=0)
+    batch = data.loader("train", 2).next()  # the loader lives on in its batch
+    gc.collect()
+    assert batch.labels.shape == (2,)
+    loader = data.loader("train", 2)
+    first, _ = loader.next(), loader.next()
+    with pytest.raises(filtra.ClosedError, match="until the next one"):
+        _ = first.labels
+    with pytest.raises(filtra.ClosedError):
+        first.pointed()
+
+
+def test_frames() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"who": [1, 1, 2, 2], "when": [2, 1, 1, 2], "x": [4.0, 3.0, 1.0, 2.0], "y": list("aabb")}
+    )
+    data = Dataset.from_frame(
+        frame, "y", group="who", time="when", validation_share=0, standardise=False
+    )
+    assert data.sample(0).features[:, 0].tolist() == [3.0, 4.0]
+    data = Dataset.from_frame(frame, "y", columns=["x"], validation_share=0)
+    assert data.counts["train"] == 4
+    data = Dataset.from_frame(frame, "x", text="y", tokenizer="bytes", validation_share=0)
+    assert data.sample(1).value == 3.0
+    with pytest.raises(filtra.ArgumentError, match="no column 'z'"):
+        Dataset.from_frame(frame, "z")
+    with pytest.raises(TypeError, match="'y' is .*not numbers"):
+        Dataset.from_frame(frame, "x")
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 10)
+    data = Dataset.open(tmp_path, seed=3)
+    assert data.info["format"] == "table"
+    assert data.counts["train"] == 18
+    words = filtra.Tokenizer.fit(["good", "bad"], "words")
+    data = Dataset.open(tmp_path, tokenizer=words)
+    assert data.tokenizer is not None and data.tokenizer.name == "words"
+    assert "table" in filtra.data_formats()
+
+
+def test_labels_of_any_number(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,label\n" + "a b,cats;sun\nb,\nc,sun\n" * 9)
+    data = Dataset.open(tmp_path, label_separator=";", validation_share=0.2)
+    labels = {tuple(data.sample(i).labels or ()) for i in range(data.counts["train"])}
+    assert labels == {(0, 1), (), (1,)}
+    assert data.loader("train", 4).next().targets.shape == (4, 2)
+
+
+def test_labels_from_memory() -> None:
+    X = np.zeros((3, 2))
+    data = Dataset.from_arrays(
+        X, [["sun", "cat"], [], ["sun"]], target="labels", validation_share=0
+    )
+    assert data.classes == ["cat", "sun"]
+    assert [data.sample(i).labels for i in range(3)] == [[0, 1], [], [1]]
+    data = Dataset.from_arrays(
+        X, np.array([[0, 1], [1, 1], [0, 0]]), target="labels", validation_share=0
+    )
+    assert [data.sample(i).labels for i in range(3)] == [[1], [0, 1], []]
+    for y, part in (([["a"], "b", []], r"y\[1\] must be a list"), ([["a"]], "3 elements")):
+        with pytest.raises((TypeError, ValueError), match=part):
+            Dataset.from_arrays(X, y, target="labels")
+
+
+MISTAKES = [
+    (np.zeros((4, 3), int), [0, 1, 0, 1], {}, ValueError, 'kind="tokens" or kind="vectors"'),
+    (np.zeros((4, 3)), [0, 1], {}, ValueError, r"shape \[4\], one for each sample"),
+    (np.zeros((4, 3)), [1, 1, 1, 1], {}, ValueError, "one class, '1'"),
+    (np.zeros((4, 3)), None, {}, ValueError, "y is missing"),
+    (np.zeros(4), [0, 1, 0, 1], {}, ValueError, "1 dimensions"),
+    (np.zeros((4, 3), complex), [0, 1, 0, 1], {"kind": "vectors"}, TypeError, "complex"),
+    (np.array([[1, "a"], [2, "b"]], object), [0, 1], {"kind": "vectors"}, TypeError, "objects"),
+    (np.full((2, 3), np.inf), [0, 1], {}, ValueError, "infinite"),
+    (np.full((2, 3), np.nan), [0.5, np.nan], {}, ValueError, r"y\[1\] is not finite"),
+    ([], [], {}, ValueError, "no samples"),
+    ("text", [0], {}, TypeError, "array or a list, not str"),
+    (["a", "b"], [0, 1], {}, ValueError, "name a tokenizer"),
+    (["a", "\udcff"], [0, 1], {"tokenizer": "bytes"}, ValueError, r"X\[1\].*surrogate"),
+    ([[1, 2], [3, -4]], [0, 1], {"kind": "tokens"}, ValueError, "sample 1.*token -4"),
+    ([[1], [2.5]], [0, 1], {"kind": "tokens"}, TypeError, "fractions"),
+    ([np.zeros((2, 2)), np.zeros((2, 3))], [0, 1], {}, ValueError, r"X\[1\] has 3 features"),
+    (np.zeros((2, 3)), [0, 1], {"sample_weight": [1, 0]}, ValueError, r"weights\[1\] is 0"),
+    (np.zeros((2, 3)), [0, 1], {"kind": "rows"}, ValueError, "kind must be one of"),
+    (np.zeros((2, 3)), [0, 1], {"target": "both"}, ValueError, "target must be"),
+    (np.zeros((2, 4, 4, 3)), [0, 1], {"kind": "images"}, ValueError, "images are uint8"),
+]
+
+
+@pytest.mark.parametrize(("X", "y", "options", "kind", "part"), MISTAKES)
+def test_mistakes(X, y, options, kind, part) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(kind, match=part):
+        Dataset.from_arrays(X, y, **options)
+
+
+def test_batches_of_ones_own() -> None:
+    batch = Batch([[1, 2], [3, 0]], lengths=[2, 1], labels=[0, 1])
+    assert len(batch) == batch.count == 2
+    assert batch.weights.tolist() == [1, 1]
+    order = np.asfortranarray(np.arange(12.0).reshape(2, 3, 2))
+    batch = Batch(features=order)
+    np.testing.assert_array_equal(batch.features, order)
+    with pytest.raises(filtra.ArgumentError, match=r"labels must have the shape \[2\]"):
+        Batch([[1, 2], [3, 0]], labels=[0])
+    with pytest.raises(filtra.ArgumentError, match="either tokens or features"):
+        Batch()

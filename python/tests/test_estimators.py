@@ -1,0 +1,156 @@
+"""The estimators pass scikit-learn's and aeon's own checks, and read all kinds of samples."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import filtra
+
+sklearn = pytest.importorskip("sklearn", minversion="1.6")
+
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+
+from filtra import FiltraClassifier, FiltraRegressor  # noqa: E402
+
+QUICK: dict[str, Any] = {"layers": 1, "width": 16, "epochs": 40, "random_state": 0, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def vectors() -> tuple[Any, Any]:
+    X = np.random.default_rng(0).normal(size=(90, 4))
+    return X, np.array(["low", "mid", "top"])[np.digitize(X[:, 1], [-0.5, 0.5])]
+
+
+@pytest.mark.parametrize("kind", [FiltraClassifier, FiltraRegressor])
+def test_checks_of_scikit_learn(kind: Any, capsys: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = check_estimator(kind(device="cpu"), on_skip=None, on_fail=None)
+    with capsys.disabled():
+        names = [result["check_name"] for result in found]
+        print(f"\n{kind.__name__}: {len(names)} checks: {', '.join(names)}")
+    failed = {r["check_name"]: r["exception"] for r in found if r["status"] == "failed"}
+    assert not failed
+    assert {r["check_name"] for r in found if r["status"] == "skipped"} <= {"check_array_api_input"}
+
+
+def test_checks_of_aeon() -> None:
+    checking = pytest.importorskip("aeon.testing.estimator_checking")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = checking.check_estimator(filtra.FiltraTimeSeriesClassifier, verbose=False)
+    assert len(found) > 20
+    assert {str(result) for result in found.values()} == {"PASSED"}
+
+
+def test_pipelines_and_searches(vectors: Any) -> None:
+    X, y = vectors
+    pipe = make_pipeline(StandardScaler(), FiltraClassifier(**QUICK))
+    assert cross_val_score(pipe, X, y, cv=2).mean() > 0.6
+    search = GridSearchCV(FiltraClassifier(**QUICK), {"mixer": ["softmax", "linear"]}, cv=2)
+    assert search.fit(X, y).best_params_["mixer"] in ("softmax", "linear")
+
+
+def test_pickled(vectors: Any) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**QUICK).fit(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+    assert other.transform(X).shape == (90, 16)
+    assert filtra.Predictor(model.model_).predict(X[:2]).shape == (2,)
+
+
+def test_order_and_repetition_do_not_matter(vectors: Any) -> None:
+    X, y = vectors
+    order = np.random.default_rng(1).permutation(len(X))
+    first = FiltraClassifier(**QUICK).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(
+        FiltraClassifier(**QUICK).fit(X[order], y[order]).predict_proba(X), first
+    )
+
+
+def test_going_on(vectors: Any) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**{**QUICK, "epochs": 3}, warm_start=True)
+    losses = [model.fit(X, y).loss_curve_[-1] for _ in range(4)]
+    assert losses[3] < losses[0]
+    model = FiltraClassifier(**QUICK)
+    for _ in range(3):
+        model.partial_fit(X[:40], y[:40], classes=["low", "mid", "top", "none"])
+    assert model.predict_proba(X).shape == (90, 4)
+    with pytest.raises(ValueError, match="'new', which is new|new"):
+        model.partial_fit(X[:2], ["new", "low"])
+
+
+def test_patience(vectors: Any) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**{**QUICK, "epochs": 200, "schedule": "constant"}, patience=2)
+    assert model.fit(X, y).n_iter_ < 200
+
+
+def test_class_weights(vectors: Any) -> None:
+    X, y = vectors
+    many = FiltraClassifier(**QUICK, class_weight={"low": 50.0}).fit(X, y).predict(X)
+    few = FiltraClassifier(**QUICK, class_weight="balanced").fit(X, y).predict(X)
+    assert (many == "low").sum() > (few == "low").sum()
+    with pytest.raises(ValueError, match="which are no classes"):
+        FiltraClassifier(**QUICK, class_weight={"no": 1.0}).fit(X, y)
+
+
+def test_series_as_aeon_has_them() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2, 12))  # samples, channels, steps
+    y = (X[:, 1].mean(axis=1) > 0).astype(int)
+    model = FiltraClassifier(**QUICK).fit(X, y)
+    assert model.score(X, y) > 0.8
+    ragged = [x[:, : 8 + i % 4] for i, x in enumerate(X)]
+    assert FiltraClassifier(**QUICK, kind="series").fit(ragged, y).predict(ragged).shape == (60,)
+
+
+def test_texts_tokens_and_images() -> None:
+    texts = ["good film", "bad film", "fine", "awful"] * 15
+    y = [1, 0] * 30
+    model = FiltraClassifier(**QUICK, tokenizer="words").fit(texts, y)
+    assert model.score(texts, y) == 1
+    with pytest.warns(filtra.FiltraWarning, match="1 of 2 texts are cut at 16 tokens"):
+        model.predict(["good " * 20, "film"])
+    assert FiltraClassifier(**QUICK).fit([[1, 2], [3]] * 20, y[:40]).predict([[3]]) == [0]
+    images = np.zeros((40, 4, 4), np.uint8)
+    images[::2] = 200
+    model = FiltraClassifier(**QUICK, model_options={"patch": 2}).fit(images, y[:40])
+    assert model.score(images, y[:40]) == 1
+
+
+def test_values_of_texts() -> None:
+    y = np.array([1.0, 3.0] * 20)
+    model = FiltraRegressor(**{**QUICK, "epochs": 40}).fit(["a", "bb"] * 20, y)
+    np.testing.assert_allclose(model.predict(["a", "bb"]), [1, 3], atol=0.3)
+
+
+@pytest.mark.parametrize(
+    ("options", "X", "y", "part"),
+    [
+        ({"mixer": "nope"}, [[0.0], [1.0]], [0, 1], 'unknown mixer "nope"'),
+        ({"heads": 3}, [[0.0], [1.0]], [0, 1], "multiple of"),
+        ({}, ["a", ""], [0, 1], r"X\[1\] has no tokens"),
+        ({"kind": "rows"}, [[0.0], [1.0]], [0, 1], "kind must be one of"),
+        ({}, [[0.0], [1.0]], [0, 0], "one class"),
+        ({}, [[0.0], [1.0]], [0.5, 0.7], "continuous"),
+    ],
+)
+def test_mistakes(options: Any, X: Any, y: Any, part: str) -> None:
+    with pytest.raises(ValueError, match=part):
+        FiltraClassifier(**{**QUICK, **options}).fit(X, y)
+
+
+def test_ignored_aloud(vectors: Any) -> None:
+    with pytest.warns(filtra.FiltraWarning, match="n_jobs is ignored"):
+        FiltraClassifier(**{**QUICK, "epochs": 1}, n_jobs=2).fit(*vectors)

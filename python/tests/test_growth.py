@@ -1,0 +1,44 @@
+"""Memory does not grow over many objects and calls."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import filtra
+
+STATM = Path("/proc/self/statm")
+
+
+def resident() -> int:
+    """KiB of memory of this process."""
+    gc.collect()
+    return int(STATM.read_text().split()[1]) * 4
+
+
+def model(device: filtra.Device) -> filtra.Model:
+    return filtra.Model(
+        mixer="softmax", vocabulary=50, classes=3, max_length=16, layers=1, width=8, device=device
+    )
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="this system does not say what a process takes")
+def test_models_and_predictions(device: filtra.Device) -> None:
+    for _ in range(300):
+        model(device)
+    before, used = resident(), device.memory_used
+    for _ in range(1000):
+        model(device)
+    assert resident() - before < 1024 and device.memory_used == used
+
+    predictor = filtra.Predictor(model(device))
+    sample = np.ones((1, 10), np.int32)
+    for _ in range(3000):
+        predictor.predict(sample)
+    before = resident()
+    for _ in range(10000):
+        predictor.predict(sample)
+    assert resident() - before < 1024

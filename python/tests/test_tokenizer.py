@@ -1,0 +1,79 @@
+"""Tokenizers: encoding, decoding, fitting, files, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import filtra
+
+
+def wordpiece(folder: Path) -> Path:
+    """Write a small tokenizer as BERT's."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "quick", "fox", "##es", "é"]
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "BertTokenizer", "do_lower_case": True})
+    )
+    return folder
+
+
+def test_bytes() -> None:
+    tokenizer = filtra.Tokenizer("bytes")
+    ids = tokenizer.encode("hé\0")
+    assert ids.dtype == np.int32
+    assert ids.tolist() == [105, 196, 170, 1]
+    assert tokenizer.decode(ids) == "hé\0"
+    assert len(tokenizer) == 257
+    assert not tokenizer.fitted
+
+
+def test_fitted(tmp_path: Path) -> None:
+    tokenizer = filtra.Tokenizer.fit(["a film, a \"film\"\n", "the film"], "words")
+    assert tokenizer.decode(tokenizer.encode("the film")) == "the film"
+    assert tokenizer.symbol(int(tokenizer.encode("unheard")[0])) == "<unk>"
+    tokenizer.save(tmp_path / "t.json")
+    assert filtra.Tokenizer(tmp_path / "t.json").encode("a film").tolist() == tokenizer.encode(
+        "a film"
+    ).tolist()
+    characters = filtra.Tokenizer.fit(["abc", "cd"], "characters")
+    with pytest.raises(filtra.InputError, match="x"):
+        characters.encode("x")
+
+
+def test_pretrained(tmp_path: Path) -> None:
+    tokenizer = filtra.Tokenizer(wordpiece(tmp_path))
+    assert tokenizer.encode("The foxes").tolist() == [5, 7, 8]
+    ids, offsets = tokenizer.encode_offsets("The foxes")
+    assert ids.tolist() == [2, 5, 7, 8, 3]
+    assert offsets.tolist() == [[0, 0], [0, 3], [4, 7], [7, 9], [0, 0]]
+    assert tokenizer.encode("The foxes", special=True).tolist() == ids.tolist()
+
+
+def test_text_as_it_is_made() -> None:
+    tokenizer = filtra.Tokenizer("bytes")
+    ids = tokenizer.encode("é!").tolist()
+    parts = [tokenizer.decode_next(a, b) for a, b in zip([-1, *ids], ids)]
+    assert b"".join(parts).decode() == "é!"
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "part"),
+    [
+        (lambda t: t.encode(3), TypeError, "text must be a str, not int"),
+        (lambda t: t.encode("\ud800"), ValueError, "lone surrogate at character 0"),
+        (lambda t: t.decode([300]), ValueError, "token 0 is 300"),
+        (lambda t: t.decode(["a"]), TypeError, "whole numbers|texts"),
+        (lambda t: t.symbol(257), ValueError, "token must be from 0 to 256"),
+        (lambda t: t.encode_offsets("x"), filtra.ArgumentError, "does not tell where tokens are"),
+        (lambda t: filtra.Tokenizer("/nowhere"), OSError, "/nowhere"),
+        (lambda t: filtra.Tokenizer.fit(["a"], "bytes"), ValueError, "characters, words"),
+        (lambda t: filtra.Tokenizer.fit(["a", None], "words"), TypeError, r"texts\[1\]"),
+    ],
+)
+def test_mistakes(call, kind, part) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(kind, match=part):
+        call(filtra.Tokenizer("bytes"))

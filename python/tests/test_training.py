@@ -1,0 +1,304 @@
+"""Models, trainers, predictors, generation and runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import filtra
+from filtra import Dataset, Model, Trainer
+
+SMALL: dict[str, Any] = {"width": 16, "layers": 1, "heads": 2}
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    return Dataset.from_arrays(X, np.where(X[:, 0] > 0, "up", "down"), seed=1)
+
+
+def fitted(data: Dataset, device: filtra.Device, **config: Any) -> Model:
+    model = Model(data, device=device, seed=1, **{**SMALL, **config})
+    Trainer(model, learning_rate=1e-2).fit(data, epochs=30, seed=2)
+    return model
+
+
+def test_a_model_learns(data: Dataset, device: filtra.Device, tmp_path: Path) -> None:
+    model = fitted(data, device, mixer={"name": "agf", "K": 3})
+    result = model.evaluate(data)
+    assert result.accuracy > 0.8
+    assert model.config["mixer"]["K"] == 3
+    assert model.score(data, "val").confusion.sum() == result.samples == data.counts["val"]
+    model.save(tmp_path / "m.safetensors")
+    for other in (
+        Model.load(tmp_path / "m.safetensors", device=device),
+        Model.from_bytes(model.to_bytes(), device=device),
+    ):
+        np.testing.assert_array_equal(other.predict(data, "val"), model.predict(data, "val"))
+    name = next(iter(model.parameters))
+    model.parameters[name] = np.zeros_like(model.parameters[name])
+    assert not model.parameters[name].any()
+
+
+def test_steps_and_checkpoints_have_the_same_bits(
+    data: Dataset, device: filtra.Device, tmp_path: Path
+) -> None:
+    def train(stop: int) -> list[bytes]:
+        model = Model(data, device=device, seed=1, dropout=0.1, **SMALL)
+        trainer = Trainer(model, schedule="cosine", steps=8, seed=3)
+        loader = data.loader("train", 16, shuffle=True, seed=1)
+        for i in range(8):
+            if i == stop:
+                trainer.save(tmp_path / "state")
+                trainer.close()
+                trainer = Trainer(model, schedule="cosine", steps=8, seed=3)
+                trainer.restore(tmp_path / "state")
+            trainer.step(loader.next())
+        assert trainer.finish().step == trainer.steps == 8
+        return [value.tobytes() for value in model.parameters.values()]
+
+    assert train(-1) == train(3)
+
+
+def test_callbacks(data: Dataset, device: filtra.Device) -> None:
+    class Stop(filtra.Callback):
+        def __init__(self) -> None:
+            self.seen: list[Any] = []
+
+        def on_step(self, trainer: Any, metrics: Any) -> None:
+            self.seen.append(metrics.step)
+
+        def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
+            self.seen.append(("epoch", epoch, evaluation.samples))
+            raise filtra.StopTraining
+
+        def on_end(self, trainer: Any) -> None:
+            self.seen.append("end")
+
+    stop = Stop()
+    model = Model(data, device=device, **SMALL)
+    Trainer(model).fit(data, epochs=5, batch_size=64, callbacks=[stop])
+    assert stop.seen[-3:] == [2, ("epoch", 0, data.counts["val"]), "end"]
+
+
+def test_predictor(data: Dataset, device: filtra.Device) -> None:
+    model = fitted(data, device)
+    predictor = filtra.Predictor(model)
+    X = np.random.default_rng(5).normal(size=(40, 5))
+    found = predictor.predict(X)
+    assert (found == np.where(X[:, 0] > 0, "up", "down")).mean() > 0.8
+    proba = predictor.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(1), 1, atol=1e-6)
+    assert (np.array(predictor.classes)[proba.argmax(1)] == found).all()
+    vectors = filtra.Predictor(model, vector="mean", normalise=True).embed(X[:3])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    several = [threading.Thread(target=predictor.predict, args=(X,)) for _ in range(4)]
+    for thread in several:
+        thread.start()
+    for thread in several:
+        thread.join()
+    for wrong, kind, part in (
+        (X[:, :3], ValueError, "3 numbers; a row of the training data has 5"),
+        (["text"], ValueError, "."),
+        (X.astype(complex), TypeError, r"X\[0\].*complex"),
+        (np.full((1, 5), np.inf), ValueError, "infinite"),
+        ("text", TypeError, "array or a list"),
+    ):
+        with pytest.raises(kind, match=part):
+            predictor.predict(wrong)
+    with pytest.raises(filtra.ArgumentError, match="made with vector"):
+        predictor.embed(X)
+    model.device._pointer  # noqa: B018  is still open
+
+
+def test_texts_and_pairs(device: filtra.Device) -> None:
+    texts = ["good film", "bad film", "fine", "awful"] * 10
+    data = Dataset.from_arrays(texts, [1, 0] * 20, tokenizer="words", seed=1)
+    model = fitted(data, device)
+    assert filtra.Predictor(model).predict(["good film", "awful"]).tolist() == ["1", "0"]
+
+
+def test_generation(device: filtra.Device) -> None:
+    data = Dataset.from_text("abcd" * 300, length=32)
+    model = Model(data, device=device, mixer="gfsa", seed=1, **SMALL)
+    Trainer(model, learning_rate=1e-2).fit(data, epochs=20, batch_size=8)
+    assert model.evaluate(data).perplexity < 1.5
+    assert data.tokenizer is not None
+    assert "".join(filtra.generate(model, data.tokenizer, "abcdabcd", 6)) == "abcdab"
+    with filtra.Generator(model) as generator:
+        logits = generator.feed(data.tokenizer.encode("abc"))
+        assert len(generator) == 3
+        assert filtra.sample_token(logits[0]) == ord("d") + 1
+
+
+def test_runs(data: Dataset, device: filtra.Device, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    seen: list[filtra.RunProgress] = []
+
+    class Note(filtra.Callback):
+        def on_step(self, trainer: Any, metrics: Any) -> None:
+            seen.append(metrics)
+            if stop and metrics.step >= 3:
+                raise filtra.StopTraining
+
+    config = {**SMALL, "epochs": 3, "learning_rate": 1e-2, "mixer": {"name": "gfsa", "K": 4}}
+    stop = True
+    filtra.train(folder, config, data, device=device, callbacks=[Note()])
+    assert 3 <= seen[-1].step < seen[-1].steps
+    stop = False
+    with pytest.raises(ValueError, match="mine"):
+        filtra.train(folder, data=data, device=device, callbacks=[Failing()])
+    run = filtra.train(folder, data=data, device=device, callbacks=[Note()])
+    assert run.config["mixer"]["K"] == 4
+    assert run.classes == ["down", "up"]
+    assert run.records[-1]["step"] == seen[-1].steps
+    assert np.nanmin(run.metrics["validation_loss"]) == pytest.approx(
+        run.model(device=device).evaluate(data).loss, rel=1e-5
+    )
+    assert run.predictor(device=device).predict([[3.0, 0, 0, 0, 0]]).tolist() == ["up"]
+    with pytest.raises(filtra.InputError, match='did you mean "mixer"'):
+        filtra.train(tmp_path / "no", {"mixr": "agf"}, data, device=device)
+    assert not (tmp_path / "no").exists()
+
+
+class Failing(filtra.Callback):
+    """A callback with a mistake."""
+
+    def on_step(self, trainer: Any, metrics: Any) -> None:
+        raise ValueError("mine")
+
+
+def test_interrupts_end_a_run_in_good_order(
+    data: Dataset, device: filtra.Device, tmp_path: Path
+) -> None:
+    class Press(filtra.Callback):
+        def on_step(self, trainer: Any, metrics: Any) -> None:
+            if metrics.step >= 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        filtra.train(tmp_path / "r", {**SMALL, "epochs": 9}, data, device=device,
+                     callbacks=[Press()])
+    assert (tmp_path / "r" / "checkpoint" / "state.safetensors").exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_command_gives_the_same_bits(device: filtra.Device, tmp_path: Path) -> None:
+    command = os.environ.get("FILTRA_COMMAND")
+    if not command:
+        pytest.skip("FILTRA_COMMAND does not name the command")
+    (tmp_path / "train.csv").write_text("text,label\n" + "good,1\nbad,0\nfine,1\nawful,0\n" * 20)
+    for mixer in ("softmax", "agf", "gfsa", "plaplacian", "kernelution"):
+        config: dict[str, Any] = {"mixer": mixer, "epochs": 2, "batch_size": 16, **SMALL}
+        if mixer == "kernelution":
+            config["block"] = "converter"
+        run = filtra.train(tmp_path / f"py-{mixer}", config, tmp_path / "train.csv", device=device)
+        sets = [arg for key, value in config.items() for arg in ("--set", f"{key}={value}")]
+        subprocess.run(
+            [command, "train", "--device", "cpu", "--data", str(tmp_path / "train.csv"), *sets,
+             "--out", str(tmp_path / f"c-{mixer}")], check=True, capture_output=True,
+        )
+        other = filtra.Run(tmp_path / f"c-{mixer}")
+        for mine, theirs in zip(run.records, other.records):
+            for name in ("step", "loss", "validation_loss", "grad_norm"):
+                assert mine.get(name) == theirs.get(name)
+        content = [(tmp_path / f"{who}-{mixer}" / "model.safetensors").read_bytes()
+                   for who in ("py", "c")]
+        assert content[0] == content[1]
+
+
+def test_configurations() -> None:
+    assert "stochastic depth" in filtra.describe_config("drop_path").lower()
+    assert "data" in filtra.complete_config({"mixer": "agf", "data": "x"})
+    name = filtra.presets()[0]
+    assert filtra.preset(name)["config"]
+    with pytest.raises(ValueError, match="nope"):
+        filtra.preset("nope")
+
+
+def test_import_and_export(device: filtra.Device, tmp_path: Path) -> None:
+    config = {
+        "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_embd": 16, "n_head": 2,
+        "n_layer": 1, "n_positions": 32, "vocab_size": 50, "activation_function": "gelu_new",
+        "layer_norm_epsilon": 1e-5,
+    }
+    from_scratch = Model(
+        device=device, task="language_model", vocabulary=50, max_length=32, ffn_width=64,
+        activation="gelu_tanh", tie_embeddings=True, no_head_bias=True, **SMALL,
+    )
+    from_scratch.save_pretrained(tmp_path / "gpt2")
+    found = json.loads((tmp_path / "gpt2" / "config.json").read_text())
+    assert {key: found.get(key) for key in config} == config
+    model = Model.from_pretrained(tmp_path / "gpt2", device=device, mixer="gfsa")
+    batch = filtra.Batch([[1, 2, 3]])
+    np.testing.assert_allclose(
+        model.predict_batch(batch), from_scratch.predict_batch(batch), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "part"),
+    [
+        (lambda d, m: Model(d, mixer="nope"), ValueError, 'unknown mixer "nope"'),
+        (lambda d, m: Model(d, mixer=3), TypeError, "mixer must be a name"),
+        (lambda d, m: Model(d, width=31), ValueError, "multiple of"),
+        (lambda d, m: Model(d, dropout="x"), TypeError, "dropout must be a number"),
+        (lambda d, m: Model(d, dropout=float("nan")), ValueError, "finite"),
+        (lambda d, m: Model(d, pooling="top"), ValueError, "pooling must be one of mean"),
+        (lambda d, m: Model(d, nope=1), TypeError, "no field nope"),
+        (lambda d, m: Model(3), TypeError, "data must be a filtra.Dataset"),
+        (lambda d, m: Trainer(m, learning_rate=-1), ValueError, "learning_rate"),
+        (lambda d, m: Trainer(m, nope=1), TypeError, "no field nope"),
+        (lambda d, m: Trainer(3), TypeError, "model must be a filtra.Model"),
+        (lambda d, m: Trainer(m).fit([1]), TypeError, "batches, not int"),
+        (lambda d, m: m.predict_batch(filtra.Batch([[1, 2]])), ValueError, "features"),
+        (lambda d, m: m.save("/nowhere/x"), OSError, "/nowhere"),
+        (lambda d, m: Model.from_bytes(b"no"), ValueError, "."),
+        (lambda d, m: Model.from_bytes("no"), TypeError, "bytes, not str"),
+        (lambda d, m: m.evaluate(d, "all"), ValueError, "split must be one of"),
+        (lambda d, m: filtra.Run("/nowhere"), ValueError, "no run folder|not a run folder"),
+    ],
+)
+def test_mistakes(call, kind, part, data, device) -> None:  # type: ignore[no-untyped-def]
+    model = Model(data, device=device, **SMALL)
+    with pytest.raises(kind, match=part):
+        call(data, model)
+
+
+def test_a_closed_device_closes_all(data: Dataset) -> None:
+    device = filtra.Device("cpu", cache_dir="")
+    model = Model(data, device=device, **SMALL)
+    trainer, predictor = Trainer(model), filtra.Predictor(model)
+    device.close()
+    for call in (trainer.finish, model.to_bytes, lambda: predictor.predict([[0.0] * 5])):
+        with pytest.raises(filtra.ClosedError):
+            call()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no resource module")
+def test_memory_does_not_grow(data: Dataset, device: filtra.Device) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    model = Model(data, device=device, **SMALL)
+    predictor = filtra.Predictor(model)
+    row = np.zeros((1, 5))
+    for _ in range(200):
+        predictor.predict(row)
+        Model(data, device=device, **SMALL)
+    before = resident()
+    for _ in range(1000):
+        predictor.predict(row)
+    for _ in range(100):
+        Model(data, device=device, **SMALL)
+    assert resident() - before < 2 << 20
