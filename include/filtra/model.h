@@ -107,7 +107,7 @@ typedef struct filtra_model_config {
   filtra_task task;
   filtra_precision precision;
   /** Number of token ids: 0 .. vocabulary-1, where 0 is padding. Required and >= 2, unless
-   * `features` is set. */
+   * `features` is set; with `data`, 0: their tokenizer's, or up to the largest id of all splits. */
   int64_t vocabulary;
   int64_t features;   /**< numbers per token, for sequences of vectors; 0: token ids */
   int64_t classes;    /**< required and >= 2 in classification, >= 1 with several labels */

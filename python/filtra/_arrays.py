@@ -69,7 +69,7 @@ def _converted(array: Any, dtype: np.dtype[Any], name: str) -> Any:
     if kind == "f" and array.dtype.itemsize > dtype.itemsize and array.size:
         lost = np.isinf(result) & np.isfinite(array)
         if lost.any():
-            raise ArgumentError(f"{name} has {array[lost].flat[0]!r}, beyond the range of "
+            raise ArgumentError(f"{name} has {array[lost].flat[0]}, beyond the range of "
                                 f"{dtype.name}")
     return result
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
+import json
 import math
 import operator
 import os
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, NoReturn, Optional, TypeVar, Union
 
 from . import _c
 from ._errors import ArgumentError
@@ -106,6 +109,36 @@ def number(value: Any, name: str) -> float:
     return result
 
 
+def json_text(value: Any, name: str) -> bytes:
+    """Return a configuration as JSON; NumPy's numbers and arrays are read as Python's."""
+
+    def plain(other: Any) -> Any:
+        if hasattr(other, "tolist"):
+            return other.tolist()
+        if isinstance(other, os.PathLike):
+            return os.fspath(other)
+        raise TypeError(f"{name} has {other!r}: its values are numbers, texts, lists and dicts")
+
+    return json.dumps(value, default=plain).encode()
+
+
+def config_text(value: Any) -> bytes:
+    """Return a run's configuration as JSON."""
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"config must be a dict such as {{'mixer': 'agf'}}, not {type(value).__name__}"
+        )
+    return json_text(dict(value), "config")
+
+
+def refuse_option(name: str, known: Iterable[str]) -> NoReturn:
+    """Raise for an option that there is not, with the nearest that there is, or all."""
+    listed = [label for label in known if label != "reserved"]
+    near = difflib.get_close_matches(name, listed, 1, 0.7)
+    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(listed))}"
+    raise TypeError(f"there is no option {name!r}; {advice}")
+
+
 def _field(struct: ctypes.Structure, label: str, kind: Any, value: Any, name: str) -> Any:
     enum = getattr(struct, "enums", {}).get(label)
     if enum is not None:
@@ -133,7 +166,7 @@ def fill(struct_type: type[Struct], /, **fields: Any) -> Struct:
     kinds: dict[str, Any] = {entry[0]: entry[1] for entry in struct_type._fields_}
     for label, value in fields.items():
         if label not in kinds:
-            raise TypeError(f"{struct_type.__name__} has no field {label}")
+            refuse_option(label, kinds)
         if value is not None:
             setattr(struct, label, _field(struct, label, kinds[label], value, label))
     return struct

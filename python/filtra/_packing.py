@@ -21,6 +21,20 @@ TARGETS = {
 }
 
 
+def one_type(y: Any, name: str) -> Any:
+    """Return targets as an array; refuse missing ones, and texts among what is none."""
+    values = np.asarray(y)
+    given = list(y) if values.ndim == 1 and values.dtype.kind in "OUS" else []
+    for i, value in enumerate(given):
+        if value is None or value != value or type(value).__name__ == "NAType":
+            raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
+        if isinstance(value, str) != isinstance(given[0], str):
+            raise TypeError(
+                f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"
+            )
+    return np.array(given) if values.dtype == object and given else values
+
+
 class Targets:
     """What samples are to become: classes in the order of their names, values, or labels."""
 
@@ -28,7 +42,7 @@ class Targets:
         if target == "labels":
             self.target, self.y = target, _label_rows(y, count, name)
             return
-        values = np.asarray(y)
+        values = one_type(y, name)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.shape != (count,):
@@ -67,7 +81,7 @@ class Targets:
         if wrong.any():
             i = int(np.argmax(wrong))
             raise ArgumentError(
-                f"{name}[{i}] is {self.y[i]!r}, which the training data do not have"
+                f"{name}[{i}] is {self.y[i].item()!r}, which the training data do not have"
             )
         return found.astype(np.int32)
 
@@ -111,9 +125,11 @@ class Packer:
     """Fills the struct of arrays, split by split; the training split comes first."""
 
     def __init__(
-        self, kind: str | None, target: str | None, tokenizer: Tokenizer | None, classes: Any
+        self, kind: str | None, target: str | None, tokenizer: Tokenizer | None, classes: Any,
+        standardise: bool,
     ) -> None:
         self.kind = kind
+        self.standardise = standardise
         self.target = target
         self.tokenizer = tokenizer
         self.classes = None if classes is None else np.asarray(classes)
@@ -138,6 +154,8 @@ class Packer:
         part.count = len(samples)
         part.lengths = self.keep(samples.lengths)
         if samples.features:
+            if not self.standardise and np.isnan(samples.numbers).any():
+                raise ArgumentError(f"{name} has NaN: missing values need standardise=True")
             part.features = self.keep(samples.numbers)
         else:
             part.tokens = self.keep(samples.numbers)

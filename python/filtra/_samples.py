@@ -44,15 +44,20 @@ def _is_text(value: Any) -> bool:
 
 
 def as_array(values: Any) -> Any:
-    """Return arrays, pandas' objects and lists of equal rows as an array; other lists as lists."""
+    """Return arrays, pandas' objects and lists of equal rows as an array; other lists as lists.
+
+    A list with a text is one of texts, so that NumPy makes no text of what else is in it.
+    """
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
+    elif hasattr(values, "__array__"):
+        values = np.asarray(values)
     if isinstance(values, np.ndarray):
         return list(values) if values.dtype == object and values.ndim == 1 else values
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise TypeError(f"samples must be an array or a list, not {type(values).__name__}")
     values = list(values)
-    if values and all(_is_text(value) for value in values):
+    if any(_is_text(value) for value in values):
         return values
     try:
         return np.asarray(values)
@@ -61,7 +66,7 @@ def as_array(values: Any) -> Any:
 
 
 def _kind_of_list(values: list[Any], name: str) -> str:
-    if _is_text(values[0]):
+    if any(_is_text(value) for value in values):
         return "texts"
     first = np.asarray(values[0])
     if first.dtype.kind in "iub" and first.ndim == 1:

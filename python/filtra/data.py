@@ -156,13 +156,16 @@ class Dataset(Object):
         parts = {"train": (X, y), "val": val, "test": test}
         if target != "next" and y is None:
             raise ArgumentError('y is missing: give the targets, or target="next"')
-        packer = Packer(kind, target, reader, classes)
+        packer = Packer(kind, target, reader, classes, bool(standardise))
         for split, part in parts.items():
-            if part is not None:
-                packer.add(split, part[0], part[1])
+            if part is None:
+                continue
+            if not isinstance(part, (tuple, list)) or len(part) != 2:
+                raise TypeError(f"{split} must be a pair (X, y)")
+            packer.add(split, part[0], part[1])
         if sample_weight is not None:
             packer.weigh(sample_weight)
-        packer.arrays.standardise = bool(standardise and packer.arrays.features)
+        packer.arrays.standardise = bool(packer.standardise and packer.arrays.features)
         packer.arrays.columns = bool(packer.arrays.standardise and packer.kind == "vectors")
         packer.arrays.hold_out = val is None and validation_share > 0
         packer.arrays.validation_share = _convert.number(validation_share, "validation_share")
@@ -203,6 +206,11 @@ class Dataset(Object):
         **options
             As of `from_arrays`.
         """
+        if not hasattr(frame, "columns"):
+            raise TypeError(f"frame must be a pandas.DataFrame, not {type(frame).__name__}")
+        if not frame.columns.is_unique:
+            twice = frame.columns[frame.columns.duplicated()][0]
+            raise ArgumentError(f"the frame has two columns {twice!r}")
         used = [target, text, group, time]
         for column in [name for name in [*used, *(columns or ())] if name is not None]:
             if column not in frame.columns:
@@ -223,6 +231,10 @@ class Dataset(Object):
         if group is None:
             X = frame[chosen].to_numpy(np.float32)
             return cls.from_arrays(X, frame[target].to_numpy(), kind="vectors", **options)
+        for name in [column for column in (group, time) if column is not None]:
+            if frame[name].isna().any():
+                row = int(np.argmax(frame[name].isna()))
+                raise ArgumentError(f"column {name!r} has no value in row {row}")
         series, targets = [], []
         for key, rows in frame.groupby(group, sort=False):
             if rows[target].nunique(dropna=False) != 1:
@@ -256,7 +268,10 @@ class Dataset(Object):
         assert reader is not None
         length = _convert.whole(length, "length", 1, 1 << 20)
         ids = reader.encode(text)
-        cut = len(ids) - int(round(len(ids) * validation_share))
+        share = _convert.number(validation_share, "validation_share")
+        if not 0 <= share < 1:
+            raise ArgumentError(f"validation_share is {share}, accepted are 0 to below 1")
+        cut = len(ids) - int(round(len(ids) * share))
 
         def windows(part: Any) -> list[Any]:
             rows = [part[i : i + length + 1] for i in range(0, max(len(part) - 1, 0), length)]

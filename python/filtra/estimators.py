@@ -27,9 +27,10 @@ try:
 except ImportError as error:
     raise ImportError("filtra's estimators need scikit-learn 1.6 or later") from error
 
-from . import _samples
+from . import _convert, _samples
 from ._errors import ArgumentError, FiltraWarning
 from ._fitting import Curve, Patience, merge, weighted
+from ._packing import one_type
 from .data import Dataset
 from .device import Device, default_device
 from .model import Model
@@ -145,6 +146,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 )
         else:
             X = self._prepare(X, kind)
+            if kind == "images":
+                self._check_images(X, reset)
             if y is not None:
                 y = column_or_1d(y, warn=True)
         if reset:
@@ -160,6 +163,16 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return _samples.kind_of(values, "X", whole="vectors")
         except (TypeError, ValueError):
             return "vectors"
+
+    def _check_images(self, X: Any, reset: bool) -> None:
+        """Refuse images of another size than those of training."""
+        size = np.shape(X)[1:3]
+        if reset:
+            self.image_size_ = size
+        elif size != self.image_size_:
+            raise ArgumentError(
+                f"X has images of {size} pixels; those of training have {self.image_size_}"
+            )
 
     def _prepare(self, X: Any, kind: str) -> Any:
         """Turn series as aeon and sktime have them, [samples, channels, steps]."""
@@ -246,6 +259,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "n_jobs is ignored: a device computes with all that it has", FiltraWarning,
                 stacklevel=3,
             )
+        if self.patience and not self.validation_share:
+            raise ArgumentError("patience needs validation_share above 0")
         seed = int(check_random_state(self.random_state).randint(1 << 31))
         stop = Patience(self.patience) if self.patience else None
         if not again:
@@ -447,7 +462,8 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
             Classes.
         sample_weight : array_like of float, [samples], optional
         """
-        return self._fit(X, y, None, sample_weight, self.epochs, bool(self.warm_start))
+        epochs = _convert.whole(self.epochs, "epochs", 1)
+        return self._fit(X, y, None, sample_weight, epochs, bool(self.warm_start))
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -466,6 +482,8 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
             raise ArgumentError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
+        if np.asarray(y).ndim == 1:
+            y = one_type(y, "y")
         X, y = self._read(X, y, reset=not again)
         check_classification_targets(y)
         X, y, weights = weighted(X, np.asarray(y), self._weights(X, sample_weight))
@@ -538,7 +556,8 @@ class FiltraRegressor(RegressorMixin, _Estimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraRegressor:
         """Train on values y, [samples]."""
-        return self._fit(X, y, sample_weight, self.epochs, bool(self.warm_start))
+        epochs = _convert.whole(self.epochs, "epochs", 1)
+        return self._fit(X, y, sample_weight, epochs, bool(self.warm_start))
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraRegressor:
         """Train by one pass over samples, at a constant learning rate."""

@@ -31,7 +31,7 @@ def mixer_text(mixer: Any) -> Any:
     if mixer is None or isinstance(mixer, str):
         return mixer
     if isinstance(mixer, (Mapping, list)):
-        return json.dumps(mixer)
+        return _convert.json_text(mixer, "mixer").decode()
     raise TypeError(
         f"mixer must be a name, a dict with \"name\" and options, or a list of these by layers; "
         f"not {type(mixer).__name__}"
@@ -46,6 +46,16 @@ def _config(data: Dataset | None, config: Mapping[str, Any]) -> Any:
             raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
         filled.data = data._pointer
     return filled
+
+
+def _split_of(data: Any, split: Any) -> _c.filtra_split:
+    """Check data, and return the split's number."""
+    if not isinstance(data, Dataset):
+        raise TypeError(
+            f"data must be a filtra.Dataset, not {type(data).__name__}; a filtra.Predictor takes "
+            f"arrays"
+        )
+    return _convert.choice(_c.filtra_split, split, "split")
 
 
 class Model(Object):
@@ -119,7 +129,7 @@ class Model(Object):
             Keys that replace the source's: ``mixer="gfsa"``, ``classes=3``. Parameters that the
             source has no values for get initial ones, which a warning names.
         """
-        text = json.dumps(changes).encode() if changes else None
+        text = _convert.json_text(changes, "changes") if changes else None
         return cls._new(device, lib.filtra_model_import, _convert.path(path), text)
 
     @staticmethod
@@ -242,7 +252,7 @@ class Model(Object):
 
     def predict(self, data: Dataset, split: str = "test", batch_size: int = 32) -> Any:
         """Predict a split: float32 [samples, outputs], in its order. Not of language models."""
-        which = _convert.choice(_c.filtra_split, split, "split")
+        which = _split_of(data, split)
         found = np.empty((data.counts[which.name.lower()], self.outputs), np.float32)
         self._call(
             lib.filtra_model_predict_split, data._pointer, which,
@@ -275,7 +285,7 @@ class Model(Object):
             Of a language model on one text: by a window that moves on by so many tokens.
         """
         found, reference = results.new(_c.filtra_evaluation)
-        which = _convert.choice(_c.filtra_split, split, "split")
+        which = _split_of(data, split)
         size = _convert.whole(batch_size, "batch_size", 1, 65535)
         if stride is None:
             self._call(lib.filtra_model_evaluate_split, data._pointer, which, size, reference)
@@ -288,9 +298,9 @@ class Model(Object):
 
     def score(self, data: Dataset, split: str = "test", batch_size: int = 32) -> results.Scores:
         """Score a classifier on a split: per class, averaged, and the confusion matrix."""
+        which = _split_of(data, split)
         return results.make_scores(
-            self._call_with(lib.filtra_model_score_split), data._pointer,
-            _convert.choice(_c.filtra_split, split, "split"),
+            self._call_with(lib.filtra_model_score_split), data._pointer, which,
             _convert.whole(batch_size, "batch_size", 1, 65535),
         )
 

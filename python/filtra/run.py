@@ -39,7 +39,7 @@ def describe_config(key: str | None = None) -> str:
 def complete_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Check a configuration, and return it with every key."""
     text = ctypes.c_char_p()
-    lib.filtra_config_complete(json.dumps(config).encode(), b"config", ctypes.byref(text))
+    lib.filtra_config_complete(_convert.config_text(config), b"config", ctypes.byref(text))
     return dict(json.loads(_taken(text)))
 
 
@@ -195,10 +195,11 @@ def train(
     options = _c.filtra_run_options()
     text = None
     if config is not None:
+        _convert.config_text(config)
         keys = dict(config)
         if data is not None and not isinstance(data, Dataset):
             keys["data"] = _convert.string(_convert.path(data, "data"))
-        text = json.dumps(keys).encode()
+        text = _convert.config_text(keys)
         mixer_text(keys.get("mixer"))
     elif data is not None and not isinstance(data, Dataset):
         raise TypeError("a run that is resumed knows its path of data: leave `data` out")
@@ -236,7 +237,7 @@ def measure(
         `fits`; and `advice`: settings with which it would fit.
     """
     options = _c.filtra_run_options()
-    options.config = json.dumps(dict(config)).encode()
+    options.config = _convert.config_text(config)
     if data is not None:
         options.data = data._pointer
     found, reference = results.new(_c.filtra_run_memory_use)
@@ -252,7 +253,7 @@ def import_run(
     **changes: Any,
 ) -> Run:
     """Make a run folder, without data, of a model that was trained elsewhere."""
-    text = json.dumps(changes).encode() if changes else None
+    text = _convert.json_text(changes, "changes") if changes else None
     device_of(device)._call(
         lib.filtra_run_import, _convert.path(source, "source"), text,
         _convert.path(folder, "folder"),

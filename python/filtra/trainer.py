@@ -94,6 +94,10 @@ class Trainer(Object):
     def __init__(self, model: Model, **options: Any) -> None:
         _class_of(model, (Model,), "model must be a filtra.Model")
         of_optimizer = {entry[0] for entry in _c.filtra_optimizer_options._fields_}
+        known = of_optimizer.union(entry[0] for entry in _c.filtra_train_options._fields_)
+        for name in options:
+            if name not in known:
+                _convert.refuse_option(name, known)
         first = {name: options.pop(name) for name in list(options) if name in of_optimizer}
         filled = _convert.fill(_c.filtra_train_options, **options)
         filled.optimizer = _convert.fill(_c.filtra_optimizer_options, **first)
@@ -192,6 +196,8 @@ class Trainer(Object):
         elif class_weights is not None:
             raise ArgumentError("class_weights are for a Dataset; batches have their weights")
         listed = list(callbacks)
+        for callback in listed:
+            _class_of(callback, (Callback,), "callbacks must be objects of filtra.Callback")
         if progress:
             count = len(batches) if hasattr(batches, "__len__") else 0
             listed.append(Progress(self.steps + epochs * count))
@@ -200,7 +206,11 @@ class Trainer(Object):
             for callback in listed:
                 callback.on_begin(self)
             for epoch in range(epochs):
-                self._pass(batches, listed)
+                if not self._pass(batches, listed):
+                    raise ArgumentError(
+                        f"data gave no batches in pass {epoch + 1} of {epochs}: an iterator can "
+                        f"be used once, a Dataset, a Loader or a list again"
+                    )
                 result = self.model.evaluate(validation, "val", batch_size) if validation else None
                 for callback in listed:
                     callback.on_epoch(self, epoch, result)
@@ -211,17 +221,20 @@ class Trainer(Object):
                 callback.on_end(self)
         return self.finish()
 
-    def _pass(self, batches: Iterable[Batch], callbacks: Sequence[Callback]) -> None:
-        """Take a step with each batch."""
+    def _pass(self, batches: Iterable[Batch], callbacks: Sequence[Callback]) -> int:
+        """Take a step with each batch; return how many there were."""
+        count = 0
         for batch in batches:
             _class_of(batch, (Batch,), "data must be a Dataset, a Loader or batches")
             found = self.step(batch)
+            count += 1
             if found.step:
                 for callback in callbacks:
                     callback.on_step(self, found)
         found = self.finish()
-        for callback in callbacks:
+        for callback in callbacks if count else ():
             callback.on_step(self, found)
+        return count
 
     def __repr__(self) -> str:
         return f"<Trainer {'closed' if self.closed else f'after {self.steps} steps'}>"

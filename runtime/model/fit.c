@@ -31,9 +31,27 @@ static filtra_status fit_task(filtra_model_config *model, const char *context,
                  ft_task_name(model->task), ft_task_name(task));
 }
 
+/* Ids of the data: its tokenizer's; without one, all up to the largest of any sample. */
+static int64_t ids_of(const filtra_dataset *data) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  bool next = info->target == FILTRA_TARGET_NEXT;
+  int64_t ids = filtra_tokenizer_size(info->tokenizer);
+  filtra_sample sample;
+  for (int split = 0; !info->tokenizer && split < FILTRA_SPLIT_COUNT; split++)
+    for (uint64_t i = 0; i < info->count[split]; i++) {
+      if (filtra_dataset_sample(data, split, i, &sample)) continue;
+      for (size_t n = 0; n < sample.length + next; n++)
+        if (sample.tokens[n] >= ids) ids = sample.tokens[n] + 1;
+      for (size_t n = 0; sample.second && n < sample.second_length; n++)
+        if (sample.second[n] >= ids) ids = sample.second[n] + 1;
+    }
+  return ids;
+}
+
 static filtra_status fit_tokens(filtra_model_config *model, const char *context,
-                                const filtra_dataset_info *info) {
-  int64_t ids = filtra_tokenizer_size(info->tokenizer), classes = info->classes;
+                                const filtra_dataset *data) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(data);
+  int64_t ids = ids_of(data), classes = info->classes;
   if (!model->vocabulary) model->vocabulary = ids;
   if (!model->classes) model->classes = classes;
   if (!model->max_length)
@@ -104,7 +122,7 @@ filtra_status ft_model_fit(filtra_model_config *model, const char *context,
                    "%s: all samples of the data have one class, \"%s\": there is nothing to tell "
                    "apart",
                    context, filtra_dataset_class_name(data, 0));
-  return info->input == FILTRA_INPUT_TOKENS ? fit_tokens(model, context, info)
+  return info->input == FILTRA_INPUT_TOKENS ? fit_tokens(model, context, data)
                                             : fit_features(model, context, info);
 }
 

@@ -93,6 +93,10 @@ static filtra_status read_pixels(const ft_reader *p, ft_request_sample *s,
                    r->channels);
   if (p->columns != 1 && p->columns != 3)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads %zu numbers a step, no pixels", p->columns);
+  const filtra_model_config *config = &p->model->options.config;
+  if (config->image_height && r->length != config->image_height * config->image_width)
+    return ft_fail(FILTRA_ERROR_INPUT, "%u pixels; the model's images are %lld x %lld", r->length,
+                   (long long)config->image_width, (long long)config->image_height);
   FT_TRY(check_numbers(p));
   FT_TRY(keep_words(p, s, 0, NULL, r->length));
   for (size_t i = 0; i < (size_t)s->lengths[0]; i++) {

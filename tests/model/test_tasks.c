@@ -437,6 +437,32 @@ static void refuse_batch(const char *name, task_batch *b, const char *part) {
     fail_msg("\"%s\", wanted \"%s\"", filtra_error_message(), part);
 }
 
+/* A vocabulary without a tokenizer has room for the ids of all splits, and no more. */
+TEST(ids_without_a_tokenizer) {
+  int32_t tokens[] = {1, 4, 2, 6}, labels[] = {0, 1};
+  uint32_t lengths[] = {1, 3};
+  const filtra_dataset_arrays arrays = {.splits = {[FILTRA_SPLIT_TRAIN] = {.count = 2,
+                                                                           .tokens = tokens,
+                                                                           .lengths = lengths,
+                                                                           .labels = labels},
+                                                   [FILTRA_SPLIT_TEST] = {.count = 1,
+                                                                          .tokens = tokens + 3,
+                                                                          .lengths = lengths,
+                                                                          .labels = labels}},
+                                        .classes = 2};
+  owned_dataset *data = test_dataset(&arrays);
+  filtra_model_config config = {.data = data, .width = 8, .layers = 1, .heads = 1};
+  owned_model *model = NULL;
+  assert_ok(filtra_model_create(test_device(), &config, &model));
+  filtra_model_get_config(model, &config);
+  assert_int_equal(config.vocabulary, 7);
+  config.data = data;
+  config.vocabulary = 6;
+  filtra_model *none = NULL;
+  assert_fails(filtra_model_create(test_device(), &config, &none), FILTRA_ERROR_INPUT,
+               "\"vocabulary\" 7");
+}
+
 TEST(bad_batches) {
   task_batch b;
   make_tokens(1, &b);

@@ -173,6 +173,10 @@ TEST(pixels_are_read_as_the_data_are) {
     assert_true(answer.probability == probabilities[answer.label]);
     assert_string_equal(answer.name, filtra_dataset_class_name(data, (uint32_t)answer.label));
     assert_int_equal(answer.label, ask(p, request).label);
+    request.length = 1023;
+    if (filtra_predictor_get_info(p)->features)
+      assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                   "1023 pixels; the model's images are 32 x 32");
     filtra_model_destroy(&model);
   }
 }

@@ -73,11 +73,12 @@ from ._spectral import (
 
 __all__ = [
     "absolute_error", "accuracy", "activate", "add", "add_positions", "add_sinusoids", "affine",
-    "affine_scan", "agf", "argsort", "attention", "cast", "chebyshev", "chebyshev_loss", "chunk",
-    "complex", "complex_blend", "complex_multiply", "complex_parts", "concat", "cross_entropy",
-    "cumulative_sum", "detach", "dhhp", "divide", "dropout", "embedding", "fourier", "gather",
-    "gfsa", "gibbs_factors", "givens", "gru", "layer_norm", "length_mask", "linear", "mask_tokens",
-    "matmul", "max", "mean", "merge_heads", "multiply", "permute", "plaplacian", "pool_channels",
-    "pool_first", "pool_mean", "scale_norm", "slice", "softmax", "split_heads", "squared_error",
-    "subtract", "sum", "token_mask", "top_k_accuracy", "transpose", "unit_phase", "weighted_mean",
+    "affine_scan", "agf", "argsort", "attention", "binary_cross_entropy", "cast", "chebyshev",
+    "chebyshev_loss", "chunk", "complex", "complex_blend", "complex_multiply", "complex_parts",
+    "concat", "cross_entropy", "cumulative_sum", "detach", "dhhp", "divide", "dropout", "embedding",
+    "fourier", "gather", "gfsa", "gibbs_factors", "givens", "gru", "layer_norm", "length_mask",
+    "linear", "mask_tokens", "matmul", "max", "mean", "merge_heads", "multiply", "permute",
+    "plaplacian", "pool_channels", "pool_first", "pool_mean", "scale_norm", "slice", "softmax",
+    "split_heads", "squared_error", "subtract", "sum", "token_mask", "top_k_accuracy", "transpose",
+    "unit_phase", "weighted_mean",
 ]

@@ -259,7 +259,7 @@ def squared_error(x: Tensor, y: Tensor) -> Tensor:
 
 
 def absolute_error(x: Tensor, y: Tensor) -> Tensor:
-    """Mean over the last axis of |x - y|: [R, K] -> [R]. No gradient for y."""
+    """Mean over the last axis of the absolute value of x - y: [R, K] -> [R]. No gradient for y."""
     return record(lib.filtra_absolute_error, {"x": x, "y": y})
 
 

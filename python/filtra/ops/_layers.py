@@ -68,7 +68,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 def scale_norm(
     x: Tensor, gain: Tensor | None = None, eps: float = 1e-5, *, complex: bool = False
 ) -> Tensor:
-    """Compute gain * x / (|x| + eps), with |x| the norm over the last axis.
+    """Compute ``gain * x / (norm(x) + eps)``, with the norm over the last axis.
 
     Parameters
     ----------

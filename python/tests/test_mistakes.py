@@ -1,0 +1,124 @@
+"""What users do wrong is said, or done right where there is one meaning; nothing is silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import filtra
+from filtra import Batch, Dataset, Model, Trainer
+
+X = np.random.default_rng(0).normal(size=(16, 3)).astype(np.float32)
+Y = [0, 1] * 8
+MISSING = float("nan")
+
+
+def arrays(*arguments: Any, **options: Any) -> Callable[[], Any]:
+    """Return a call of Dataset.from_arrays."""
+    return lambda: Dataset.from_arrays(*arguments, **options)
+
+
+DATA = [
+    (arrays([], []), ValueError, "X has no samples"),
+    (arrays(X, Y[:3]), ValueError, r"y must have the shape \[16\]"),
+    (arrays(["a", MISSING] * 8, Y, tokenizer="bytes"), TypeError, r"X\[1\]: text must be a str"),
+    (arrays([MISSING, "a"] * 8, Y, tokenizer="bytes"), TypeError, r"X\[0\]: text must be a str"),
+    (arrays(["a", 5] * 8, Y, tokenizer="bytes"), TypeError, r"X\[1\]: text must be a str"),
+    (arrays(["a", "\ud800"] * 8, Y, tokenizer="bytes"), ValueError, "lone surrogate"),
+    (arrays(["a", ""] * 8, Y, tokenizer="bytes"), ValueError, "sample 1 of train.*0 tokens"),
+    (arrays(["a", "b"] * 8, Y), ValueError, "name a tokenizer"),
+    (arrays([[1, 2**40], [3]] * 8, Y), ValueError, r"X\[0\] must be from"),
+    (arrays([[1, 2**25], [3]] * 8, Y), ValueError, "33554432"),
+    (arrays([[1.0, 2.0], [3.0]] * 8, Y, kind="vectors"), TypeError, "equal lengths"),
+    (arrays(X, ["a", None] * 8), ValueError, r"y\[1\] is missing"),
+    (arrays(X, ["a", MISSING] * 8), ValueError, r"y\[1\] is missing"),
+    (arrays(X, ["a", 1] * 8), TypeError, "targets are of one type"),
+    (arrays(X, [1.0, MISSING] * 8), ValueError, r"y\[1\] is not finite"),
+    (arrays(np.where(X > 1, np.inf, X), Y), ValueError, "infinite"),
+    (arrays(np.where(X > 1, np.nan, X), Y, standardise=False), ValueError, "standardise=True"),
+    (arrays(X.astype(float) * 1e300, Y), ValueError, "beyond the range of float32"),
+    (arrays(X + 1j, Y), ValueError, "complex64"),
+    (arrays(X, Y, val=X), TypeError, r"val must be a pair \(X, y\)"),
+    (arrays(X, Y, val=(X, [0, 1, 2, 1] * 4)), ValueError, r"val\[1\]\[2\] is 2"),
+    (arrays((row for row in X), Y), TypeError, "generator"),
+    (lambda: Dataset.from_text("abc" * 9, validation_share=1.5), ValueError, "below 1"),
+    (lambda: Dataset.from_frame(X, "y"), TypeError, "pandas.DataFrame"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), DATA)
+def test_data(call: Callable[[], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_arrays_of_any_form_are_the_same_data() -> None:
+    plain = Dataset.from_arrays(X, Y, validation_share=0)
+    wide = np.zeros((32, 6), np.float32)
+    wide[::2, ::2] = X
+    for form in (np.asfortranarray(X), wide[::2, ::2], X.astype(np.float64), X.tolist()):
+        data = Dataset.from_arrays(form, Y, validation_share=0)
+        for i in range(len(X)):
+            np.testing.assert_array_equal(data.sample(i).features, plain.sample(i).features)
+
+
+def test_frames() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"g": [0, 0, 1, None], "t": [1.0, MISSING, 3, 4], "x": 1.0, "y": 0})
+    with pytest.raises(ValueError, match="column 'g' has no value in row 3"):
+        Dataset.from_frame(frame, "y", group="g")
+    with pytest.raises(ValueError, match="column 't' has no value in row 1"):
+        Dataset.from_frame(frame[:3], "y", group="g", time="t")
+    with pytest.raises(ValueError, match="two columns 'a'"):
+        Dataset.from_frame(pd.DataFrame(np.ones((4, 3)), columns=["a", "a", "y"]), "y")
+    texts = pd.DataFrame({"text": ["a", None] * 4, "y": [0, 1] * 4})
+    with pytest.raises(TypeError, match=r"X\[1\]: text must be a str"):
+        Dataset.from_frame(texts, "y", text="text", tokenizer="bytes")
+
+
+def test_models_and_trainers(device: filtra.Device) -> None:
+    data = Dataset.from_arrays(X, Y)
+    small: dict[str, Any] = {"layers": 1, "width": 8, "device": device}
+    for options, message in (({"layer": 2}, "did you mean 'layers'"), ({"mixer": 3}, "not int")):
+        with pytest.raises(TypeError, match=message):
+            Model(data, **{**small, **options})
+    with Model(data, mixer={"name": "agf", "K": np.int64(2)}, **small) as model:
+        assert model.config["mixer"]["K"] == 2
+        for call in (lambda: Trainer(model, lr=1), lambda: Trainer(model, learning_rat=1)):
+            with pytest.raises(TypeError, match="learning_rate"):
+                call()
+        with pytest.raises(TypeError, match="Predictor takes arrays"):
+            model.predict(X)  # type: ignore[arg-type]
+        trainer = Trainer(model, learning_rate=1e-3)
+        with pytest.raises(ValueError, match="in pass 2 of 2"):
+            trainer.fit((Batch(features=X[:, :, None], labels=Y) for _ in range(2)), epochs=2)
+        with pytest.raises(TypeError, match="filtra.Callback, not type"):
+            trainer.fit(data, callbacks=[filtra.Callback])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="config must be a dict"):
+        filtra.complete_config("agf")  # type: ignore[arg-type]
+
+
+def test_ids_need_no_vocabulary(device: filtra.Device) -> None:
+    data = Dataset.from_arrays([[1, 5], [2]] * 4, [0, 1] * 4, test=([[6]], [1]), kind="tokens")
+    with Model(data, layers=1, width=8, device=device) as model:
+        assert model.config["vocabulary"] == 7
+
+
+def test_estimators(device: filtra.Device) -> None:
+    pytest.importorskip("sklearn")
+    small: dict[str, Any] = {"layers": 1, "width": 8, "device": "cpu"}
+    images = np.zeros((16, 4, 4), np.uint8)
+    classifier = filtra.FiltraClassifier(epochs=1, **small).fit(images, Y)
+    with pytest.raises(ValueError, match=r"\(2, 8\) pixels"):
+        classifier.predict(np.zeros((2, 2, 8), np.uint8))
+    for options, y, message in (
+        ({"epochs": 0}, Y, "epochs must be from 1"),
+        ({"patience": 1, "validation_share": 0}, Y, "patience needs validation_share"),
+        ({}, ["a", MISSING] * 8, r"y\[1\] is missing"),
+        ({}, ["a", None] * 8, r"y\[1\] is missing"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            filtra.FiltraClassifier(**{"epochs": 1, **small, **options}).fit(X, y)
