@@ -45,7 +45,7 @@ static size_t count_digits(const char *text, const char *end) {
   return count;
 }
 
-/* Copies JSON text, with ".0" behind whole numbers that are too big for 64 bits: they become
+/* Copies JSON text, with ".0" after whole numbers that are too big for 64 bits: they become
  * floating. NULL when out of memory. */
 static char *widen(const char *text, size_t size, size_t *length) {
   const char *end = text + size;
@@ -55,11 +55,11 @@ static char *widen(const char *text, size_t size, size_t *length) {
     const size_t digits = count_digits(text, end);
     const bool escape = within && *text == '\\' && text + 1 < end;
     const size_t count = digits ? digits : escape ? 2 : 1;
-    const char behind = text + count < end ? text[count] : ' ';
+    const int next = text + count < end ? text[count] : ' ';
     if (*text == '"') within = !within;
     memcpy(to, text, count);
     to += count;
-    if (!within && is_too_big(text, digits) && !strchr(".eE+", before) && !strchr(".eE", behind))
+    if (!within && is_too_big(text, digits) && !strchr(".eE+", before) && !strchr(".eE", next))
       to += sprintf(to, ".0");
     text += count;
     before = text[-1];
