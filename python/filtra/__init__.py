@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from . import ops as ops
     from .batches import Batch as Batch
     from .batches import Loader as Loader
+    from .callbacks import TensorBoard as TensorBoard
+    from .callbacks import WandB as WandB
     from .data import Dataset as Dataset
     from .data import Sample as Sample
     from .data import data_formats as data_formats
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "batches": ("Batch", "Loader"),
+    "callbacks": ("TensorBoard", "WandB"),
     "data": ("Dataset", "Sample", "data_formats"),
     "device": ("Device", "DeviceInfo", "default_device", "devices"),
     "estimators": ("FiltraClassifier", "FiltraRegressor"),
@@ -159,10 +162,12 @@ __all__ = [
     "Scores",
     "StopTraining",
     "Tensor",
+    "TensorBoard",
     "Tokenizer",
     "Trainer",
     "TrainerMetrics",
     "UnsupportedError",
+    "WandB",
     "add_gradient",
     "complete_config",
     "convert",
