@@ -189,6 +189,8 @@ class Loader(Object):
         class_weights: Any = None,
         sample_weights: bool = False,
     ) -> None:
+        from .data import Dataset  # which makes loaders
+
         if not isinstance(data, Dataset):
             raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
         options = _convert.fill(

@@ -33,3 +33,13 @@ def test_reference_names_all_that_is_public() -> None:
         public = {name for name, value in vars(module).items()
                   if callable(value) and not name.startswith("_")}
         assert public == set(module.__all__)
+
+
+def test_guide_runs(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    text = (PYTHON.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "['good']" in done.stdout and '"width" 30 must be a multiple' in done.stdout
