@@ -122,3 +122,23 @@ def test_estimators(device: filtra.Device) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             filtra.FiltraClassifier(**{"epochs": 1, **small, **options}).fit(X, y)
+
+
+def test_characters_are_those_of_the_texts() -> None:
+    texts = ["  a ", "x\r\nb", "", "\u00fc\t"]
+    with filtra.Tokenizer.fit(texts, "characters") as tokenizer:
+        assert [tokenizer.decode(tokenizer.encode(text)) for text in texts] == texts
+        symbols = [tokenizer.symbol(i) for i in range(1, len(tokenizer))]
+        assert symbols == sorted(set("".join(texts)))
+    for arguments, kind, message in (
+        (("a b",), TypeError, "not one str"), (([],), ValueError, "no words"),
+        ((["a", None],), TypeError, r"texts\[1\]"), (([" "],), ValueError, "no words"),
+    ):
+        with pytest.raises(kind, match=message):
+            filtra.Tokenizer.fit(*arguments)  # type: ignore[arg-type]
+    assert len(filtra.Tokenizer.fit(["a b", " "])) == len(filtra.Tokenizer.fit(["a b"]))
+
+
+def test_a_mixer_has_a_name() -> None:
+    with pytest.raises(TypeError, match=r'@filtra.mixer\("name"\)'):
+        filtra.mixer(lambda scope, inputs: inputs.x)  # type: ignore[arg-type]
