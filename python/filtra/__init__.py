@@ -205,6 +205,8 @@ def __getattr__(name: str) -> Any:
 
     if name == "ops":
         return importlib.import_module(".ops", __name__)
+    if name == "__version__":
+        return library_version()
     module = _WHERE.get(name)
     if module is None:
         raise AttributeError(f"module 'filtra' has no attribute {name!r}")

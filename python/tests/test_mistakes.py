@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,3 +143,38 @@ def test_characters_are_those_of_the_texts() -> None:
 def test_a_mixer_has_a_name() -> None:
     with pytest.raises(TypeError, match=r'@filtra.mixer\("name"\)'):
         filtra.mixer(lambda scope, inputs: inputs.x)  # type: ignore[arg-type]
+
+
+def test_predictions(device: filtra.Device, tmp_path: Path) -> None:
+    data = Dataset.from_arrays(["a b", "b"] * 8, Y, tokenizer="words")
+    small: dict[str, Any] = {"layers": 1, "width": 8, "device": device}
+    with Model(data, **small) as model, filtra.Predictor(model) as predictor:
+        for X, kind, message in (
+            (["a", MISSING], TypeError, r"X\[1\] must be a text"),
+            (["a", None], TypeError, r"X\[1\] must be a text"),
+            ([("a", "b")], ValueError, r"X\[0\] is a pair"),
+            ("a", TypeError, "not str"),
+        ):
+            with pytest.raises(kind, match=message):
+                predictor.predict(X)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    table = tmp_path / "pairs.csv"
+    table.write_text("x,y,label\n" + "a,b,0\nb,a,1\n" * 8, encoding="utf-8")
+    pairs = Dataset.open(table, tokenizer=tmp_path, text_column="x,y", target_column="label")
+    with Model(pairs, **small) as model, filtra.Predictor(model) as predictor:
+        assert predictor.predict([("a", "b"), ("b", "a")]).shape == (2,)
+
+
+def test_targets() -> None:
+    pd = pytest.importorskip("pandas")
+    for y, message in (
+        (pd.Series(["a", None] * 8, dtype="string"), r"y\[1\] is missing"),
+        ([["a"], ["a", "b"]] * 8, 'say target="labels"'),
+        (np.eye(2)[Y], r'\[16, 2\] \(several labels of a sample: target="labels"\)'),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Dataset.from_arrays(X, y)
+    with pytest.raises(ValueError, match="one length"):
+        Batch([[1, 2], [3]])
+    assert filtra.__version__ == filtra.library_version()
