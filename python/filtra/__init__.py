@@ -113,6 +113,7 @@ _MODULES = {
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
+# For `from filtra import *`: what needs NumPy alone, and so not the estimators.
 __all__ = [
     "Arena",
     "ArgumentError",
@@ -128,10 +129,7 @@ __all__ = [
     "DeviceMemoryError",
     "Evaluation",
     "FileError",
-    "FiltraClassifier",
     "FiltraError",
-    "FiltraRegressor",
-    "FiltraTimeSeriesClassifier",
     "FiltraWarning",
     "ForkError",
     "Generator",
@@ -216,4 +214,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_WHERE})

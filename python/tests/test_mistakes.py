@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,3 +180,18 @@ def test_targets() -> None:
     with pytest.raises(ValueError, match="one length"):
         Batch([[1, 2], [3]])
     assert filtra.__version__ == filtra.library_version()
+
+
+def test_all_of_it_is_imported_with_numpy_alone() -> None:
+    code = ("import sys\n"
+            "for name in ('sklearn', 'aeon', 'pandas', 'matplotlib', 'tqdm'):\n"
+            "    sys.modules[name] = None\n"
+            "from filtra import *\n"
+            "import filtra\n"
+            "assert Model is filtra.Model and 'FiltraClassifier' in dir(filtra)\n"
+            "try:\n"
+            "    filtra.FiltraClassifier\n"
+            "except ImportError as error:\n"
+            "    print(error)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "filtra's estimators need scikit-learn 1.6 or later\n", done.stderr
