@@ -195,3 +195,15 @@ def test_all_of_it_is_imported_with_numpy_alone() -> None:
             "    print(error)\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "filtra's estimators need scikit-learn 1.6 or later\n", done.stderr
+
+
+def test_a_saved_classifier_knows_its_classes(device: filtra.Device, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    y = np.array(["no", "yes"])[Y]
+    classifier = filtra.FiltraClassifier(epochs=1, layers=1, width=8, device="cpu").fit(X, y)
+    classifier.save(tmp_path / "model")
+    with filtra.Predictor(tmp_path / "model", device=device) as predictor:
+        assert predictor.classes == ["no", "yes"]
+        np.testing.assert_array_equal(predictor.predict(X), classifier.predict(X))
+    with pytest.raises(ValueError, match="the class 'maybe', which is new"):
+        classifier.set_params(warm_start=True).fit(X, ["maybe", "no"] * 8)
