@@ -39,6 +39,8 @@ LICENSE                  -
 .clang*                  -
 .git*                    -
 presets/*                -
+python/*                 thorough
+pyproject.toml           thorough
 cmake/*nstall.cmake      -
 cmake/*.in               -
 scripts/demo.sh          -

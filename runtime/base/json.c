@@ -11,14 +11,61 @@
 
 enum { CONFIG_LIMIT = 16 << 20, NAME_LIMIT = 64 };
 
-filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out) {
+/* Reads JSON; *overflow: a number is too big. */
+static filtra_status parse(const char *text, size_t size, const char *context, json_t **out,
+                           bool *overflow) {
   json_error_t error = {0};
   bool starved;
   *out = ft_json_decode(text, size, JSON_REJECT_DUPLICATES, &error, &starved);
+  *overflow = !*out && !starved && json_error_code(&error) == json_error_numeric_overflow;
   if (*out) return FILTRA_OK;
   if (starved) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: reading %s", context);
   return ft_fail(FILTRA_ERROR_INPUT, "%s:%d:%d: not valid JSON: %s", context, error.line,
                  error.column, error.text);
+}
+
+filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out) {
+  bool overflow;
+  return parse(text, size, context, out, &overflow);
+}
+
+/* ---- files ---- */
+
+/* Whether digits are a whole number above 2^63 - 1. */
+static bool is_too_big(const char *digits, size_t count) {
+  static const char MOST[] = "9223372036854775807";
+  const size_t most = sizeof MOST - 1;
+  return count > most || (count == most && strncmp(digits, MOST, most) > 0);
+}
+
+static size_t count_digits(const char *text, const char *end) {
+  size_t count = 0;
+  while (text + count < end && text[count] >= '0' && text[count] <= '9')
+    count++;
+  return count;
+}
+
+/* Copies JSON text, with ".0" after whole numbers that are too big for 64 bits: they become
+ * floating. NULL when out of memory. */
+static char *widen(const char *text, size_t size, size_t *length) {
+  const char *end = text + size;
+  char *copy = ft_calloc(size + size / 8 + 1, 1), *to = copy, before = ' ';
+  bool within = false; /* a string */
+  while (copy && text < end) {
+    const size_t digits = count_digits(text, end);
+    const bool escape = within && *text == '\\' && text + 1 < end;
+    const size_t count = digits ? digits : escape ? 2 : 1;
+    const int next = text + count < end ? text[count] : ' ';
+    if (*text == '"') within = !within;
+    memcpy(to, text, count);
+    to += count;
+    if (!within && is_too_big(text, digits) && !strchr(".eE+", before) && !strchr(".eE", next))
+      to += sprintf(to, ".0");
+    text += count;
+    before = text[-1];
+  }
+  *length = copy ? (size_t)(to - copy) : 0;
+  return copy;
 }
 
 filtra_status ft_json_load(const char *path, json_t **out) {
@@ -26,11 +73,17 @@ filtra_status ft_json_load(const char *path, json_t **out) {
 }
 
 filtra_status ft_json_load_up_to(const char *path, uint64_t limit, json_t **out) {
-  char *text;
-  size_t size;
+  char *text, *wide = NULL;
+  size_t size, length;
+  bool overflow;
   *out = NULL;
   FT_TRY(ft_file_read(path, limit, &text, &size));
-  filtra_status status = ft_json_parse(text, size, path, out);
+  filtra_status status = parse(text, size, path, out, &overflow);
+  if (overflow) {
+    wide = widen(text, size, &length);
+    status = wide ? parse(wide, length, path, out, &overflow) : FILTRA_ERROR_HOST_MEMORY;
+  }
+  free(wide);
   free(text);
   return status;
 }

@@ -17,7 +17,8 @@ json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t
 /** As json_unpack, but tells two failures apart: INPUT, without a message, when the value has
  * another form; HOST_MEMORY, with a message that begins with `context`, when memory ran out. */
 filtra_status ft_json_unpack(json_t *value, const char *context, const char *format, ...);
-/** Parses a file of at most 16 MiB. */
+/** Parses a file of at most 16 MiB. Whole numbers beyond 64 bits become floating ones, such as the
+ * model_max_length that transformers write where there is none. */
 filtra_status ft_json_load(const char *path, json_t **out);
 /** As ft_json_load, of a file of at most `limit` bytes. */
 filtra_status ft_json_load_up_to(const char *path, uint64_t limit, json_t **out);

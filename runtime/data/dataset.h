@@ -135,8 +135,8 @@ uint32_t ft_row_length(const ft_sample_row *row);
 
 /** The padded lengths [*count] of batches: those that are given, which must ascend, or with
  * `given_count` 0 the powers of two that some sample needs. Caller frees, also on failure. */
-filtra_status ft_buckets_make(const filtra_dataset *dataset, const uint32_t *given,
-                              size_t given_count, uint32_t **buckets, size_t *count);
+filtra_status ft_buckets_make(const filtra_dataset *ds, const uint32_t *given, size_t given_count,
+                              uint32_t **buckets, size_t *count);
 
 /** Fails with INPUT if samples of the split have no known target. */
 filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split split);

@@ -160,7 +160,7 @@ static filtra_status read_table(const json_t *table, const char *context, ft_tab
     if (name && !(*to = ft_strdup(name))) return FILTRA_ERROR_HOST_MEMORY;
   }
   const char *separator = json_string_value(json_object_get(table, "label_separator"));
-  fit->separator = separator ? *separator : '\0';
+  if (separator) fit->separator = *separator;
   FT_TRY(read_texts(table, "label_columns", context, &fit->labels, &fit->label_count));
   FT_TRY(read_columns(json_object_get(table, "columns"), context, fit));
   if (!fit->text && !fit->column_count)

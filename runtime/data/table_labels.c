@@ -125,7 +125,9 @@ static filtra_status count_marks(const ft_row_reader *rows, const ft_places *pla
 }
 
 static filtra_status read_option(const char *option, char *separator) {
-  *separator = !strcasecmp(option, "space") ? ' ' : !strcasecmp(option, "tab") ? '\t' : *option;
+  *separator = *option;
+  if (!strcasecmp(option, "space")) *separator = ' ';
+  if (!strcasecmp(option, "tab")) *separator = '\t';
   if (strlen(option) == 1 || *separator == ' ' || *separator == '\t') return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "label_separator is \"%.40s\", accepted are one character, space and tab", option);

@@ -1,4 +1,5 @@
 /* Reading and writing JSON, with and without memory, and what is said about mistakes. */
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/starving.h"
 
@@ -144,6 +145,25 @@ TEST(test_load_errors) {
   assert_ok(ft_file_write(path, "{\n  \"a\": tru\n}", 14));
   assert_fails(ft_json_load(path, &object), FILTRA_ERROR_INPUT, "bad.json:2:10: ");
   assert_null(object);
+}
+
+/* Whole numbers beyond 64 bits become floating ones, as in files of transformers. */
+TEST(test_big_numbers) {
+  static const char text[] =
+      "{\"most\": 1000000000000000019884624838656, \"a\\\"99999999999999999999\": "
+      "[9223372036854775807, -9223372036854775808, 9223372036854775808, "
+      "0.10000000000000000000001, 12345678901234567890123e2]}";
+  json_auto_t *object = NULL;
+  const char *path = test_write_text(test_folder(), "a.json", text);
+  assert_ok(ft_json_load(path, &object));
+  assert_true(json_real_value(json_object_get(object, "most")) == 1e30);
+  const json_t *list = json_object_get(object, "a\"99999999999999999999");
+  assert_true(json_integer_value(json_array_get(list, 0)) == INT64_MAX);
+  assert_true(json_is_real(json_array_get(list, 2)) && json_is_real(json_array_get(list, 4)));
+  assert_float_equal(json_real_value(json_array_get(list, 3)), 0.1, 1e-15);
+  json_t *none;
+  path = test_write_text(test_folder(), "a.json", "[1e999]");
+  assert_fails(ft_json_load(path, &none), FILTRA_ERROR_INPUT, "a.json:1:");
 }
 
 TEST_MAIN(NULL, test_teardown)
