@@ -116,6 +116,7 @@ _MODULES = {
 }
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
+# For `from filtra import *`: what needs NumPy alone, and so not the estimators.
 __all__ = [
     "Arena",
     "ArgumentError",
@@ -131,10 +132,7 @@ __all__ = [
     "DeviceMemoryError",
     "Evaluation",
     "FileError",
-    "FiltraClassifier",
     "FiltraError",
-    "FiltraRegressor",
-    "FiltraTimeSeriesClassifier",
     "FiltraWarning",
     "ForkError",
     "Generator",
@@ -210,6 +208,8 @@ def __getattr__(name: str) -> Any:
 
     if name == "ops":
         return importlib.import_module(".ops", __name__)
+    if name == "__version__":
+        return library_version()
     module = _WHERE.get(name)
     if module is None:
         raise AttributeError(f"module 'filtra' has no attribute {name!r}")
@@ -219,4 +219,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_WHERE})

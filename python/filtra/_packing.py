@@ -23,10 +23,16 @@ TARGETS = {
 
 def one_type(y: Any, name: str) -> Any:
     """Return targets as an array; refuse missing ones, and texts among what is none."""
-    values = np.asarray(y)
+    try:
+        values = np.asarray(y)
+    except ValueError:
+        raise ArgumentError(
+            f'{name} has rows of unequal lengths: say target="labels" if a sample has any number '
+            f"of labels"
+        ) from None
     given = list(y) if values.ndim == 1 and values.dtype.kind in "OUS" else []
     for i, value in enumerate(given):
-        if value is None or value != value or type(value).__name__ == "NAType":
+        if value is None or type(value).__name__ == "NAType" or value != value:
             raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
         if isinstance(value, str) != isinstance(given[0], str):
             raise TypeError(
@@ -49,6 +55,7 @@ class Targets:
             raise ArgumentError(
                 f"{name} must have the shape [{count}], one for each sample; got "
                 f"{list(values.shape)}"
+                + (' (several labels of a sample: target="labels")' if values.ndim == 2 else "")
             )
         if target is None:
             target = "value" if values.dtype.kind == "f" else "class"

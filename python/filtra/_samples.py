@@ -57,8 +57,9 @@ def as_array(values: Any) -> Any:
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise TypeError(f"samples must be an array or a list, not {type(values).__name__}")
     values = list(values)
-    if any(_is_text(value) for value in values):
-        return values
+    if any(_is_text(value[0] if isinstance(value, tuple) and value else value)
+           for value in values):
+        return values  # of texts, or of pairs of texts
     try:
         return np.asarray(values)
     except ValueError:  # rows of unequal lengths

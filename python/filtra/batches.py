@@ -67,7 +67,12 @@ class Batch:
     ) -> None:
         if (tokens is None) == (features is None):
             raise ArgumentError("a batch has either tokens or features")
-        shape = np.shape(tokens if features is None else features)
+        try:
+            shape = np.shape(tokens if features is None else features)
+        except ValueError:
+            raise ArgumentError(
+                "rows of a batch have one length: pad them, and give their `lengths`"
+            ) from None
         pair = features is None and len(shape) == 3
         if len(shape) < 2 or (pair and shape[0] != 2):
             raise ArgumentError(f"tokens must be [size, length] or [2, size, length]; got "

@@ -219,7 +219,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Dataset.from_arrays(rows, y, kind="tokens", tokenizer=reader, **options)
 
     def _codes(self) -> Any:
-        """Return the labels of all classes; None: targets are values."""
+        """Return all classes, whose names the model's file keeps; None: targets are values."""
         return None
 
     def _tokenizer(self, X: Any) -> Tokenizer:
@@ -449,7 +449,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         self.class_weight = class_weight
 
     def _codes(self) -> Any:
-        return np.arange(len(self.classes_))
+        return self.classes_
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraClassifier:
         """Train.
@@ -496,14 +496,15 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         labels = self._labels(y)
         if self.kind_ == "vectors":
             X, labels, weights = merge(X, labels, weights)
-        self._train(X, labels, weights, epochs, again, self._class_weights(labels, weights))
+        of_classes = self._class_weights(labels, weights)
+        self._train(X, self.classes_[labels], weights, epochs, again, of_classes)
         return self
 
     def _labels(self, y: Any) -> Any:
         labels = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         wrong = self.classes_[labels] != y
         if wrong.any():
-            raise ArgumentError(f"y has the class {y[np.argmax(wrong)]!r}, which is new")
+            raise ArgumentError(f"y has the class {y[np.argmax(wrong)].item()!r}, which is new")
         return labels
 
     def _class_weights(self, labels: Any, weights: Any) -> Any:

@@ -243,6 +243,9 @@ def mixer(
         Keys of its configuration, which the function gets by name.
     """
 
+    if not isinstance(name, str):
+        raise TypeError('a mixer has a name: write @filtra.mixer("name")')
+
     def register(build: Build) -> Build:
         for key, option in options.items():
             if not isinstance(option, MixerOption) or type(option.default) not in _TYPES:

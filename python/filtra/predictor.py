@@ -104,6 +104,7 @@ class Predictor(Object):
         self.classes = [_convert.string(info.classes[i]) or "" for i in range(info.class_count)]
         """Names of the classes."""
         self._vector = vector is not None
+        self._may_pair = bool(info.may_pair)
 
     @property
     def tokenizer(self) -> Tokenizer | None:
@@ -115,6 +116,8 @@ class Predictor(Object):
 
     def _fill(self, request: Any, value: Any, name: str, keep: list[Any]) -> None:
         """Fill in one request: a text, a pair of texts, ids, numbers or an image."""
+        if _is_pair(value) and not self._may_pair:
+            raise ArgumentError(f"{name} is a pair of texts; the model reads one text")
         if isinstance(value, str) or _is_pair(value):
             texts = (value,) if isinstance(value, str) else value
             for field, text in zip(("text", "second"), texts):
@@ -124,6 +127,10 @@ class Predictor(Object):
                 keep.append(data)
             return
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
+        if array.ndim == 0:
+            raise TypeError(
+                f"{name} must be a text, ids, numbers or an image, not {type(value).__name__}"
+            )
         if array.dtype == np.uint8 and array.ndim in (2, 3):
             array = np.ascontiguousarray(array)
             request.channels = array.shape[2] if array.ndim == 3 else 1

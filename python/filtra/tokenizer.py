@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import ctypes
+import json
 import tempfile
 import warnings
 from collections.abc import Iterable, Sequence
@@ -82,13 +83,24 @@ class Tokenizer(Object):
 
         if kind not in FITTED:
             raise ArgumentError(f"kind must be one of {', '.join(FITTED)}; got {kind!r}")
+        if isinstance(texts, str):
+            raise TypeError("texts must be a list of str, not one str")
+        texts = list(texts)
+        for i, text in enumerate(texts):
+            _convert.text(text, f"texts[{i}]")
+        if kind == "characters":
+            if max_vocabulary:
+                raise ArgumentError('max_vocabulary is for "words"; "characters" are all')
+            return cls._of_characters(texts)
+        texts = [text for text in texts if text.strip()]
+        if not texts:
+            raise ArgumentError("texts have no words")
         with tempfile.TemporaryDirectory(prefix="filtra-") as folder:
             table = Path(folder, "train.csv")
             with table.open("w", encoding="utf-8", newline="") as file:
                 write = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
                 write.writerow(("text", "label"))
                 for i, text in enumerate(texts):
-                    _convert.text(text, f"texts[{i}]")
                     write.writerow((text, i % 2))
             saved = Path(folder, "tokenizer.json")
             with warnings.catch_warnings():  # of the table, which the caller has not written
@@ -99,6 +111,19 @@ class Tokenizer(Object):
                 ) as data:
                     assert data.tokenizer is not None
                     data.tokenizer.save(saved)
+            return cls(saved)
+
+    @classmethod
+    def _of_characters(cls, texts: list[str]) -> Tokenizer:
+        """Write the file that `save` would: tables would lose spaces around a text."""
+        symbols = sorted(set("".join(texts)))
+        if not symbols:
+            raise ArgumentError("texts have no characters")
+        with tempfile.TemporaryDirectory(prefix="filtra-") as folder:
+            saved = Path(folder, "tokenizer.json")
+            saved.write_text(
+                json.dumps({"tokenizer": "characters", "symbols": symbols}), encoding="utf-8"
+            )
             return cls(saved)
 
     @property

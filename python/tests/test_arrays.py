@@ -79,7 +79,7 @@ def test_fields_are_checked() -> None:
         ("mixer", b"agf\0".decode(), ValueError, "mixer has a NUL at character 3"),
         ("mixer", "\udc80", ValueError, "mixer has a lone surrogate at character 0"),
         ("mixer", 3, TypeError, "mixer must be a str, not int"),
-        ("nonesuch", 3, TypeError, "has no field nonesuch"),
+        ("nonesuch", 3, TypeError, "there is no option 'nonesuch'"),
     ):
         with pytest.raises(error, match=message):
             _convert.fill(_c.filtra_model_config, **{field: value})

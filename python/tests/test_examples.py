@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -108,6 +109,8 @@ def test_example(check: Any, tmp_path: Path) -> None:
 
 def test_notebook(tmp_path: Path) -> None:
     book = json.loads((EXAMPLES / "first_steps.ipynb").read_text(encoding="utf-8"))
+    if importlib.util.find_spec("nbformat"):
+        importlib.import_module("nbformat").validate(book)
     cells = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
     assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
     code = "\n".join("".join(cell["source"]) for cell in cells)

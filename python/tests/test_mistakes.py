@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,3 +125,85 @@ def test_estimators(device: filtra.Device) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             filtra.FiltraClassifier(**{"epochs": 1, **small, **options}).fit(X, y)
+
+
+def test_characters_are_those_of_the_texts() -> None:
+    texts = ["  a ", "x\r\nb", "", "\u00fc\t"]
+    with filtra.Tokenizer.fit(texts, "characters") as tokenizer:
+        assert [tokenizer.decode(tokenizer.encode(text)) for text in texts] == texts
+        symbols = [tokenizer.symbol(i) for i in range(1, len(tokenizer))]
+        assert symbols == sorted(set("".join(texts)))
+    for arguments, kind, message in (
+        (("a b",), TypeError, "not one str"), (([],), ValueError, "no words"),
+        ((["a", None],), TypeError, r"texts\[1\]"), (([" "],), ValueError, "no words"),
+    ):
+        with pytest.raises(kind, match=message):
+            filtra.Tokenizer.fit(*arguments)  # type: ignore[arg-type]
+    assert len(filtra.Tokenizer.fit(["a b", " "])) == len(filtra.Tokenizer.fit(["a b"]))
+
+
+def test_a_mixer_has_a_name() -> None:
+    with pytest.raises(TypeError, match=r'@filtra.mixer\("name"\)'):
+        filtra.mixer(lambda scope, inputs: inputs.x)  # type: ignore[arg-type]
+
+
+def test_predictions(device: filtra.Device, tmp_path: Path) -> None:
+    data = Dataset.from_arrays(["a b", "b"] * 8, Y, tokenizer="words")
+    small: dict[str, Any] = {"layers": 1, "width": 8, "device": device}
+    with Model(data, **small) as model, filtra.Predictor(model) as predictor:
+        for X, kind, message in (
+            (["a", MISSING], TypeError, r"X\[1\] must be a text"),
+            (["a", None], TypeError, r"X\[1\] must be a text"),
+            ([("a", "b")], ValueError, r"X\[0\] is a pair"),
+            ("a", TypeError, "not str"),
+        ):
+            with pytest.raises(kind, match=message):
+                predictor.predict(X)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    table = tmp_path / "pairs.csv"
+    table.write_text("x,y,label\n" + "a,b,0\nb,a,1\n" * 8, encoding="utf-8")
+    pairs = Dataset.open(table, tokenizer=tmp_path, text_column="x,y", target_column="label")
+    with Model(pairs, **small) as model, filtra.Predictor(model) as predictor:
+        assert predictor.predict([("a", "b"), ("b", "a")]).shape == (2,)
+
+
+def test_targets() -> None:
+    pd = pytest.importorskip("pandas")
+    for y, message in (
+        (pd.Series(["a", None] * 8, dtype="string"), r"y\[1\] is missing"),
+        ([["a"], ["a", "b"]] * 8, 'say target="labels"'),
+        (np.eye(2)[Y], r'\[16, 2\] \(several labels of a sample: target="labels"\)'),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Dataset.from_arrays(X, y)
+    with pytest.raises(ValueError, match="one length"):
+        Batch([[1, 2], [3]])
+    assert filtra.__version__ == filtra.library_version()
+
+
+def test_all_of_it_is_imported_with_numpy_alone() -> None:
+    code = ("import sys\n"
+            "for name in ('sklearn', 'aeon', 'pandas', 'matplotlib', 'tqdm'):\n"
+            "    sys.modules[name] = None\n"
+            "from filtra import *\n"
+            "import filtra\n"
+            "assert Model is filtra.Model and 'FiltraClassifier' in dir(filtra)\n"
+            "try:\n"
+            "    filtra.FiltraClassifier\n"
+            "except ImportError as error:\n"
+            "    print(error)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "filtra's estimators need scikit-learn 1.6 or later\n", done.stderr
+
+
+def test_a_saved_classifier_knows_its_classes(device: filtra.Device, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    y = np.array(["no", "yes"])[Y]
+    classifier = filtra.FiltraClassifier(epochs=1, layers=1, width=8, device="cpu").fit(X, y)
+    classifier.save(tmp_path / "model")
+    with filtra.Predictor(tmp_path / "model", device=device) as predictor:
+        assert predictor.classes == ["no", "yes"]
+        np.testing.assert_array_equal(predictor.predict(X), classifier.predict(X))
+    with pytest.raises(ValueError, match="the class 'maybe', which is new"):
+        classifier.set_params(warm_start=True).fit(X, ["maybe", "no"] * 8)
