@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 from collections.abc import Collection
 from typing import Any
 
@@ -128,6 +129,18 @@ def _label_rows(y: Any, count: int, name: str) -> Any:
     return rows
 
 
+def moments_of(content: bytes) -> tuple[Any, Any] | None:
+    """Return mean and factor by which a model's file says that numbers are standardised.
+
+    The header of safetensors is its length in 8 bytes, then JSON.
+    """
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    read = json.loads(header.get("__metadata__", {}).get("filtra.input", "{}"))
+    if "feature_mean" not in read:
+        return None
+    return np.array(read["feature_mean"]), np.array(read["feature_factor"])
+
+
 class Packer:
     """Fills the struct of arrays, split by split; the training split comes first."""
 
@@ -137,6 +150,7 @@ class Packer:
     ) -> None:
         self.kind = kind
         self.standardise = standardise
+        self.moments: tuple[Any, Any] | None = None
         self.target = target
         self.tokenizer = tokenizer
         self.classes = None if classes is None else np.asarray(classes)
@@ -161,12 +175,25 @@ class Packer:
         part.count = len(samples)
         part.lengths = self.keep(samples.lengths)
         if samples.features:
+            if self.moments is not None:
+                self.apply(samples, name)
             if not self.standardise and np.isnan(samples.numbers).any():
                 raise ArgumentError(f"{name} has NaN: missing values need standardise=True")
             part.features = self.keep(samples.numbers)
         else:
             part.tokens = self.keep(samples.numbers)
         self.add_targets(part, samples, y, "y" if split == "train" else f"{split}[1]", split)
+
+    def apply(self, samples: Samples, name: str) -> None:
+        """Standardise by the moments of a model; what is missing becomes 0, the mean."""
+        assert self.moments is not None
+        mean, factor = self.moments
+        wanted = samples.lengths[0] if samples.kind == "vectors" else samples.features
+        if len(mean) != wanted:
+            raise ArgumentError(f"{name} has {wanted} numbers a row; the model's data {len(mean)}")
+        rows = samples.numbers.reshape(-1, len(mean)).astype(np.float64)
+        rows = np.nan_to_num((rows - mean) * factor, nan=0.0)
+        samples.numbers = rows.astype(np.float32).reshape(samples.numbers.shape)
 
     def add_targets(self, part: Any, samples: Samples, y: Any, name: str, split: str) -> None:
         """Add a split's targets."""

@@ -13,7 +13,7 @@ from . import _arrays, _c, _convert
 from ._errors import ArgumentError
 from ._library import lib
 from ._object import Gate, Object
-from ._packing import SPLITS, Packer
+from ._packing import SPLITS, Packer, moments_of
 from .batches import Loader
 from .tokenizer import Tokenizer
 
@@ -118,6 +118,7 @@ class Dataset(Object):
         sample_weight: Any = None,
         classes: Any = None,
         standardise: bool = True,
+        like: bytes | None = None,
         validation_share: float = 0.1,
         seed: int = 0,
     ) -> Dataset:
@@ -151,12 +152,18 @@ class Dataset(Object):
             All classes, sorted, where y may lack some.
         standardise : bool
             Whether numbers get mean 0 and deviation 1 by the training split.
+        like : bytes, optional
+            The file of a model that is to be trained further: numbers are standardised as those of
+            its data were.
         """
         reader = _tokenizer_of(tokenizer, X)
         parts = {"train": (X, y), "val": val, "test": test}
         if target != "next" and y is None:
             raise ArgumentError('y is missing: give the targets, or target="next"')
         packer = Packer(kind, target, reader, classes, bool(standardise))
+        if like is not None:
+            packer.moments = moments_of(like)
+            packer.standardise = False
         for split, part in parts.items():
             if part is None:
                 continue

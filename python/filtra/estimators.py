@@ -211,6 +211,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         options: dict[str, Any] = {
             "target": self._target, "validation_share": share, "seed": seed,
             "sample_weight": weights, "classes": self._codes(),
+            "like": getattr(self, "_content", None),
         }
         if self.kind_ != "texts":
             return Dataset.from_arrays(X, y, kind=self.kind_, **options)

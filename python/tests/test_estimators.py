@@ -90,6 +90,18 @@ def test_going_on(vectors: Any) -> None:
         model.partial_fit(X[:2], ["new", "low"])
 
 
+def test_going_on_with_other_data(vectors: Any) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**QUICK).fit(X, y)
+    before = model.predict_proba(X)
+    model.set_params(warm_start=True, learning_rate=1e-12)
+    model.fit(X[:30] * 3 + 50, y[:30])  # learns nothing: is standardised as at first
+    np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-5)
+    loss = -np.log(model.predict_proba(X[:30] * 3 + 50)[range(30), np.searchsorted(
+        model.classes_, y[:30])]).mean()
+    assert model.loss_curve_[0] == pytest.approx(loss, rel=1e-3)
+
+
 def test_patience(vectors: Any) -> None:
     X, y = vectors
     model = FiltraClassifier(**{**QUICK, "epochs": 200, "schedule": "constant"}, patience=2)
