@@ -69,15 +69,21 @@ static char *widen(const char *text, size_t size, size_t *length) {
 }
 
 filtra_status ft_json_load(const char *path, json_t **out) {
-  return ft_json_load_up_to(path, CONFIG_LIMIT, out);
+  char *text;
+  size_t size;
+  *out = NULL;
+  FT_TRY(ft_file_read(path, CONFIG_LIMIT, &text, &size));
+  filtra_status status = ft_json_parse(text, size, path, out);
+  free(text);
+  return status;
 }
 
-filtra_status ft_json_load_up_to(const char *path, uint64_t limit, json_t **out) {
+filtra_status ft_json_load_foreign(const char *path, uint64_t limit, json_t **out) {
   char *text, *wide = NULL;
   size_t size, length;
   bool overflow;
   *out = NULL;
-  FT_TRY(ft_file_read(path, limit, &text, &size));
+  FT_TRY(ft_file_read(path, limit ? limit : CONFIG_LIMIT, &text, &size));
   filtra_status status = parse(text, size, path, out, &overflow);
   if (overflow) {
     wide = widen(text, size, &length);

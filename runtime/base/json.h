@@ -17,11 +17,12 @@ json_t *ft_json_decode(const char *text, size_t size, size_t flags, json_error_t
 /** As json_unpack, but tells two failures apart: INPUT, without a message, when the value has
  * another form; HOST_MEMORY, with a message that begins with `context`, when memory ran out. */
 filtra_status ft_json_unpack(json_t *value, const char *context, const char *format, ...);
-/** Parses a file of at most 16 MiB. Whole numbers beyond 64 bits become floating ones, such as the
- * model_max_length that transformers write where there is none. */
+/** Parses a file of at most 16 MiB. */
 filtra_status ft_json_load(const char *path, json_t **out);
-/** As ft_json_load, of a file of at most `limit` bytes. */
-filtra_status ft_json_load_up_to(const char *path, uint64_t limit, json_t **out);
+/** As ft_json_load, of another program's file of at most `limit` bytes; 0: 16 MiB. Whole numbers
+ * beyond 64 bits become floating ones, such as the model_max_length that transformers write where
+ * there is none. */
+filtra_status ft_json_load_foreign(const char *path, uint64_t limit, json_t **out);
 
 /** Text of a value; caller frees. NULL, with the message set, when the value is NULL or memory runs
  * out (json_dumps of Jansson 2.14 does not always notice). */

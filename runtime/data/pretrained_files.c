@@ -16,7 +16,7 @@ static filtra_status read_optional(const char *folder, const char *name, json_t 
   *out = NULL;
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status =
-      ft_file_exists(path) ? ft_json_load_up_to(path, FT_TOKENIZER_FILE_LIMIT, out) : FILTRA_OK;
+      ft_file_exists(path) ? ft_json_load_foreign(path, FT_TOKENIZER_FILE_LIMIT, out) : FILTRA_OK;
   if (*out && !json_is_object(*out))
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
   free(path);
@@ -96,7 +96,7 @@ static filtra_status read_text_files(ft_pretrained_folder *f, const char *vocabu
   }
   f->merges = json_array();
   if (!f->merges) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  FT_TRY(ft_json_load_up_to(vocabulary, FT_TOKENIZER_FILE_LIMIT, &f->vocabulary));
+  FT_TRY(ft_json_load_foreign(vocabulary, FT_TOKENIZER_FILE_LIMIT, &f->vocabulary));
   return each_line(merges, f->merges, take_merge);
 }
 

@@ -284,7 +284,7 @@ filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **out) {
   FT_NEED(path);
   json_t *root = NULL;
   FT_TRY(ft_is_directory(path) ? ft_pretrained_load(path, &root)
-                               : ft_json_load_up_to(path, FT_TOKENIZER_FILE_LIMIT, &root));
+                               : ft_json_load_foreign(path, FT_TOKENIZER_FILE_LIMIT, &root));
   filtra_status status = ft_tokenizer_read(root, out);
   json_decref(root);
   return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;

@@ -155,15 +155,16 @@ TEST(test_big_numbers) {
       "0.10000000000000000000001, 12345678901234567890123e2]}";
   json_auto_t *object = NULL;
   const char *path = test_write_text(test_folder(), "a.json", text);
-  assert_ok(ft_json_load(path, &object));
+  json_t *none;
+  assert_fails(ft_json_load(path, &none), FILTRA_ERROR_INPUT, "a.json:1:");
+  assert_ok(ft_json_load_foreign(path, 0, &object));
   assert_true(json_real_value(json_object_get(object, "most")) == 1e30);
   const json_t *list = json_object_get(object, "a\"99999999999999999999");
   assert_true(json_integer_value(json_array_get(list, 0)) == INT64_MAX);
   assert_true(json_is_real(json_array_get(list, 2)) && json_is_real(json_array_get(list, 4)));
   assert_float_equal(json_real_value(json_array_get(list, 3)), 0.1, 1e-15);
-  json_t *none;
   path = test_write_text(test_folder(), "a.json", "[1e999]");
-  assert_fails(ft_json_load(path, &none), FILTRA_ERROR_INPUT, "a.json:1:");
+  assert_fails(ft_json_load_foreign(path, 0, &none), FILTRA_ERROR_INPUT, "a.json:1:");
 }
 
 TEST_MAIN(NULL, test_teardown)

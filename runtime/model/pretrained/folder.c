@@ -20,7 +20,8 @@ filtra_status ft_hf_folder_is(const char *path, bool *is) {
   json_t *object = NULL;
   *is = false;
   if (!config) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_file_exists(config) ? ft_json_load(config, &object) : FILTRA_OK;
+  filtra_status status =
+      ft_file_exists(config) ? ft_json_load_foreign(config, 0, &object) : FILTRA_OK;
   *is = json_object_get(object, "model_type") != NULL;
   json_decref(object);
   free(config);
@@ -168,7 +169,7 @@ static filtra_status open_weights(ft_hf_folder *f, const char *folder) {
   json_t *index = NULL;
   filtra_status status = whole && path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   const bool sharded = !status && !ft_file_exists(whole) && ft_file_exists(path);
-  if (sharded) status = ft_json_load(path, &index);
+  if (sharded) status = ft_json_load_foreign(path, 0, &index);
   if (sharded && !status) status = add_shards(f, folder, path, index);
   if (!status && !sharded)
     status = ft_file_exists(whole) ? add_file(f, folder, WEIGHTS) : fail_missing(folder);
@@ -183,7 +184,7 @@ static filtra_status open_weights(ft_hf_folder *f, const char *folder) {
 filtra_status ft_hf_folder_open(const char *path, ft_hf_folder *out) {
   *out = (ft_hf_folder){.config_path = ft_path_join(path, "config.json")};
   if (!out->config_path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_json_load(out->config_path, &out->config);
+  filtra_status status = ft_json_load_foreign(out->config_path, 0, &out->config);
   if (!status) status = open_weights(out, path);
   if (status) ft_hf_folder_close(out);
   return status;

@@ -61,7 +61,7 @@ filtra_status ft_hf_image_keys(const char *folder, int64_t side, json_t **keys) 
   json_t *object = NULL;
   *keys = NULL;
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_file_exists(path) ? ft_json_load(path, &object)
+  filtra_status status = ft_file_exists(path) ? ft_json_load_foreign(path, 0, &object)
                                               : ft_json_parse(USUAL, strlen(USUAL), path, &object);
   if (!status) status = read_keys(object, path, side, keys);
   json_decref(object);
