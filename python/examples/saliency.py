@@ -44,7 +44,7 @@ for step in range(150):
 optimizer.finish()
 
 strength = np.abs(np.asarray(saliency))[..., 0].mean(0)
-print(f"accuracy {float(np.asarray(correct)):.3f}, loss {float(np.asarray(loss)):.4f}")
+print(f"accuracy {np.asarray(correct).item():.3f}, loss {np.asarray(loss).item():.4f}")
 for step, share in enumerate(strength / strength.sum()):
     print(f"step {step:2d} {share:6.1%} {'#' * round(50 * share)}")
 print("most salient step:", int(strength.argmax()))
