@@ -86,8 +86,9 @@ class Gfsa(Filter):
 
     def __init__(self, options, heads, width):
         super().__init__(options, heads, width)
+        fixed = set(numbers(options.get("fixed_heads", "")))
         for name in ("w0", "w1", "wK"):
-            if options[f"learn_{name}"]:
+            if options[f"learn_{name}"] and len(fixed) < heads:
                 self.register_parameter(name, nn.Parameter(torch.zeros(heads)))
 
     def coefficient(self, name, like):

@@ -295,7 +295,8 @@ typedef struct filtra_sample {
   uint32_t length;
   const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
-  int32_t label;      /**< with FILTRA_TARGET_CLASS; -1: unknown, as are labels that are */
+  /** With FILTRA_TARGET_CLASS; -1: unknown. With FILTRA_TARGET_LABELS -1: labels are unknown. */
+  int32_t label;
   float value;        /**< with FILTRA_TARGET_VALUE; NaN: unknown */
   const char *name;   /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
   uint32_t second_at; /**< token at which the second of two texts begins in `tokens`; 0: one text */

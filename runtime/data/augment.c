@@ -22,6 +22,10 @@ filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_d
                    "augmentation: mixup is %g and cutmix %g, accepted are 0 and 0.01 to 100",
                    (double)a->mixup, (double)a->cutmix);
   if (!ft_augments_samples(a) && !ft_augments_batches(a)) return FILTRA_OK;
+  if (ft_augments_batches(a) && ds->info.target != FILTRA_TARGET_CLASS && ds->info.height)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "mixup and cutmix mix classes, and the data's targets are %s",
+                   ds->info.target == FILTRA_TARGET_LABELS ? "any number of labels" : "numbers");
   if (ds->info.height && ds->info.input == FILTRA_INPUT_FEATURES) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "crop_scale, hflip, rand_augment, random_erasing, mixup and cutmix are for images "

@@ -12,37 +12,54 @@ static bool is_unknown(const char *text, size_t length) {
   return length > 0 && ft_is_missing(text, length);
 }
 
-/* Takes the brackets off a list as Python prints it; false: it is none. */
+static bool is_quote(char c) {
+  return c == '\'' || c == '"';
+}
+
+/* Takes the brackets off a list as Python prints it; false: it is none, and neither is "(a);(b)".
+ */
 static bool open_list(const char **text, size_t *length) {
   const char *const pairs[] = {"[]", "()", "{}"};
-  for (size_t i = 0; i < 3; i++)
-    if (*length > 1 && **text == pairs[i][0] && (*text)[*length - 1] == pairs[i][1]) {
-      ++*text;
-      *length -= 2;
-      return true;
-    }
+  for (size_t i = 0; i < 3; i++) {
+    if (*length < 2 || **text != pairs[i][0] || (*text)[*length - 1] != pairs[i][1]) continue;
+    if (!is_quote((*text)[1]) && memchr(*text + 1, pairs[i][1], *length - 2)) continue;
+    ++*text;
+    *length -= 2;
+    return true;
+  }
   return false;
 }
 
 /* Takes the quotes off an element of such a list. */
 static void open_quotes(const char **text, size_t *length) {
-  if (*length < 2 || (**text != '\'' && **text != '"') || (*text)[*length - 1] != **text) return;
+  if (*length < 2 || !is_quote(**text) || (*text)[*length - 1] != **text) return;
   ++*text;
   *length -= 2;
+}
+
+/* Finds the separator after a label, or the end; a quoted element of a list may hold it. */
+static const char *find_end(const char *text, const char *end, char separator, bool list) {
+  while (list && text < end && *text == ' ')
+    text++;
+  const char *close = list && text < end && is_quote(*text)
+                          ? memchr(text + 1, *text, (size_t)(end - text - 1))
+                          : NULL;
+  if (close) text = close;
+  const char *next = memchr(text, separator, (size_t)(end - text));
+  return next ? next : end;
 }
 
 static filtra_status read_text(ft_table *t, const char *text, size_t length, ft_samples *samples) {
   const bool list = open_list(&text, &length);
   for (const char *end = text + length; text < end;) {
-    const char *next = memchr(text, t->fit->separator, (size_t)(end - text));
-    const char *part = text;
-    size_t count = (size_t)((next ? next : end) - text);
+    const char *part = text, *next = find_end(text, end, t->fit->separator, list);
+    size_t count = (size_t)(next - text);
     int32_t label;
     ft_trim(&part, &count);
     if (list) open_quotes(&part, &count);
     if (count > 0) FT_TRY(ft_labels_find(&t->labels, part, count, &label));
     if (count > 0) FT_TRY(ft_samples_add_label(samples, label));
-    text = next ? next + 1 : end;
+    text = next < end ? next + 1 : end;
   }
   return FILTRA_OK;
 }
@@ -106,8 +123,12 @@ filtra_status ft_table_labels(ft_table *t, const ft_row_reader *rows, const ft_p
 
 filtra_status ft_table_name_labels(ft_table *t) {
   int32_t label;
-  for (size_t i = 0; i < t->fit->label_count; i++)
+  for (size_t i = 0; i < t->fit->label_count; i++) {
     FT_TRY(ft_labels_find(&t->labels, t->fit->labels[i], strlen(t->fit->labels[i]), &label));
+    if ((size_t)label < i)
+      return ft_fail(FILTRA_ERROR_INPUT, "two columns of labels are called \"%.64s\"",
+                     t->labels.names[label]);
+  }
   t->labels.closed = t->fit->label_count > 0;
   return FILTRA_OK;
 }
@@ -125,10 +146,9 @@ static filtra_status count_marks(const ft_row_reader *rows, const ft_places *pla
 }
 
 static filtra_status read_option(const char *option, char *separator) {
-  *separator = *option;
-  if (!strcasecmp(option, "space")) *separator = ' ';
-  if (!strcasecmp(option, "tab")) *separator = '\t';
-  if (strlen(option) == 1 || *separator == ' ' || *separator == '\t') return FILTRA_OK;
+  const bool space = !strcasecmp(option, "space"), tab = !strcasecmp(option, "tab");
+  *separator = space ? ' ' : tab ? '\t' : *option;
+  if (space || tab || strlen(option) == 1) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "label_separator is \"%.40s\", accepted are one character, space and tab", option);
 }

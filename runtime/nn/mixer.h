@@ -73,6 +73,8 @@ bool ft_mixer_spread(filtra_graph *g, const char *mixer, const char *key, const 
 /** Reads the next of numbers and ranges such as "0, 4-7" and goes past it; NULL: it was the last.
  * False where it is none, or goes beyond `most`. */
 bool ft_next_range(const char **at, long most, long *first, long *last);
+/** Marks the heads that such a text names, "" none; false where it is none, or names others. */
+bool ft_mark_heads(const char *text, int64_t heads, bool marked[FT_MOST_FLOATS]);
 
 /** A configured mixer. */
 typedef struct ft_mixer {

@@ -66,3 +66,15 @@ bool ft_next_range(const char **at, long most, long *first, long *last) {
   *at = *end ? end + 1 : NULL;
   return *first <= *last && *last <= most && (!*end || *end == ',');
 }
+
+bool ft_mark_heads(const char *text, int64_t heads, bool marked[FT_MOST_FLOATS]) {
+  const char *at = *text ? text : NULL;
+  memset(marked, 0, FT_MOST_FLOATS * sizeof *marked);
+  while (at) {
+    long first, last;
+    if (heads > FT_MOST_FLOATS || !ft_next_range(&at, (long)heads - 1, &first, &last)) return false;
+    for (long h = first; h <= last; h++)
+      marked[h] = true;
+  }
+  return true;
+}

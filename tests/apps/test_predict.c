@@ -78,6 +78,17 @@ TEST(several_labels) {
   assert_non_null(strstr(csv, "\n1,,x;y,"));
 }
 
+/* Names with commas and quotes are within the fields of a header. */
+TEST(names_in_headers) {
+  const char *run = make_run("a.csv", "text,label\na,\"x, \"\"y\"\"\"\nb,z\nab,z\n",
+                             "--set label_separator=';' --steps 1"),
+             *csv_file = test_text("%s.csv", run);
+  assert_code(predict(run, "a\\n", test_text("--logits --output %s 2>&1", csv_file)), 0);
+  owned char *csv = test_read(csv_file, NULL);
+  assert_non_null(strstr(csv, "line,text,labels,\"probability x, \"\"y\"\"\",probability z,"
+                              "\"logit x, \"\"y\"\"\",logit z\n"));
+}
+
 /* Logits of two classes, from whose difference the probability follows, for lines and samples. */
 static void check_logits(float probability, float first, float second) {
   assert_true(first != second);

@@ -216,4 +216,31 @@ TEST(test_labels) {
                "classes is 0, accepted are 1 to 1048576");
 }
 
+/* Samples without one class are not mixed. */
+TEST(mixed_samples_have_classes) {
+  static const float pixels[8], values[2];
+  static const uint8_t targets[] = {1, 0, 0, 1};
+  static const uint32_t four[] = {4, 4};
+  filtra_dataset_arrays a = {.splits[FILTRA_SPLIT_TRAIN] = {.count = 2,
+                                                            .features = pixels,
+                                                            .lengths = four,
+                                                            .targets = targets,
+                                                            .values = values},
+                             .target = FILTRA_TARGET_LABELS,
+                             .classes = 2,
+                             .features = 1,
+                             .height = 2,
+                             .width = 2};
+  const filtra_loader_options o = {.batch_size = 2,
+                                   .augmentation = &(filtra_augmentation){.mixup = 1.0f}};
+  filtra_loader *l;
+  owned_dataset *several = test_dataset(&a);
+  assert_fails(filtra_loader_create(several, &o, &l), FILTRA_ERROR_ARGUMENT,
+               "mixup and cutmix mix classes, and the data's targets are any number of labels");
+  a.target = FILTRA_TARGET_VALUE;
+  a.classes = 0;
+  owned_dataset *numbers = test_dataset(&a);
+  assert_fails(filtra_loader_create(numbers, &o, &l), FILTRA_ERROR_ARGUMENT, "targets are numbers");
+}
+
 TEST_MAIN(NULL, test_teardown)

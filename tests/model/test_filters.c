@@ -32,6 +32,7 @@ static const filtered CASES[] = {
                   AGF(", \"variant\": \"uv\""))},
     {"roberta", GFSA(", \"K\": 2")},
     {"bert", GFSA(", \"w0\": [1, 0], \"w1\": [-1, 1], \"fixed_heads\": 0")},
+    {"bert", GFSA(", \"w0\": 1, \"w1\": -1, \"fixed_heads\": \"0-1\"")},
     {"vit", GFSA(", \"w0\": [0.1, 0.2], \"learn_w0\": false")},
     {"roberta", AGF(", \"basis\": \"chebyshev\", \"theta\": \"raw\"")},
     {"distilbert", LIST(GFSA(IN("0")), AGF(", \"basis\": \"monomial\", \"K\": 7" IN("1")))},

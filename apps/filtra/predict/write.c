@@ -217,11 +217,17 @@ static void write_quoted(FILE *to, const char *text) {
     fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
 }
 
-static void write_field(FILE *to, const char *text) {
-  const bool quoted = is_quoted(text);
+/* Writes a field of two texts, one after the other. */
+static void write_both(FILE *to, const char *first, const char *text) {
+  const bool quoted = is_quoted(first) || is_quoted(text);
   if (quoted) fputc('"', to);
+  write_quoted(to, first);
   write_quoted(to, text);
   if (quoted) fputc('"', to);
+}
+
+static void write_field(FILE *to, const char *text) {
+  write_both(to, "", text);
 }
 
 static void write_csv_header(const answers *a) {
@@ -229,14 +235,14 @@ static void write_csv_header(const answers *a) {
   fputs(a->lines ? "line,text," : "sample,id,target,", a->stream);
   fputs(values ? "value" : answers_are_labels(a) ? "labels" : "class,probability", a->stream);
   for (int64_t i = 0; i < a->info->outputs && answers_are_labels(a); i++) {
-    fputs(",probability ", a->stream);
-    write_field(a->stream, answers_class(a, i));
+    fputc(',', a->stream);
+    write_both(a->stream, "probability ", answers_class(a, i));
   }
   for (size_t rank = 1; rank < listed(a) && !answers_are_labels(a); rank++)
     fprintf(a->stream, ",class_%zu,probability_%zu", rank + 1, rank + 1);
   for (int64_t i = 0; i < a->info->outputs && a->logits; i++) {
-    fputs(",logit ", a->stream);
-    write_field(a->stream, answers_class(a, i));
+    fputc(',', a->stream);
+    write_both(a->stream, "logit ", answers_class(a, i));
   }
   fputc('\n', a->stream);
 }

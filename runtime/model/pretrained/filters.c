@@ -48,6 +48,17 @@ static filtra_status check(const json_t *mixer, const char *path, filtra_status 
   return FILTRA_OK;
 }
 
+/* Where all heads are fixed, no coefficient is a parameter. The options are there: replacing one
+ * cannot fail. */
+static void drop_fixed(json_t *mixer, int64_t heads) {
+  bool fixed[FT_MOST_FLOATS];
+  if (!ft_mark_heads(ft_json_string(mixer, "fixed_heads"), heads, fixed)) return;
+  for (int64_t h = 0; h < heads; h++)
+    if (!fixed[h]) return;
+  for (size_t r = 0; r < FT_COUNT(ROWS); r++)
+    if (!strcmp(ROWS[r].mixer, "gfsa")) json_object_set_new(mixer, ROWS[r].option, json_false());
+}
+
 filtra_status ft_hf_filters(const json_t *keys, const char *path, filtra_status status,
                             json_t **out) {
   const int64_t layers = json_integer_value(json_object_get(keys, "layers"));
@@ -65,6 +76,8 @@ filtra_status ft_hf_filters(const json_t *keys, const char *path, filtra_status 
       list ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   for (int64_t i = 0; i < layers && !checked; i++)
     checked = check(json_array_get(list, (size_t)i), path, status);
+  for (int64_t i = 0; i < layers && !checked; i++)
+    drop_fixed(json_array_get(list, (size_t)i), json_integer_value(json_object_get(keys, "heads")));
   if (!checked) *out = list;
   if (checked) json_decref(list);
   return checked;

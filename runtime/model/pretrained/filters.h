@@ -19,8 +19,9 @@ extern const ft_hf_module ft_hf_modules[];
 
 /** Whether a model with these keys has other mixers than one softmax for all layers. */
 bool ft_hf_is_filtered(const json_t *keys);
-/** The mixers of the layers as an array of objects with all options. Fails with `status` for one
- * that the module does not have. The caller releases *out. */
+/** The mixers of the layers as an array of objects with all options, where "learn_w0" and so on are
+ * false if all heads are fixed. Fails with `status` for one that the module does not have. The
+ * caller releases *out. */
 filtra_status ft_hf_filters(const json_t *keys, const char *path, filtra_status status,
                             json_t **out);
 

@@ -60,19 +60,6 @@ static const char *idle(const void *options, const char *name) {
 
 /* ---- coefficients ---- */
 
-/* Marks the heads that "0, 4-7" names; false where it is no such text, or names others. */
-static bool read_fixed(const struct gfsa_options *o, int64_t heads, bool fixed[FT_MOST_FLOATS]) {
-  memset(fixed, 0, FT_MOST_FLOATS * sizeof *fixed);
-  const char *at = *o->fixed_heads ? o->fixed_heads : NULL;
-  while (at) {
-    long first, last;
-    if (!ft_next_range(&at, (long)heads - 1, &first, &last)) return false;
-    for (long h = first; h <= last; h++)
-      fixed[h] = true;
-  }
-  return true;
-}
-
 /* The first head that learns; -1: none does, or the heads that do begin differently. */
 static int64_t first_learning(filtra_graph *g, const char *name, const float *number,
                               const bool *fixed, int64_t heads) {
@@ -129,7 +116,7 @@ static bool make_coefficients(const ft_scope *scope, const struct gfsa_options *
   for (int i = 0; i < COEFFICIENTS; i++) {
     bool fixed[FT_MOST_FLOATS];
     if (!ft_mixer_spread(scope->graph, "gfsa", NAMES[i], &o->w[i], heads, number)) return false;
-    if (!read_fixed(o, heads, fixed)) {
+    if (!ft_mark_heads(o->fixed_heads, heads, fixed)) {
       ft_graph_fail(scope->graph, FILTRA_ERROR_INPUT,
                     "mixer \"gfsa\": \"fixed_heads\" is \"%s\"; accepted are numbers and ranges "
                     "from 0 to %lld, as in \"0, 4-7\"",
@@ -184,7 +171,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
 /* Heads that are fixed have their number, whatever the parameter has. */
 static void set_fixed(const struct gfsa_options *o, int i, float *values, size_t heads) {
   bool fixed[FT_MOST_FLOATS];
-  if (!read_fixed(o, (int64_t)heads, fixed)) return; /* no model has such options */
+  if (!ft_mark_heads(o->fixed_heads, (int64_t)heads, fixed)) return; /* no model has such options */
   for (size_t h = 0; h < heads; h++)
     if (fixed[h]) values[h] = ft_head_number(&o->w[i], (int64_t)heads, (int64_t)h);
 }
