@@ -394,6 +394,9 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
   FT_TRY(FT_CHECK_RESERVED(filtra_dataset_options, options));
   if ((unsigned)options->file_split >= FILTRA_SPLIT_COUNT)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "file_split is %d, not a split", options->file_split);
+  if ((unsigned)options->targets > FILTRA_TARGETS_LABELS)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "targets is %d, not a filtra_targets",
+                   (int)options->targets);
   filtra_dataset_options complete = *options; /* 0 in *options keeps its meaning */
   FT_TRY(ft_keys_complete(&ft_dataset_keys, &complete, "data set"));
   if (options->max_vocabulary && options->max_vocabulary <= FT_WORD_END_OF_LINE)

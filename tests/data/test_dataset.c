@@ -333,6 +333,8 @@ TEST(test_options) {
                       "data.tsv:3: unknown symbol '[LAST'");
   assert_fails(test_try_dataset(path, &(filtra_dataset_options){.file_split = (filtra_split)3}),
                FILTRA_ERROR_ARGUMENT, "file_split");
+  assert_fails(test_try_dataset(path, &(filtra_dataset_options){.targets = (filtra_targets)9}),
+               FILTRA_ERROR_ARGUMENT, "targets is 9, not a filtra_targets");
 }
 
 TEST(test_max_length) {
