@@ -2,7 +2,8 @@
 # Tests of the Python package, skipped where no Python has what they need.
 #
 #   run.sh headers COMPILER LIBRARY   python/filtra/_c is what the headers say
-#   run.sh pytest COMPILER LIBRARY COMMAND    python/tests, with that library and command
+#   run.sh pytest COMPILER LIBRARY COMMAND    python/tests, with that library and command, except
+#   run.sh longer COMPILER LIBRARY COMMAND    examples, documentation, others' checks of estimators
 #   run.sh mypy COMPILER LIBRARY      the types are complete
 #   run.sh wheel COMPILER KERNELS     a wheel is built, needs nothing, and passes these tests
 #
@@ -37,7 +38,13 @@ case $what in
     ;;
   pytest)
     find_python numpy pytest
-    exec "$python" -m pytest -q -p no:cacheprovider tests
+    exec "$python" -m pytest -q -p no:cacheprovider -k "not checks_of" \
+      --ignore=tests/test_examples.py --ignore=tests/test_docs.py tests
+    ;;
+  longer)
+    find_python numpy pytest
+    exec "$python" -m pytest -q -p no:cacheprovider tests/test_examples.py tests/test_docs.py \
+      tests/test_estimators.py
     ;;
   mypy)
     find_python numpy mypy

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -283,22 +282,3 @@ def test_a_closed_device_closes_all(data: Dataset) -> None:
     for call in (trainer.finish, model.to_bytes, lambda: predictor.predict([[0.0] * 5])):
         with pytest.raises(filtra.ClosedError):
             call()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no resource module")
-def test_memory_does_not_grow(data: Dataset, device: filtra.Device) -> None:
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    model = Model(data, device=device, **SMALL)
-    predictor = filtra.Predictor(model)
-    row = np.zeros((1, 5))
-    for _ in range(200):
-        predictor.predict(row)
-        Model(data, device=device, **SMALL)
-    before = resident()
-    for _ in range(1000):
-        predictor.predict(row)
-    for _ in range(100):
-        Model(data, device=device, **SMALL)
-    assert resident() - before < 2 << 20

@@ -2,7 +2,7 @@
 set(python ${PROJECT_SOURCE_DIR}/python)
 set(tests headers mypy)
 if(NOT FILTRA_SANITIZE) # a Python cannot load a library with AddressSanitizer
-  list(APPEND tests pytest)
+  list(APPEND tests pytest longer)
 endif()
 foreach(test ${tests})
   add_test(NAME python/${test}
@@ -18,7 +18,7 @@ if(NOT kernels)
 endif()
 if(NOT FILTRA_SANITIZE)
   add_test(NAME python/wheel COMMAND ${python}/tests/run.sh wheel ${CMAKE_C_COMPILER} ${kernels})
-  set_tests_properties(python/wheel PROPERTIES LABELS "python;thorough")
+  set_tests_properties(python/longer python/wheel PROPERTIES LABELS "python;thorough")
   list(APPEND python_tests python/wheel)
 endif()
 set_tests_properties(${python_tests} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
