@@ -242,7 +242,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return 1 + max(int(np.max(row)) for row in X) if self.kind_ == "tokens" else 0
 
     def _new_model(self, data: Dataset, seed: int, vocabulary: int) -> Model:
-        options = {"vocabulary": vocabulary, **(self.model_options or {})}
+        options: dict[str, Any] = {"vocabulary": vocabulary, **(self.model_options or {})}
         if self.kind_ == "vectors":  # columns differ by their positions alone
             options.setdefault("embedding_init", 0.5)
         return Model(
