@@ -147,7 +147,9 @@ static filtra_status count_marks(const ft_row_reader *rows, const ft_places *pla
 
 static filtra_status read_option(const char *option, char *separator) {
   const bool space = !strcasecmp(option, "space"), tab = !strcasecmp(option, "tab");
-  *separator = space ? ' ' : tab ? '\t' : *option;
+  *separator = *option;
+  if (space) *separator = ' ';
+  if (tab) *separator = '\t';
   if (space || tab || strlen(option) == 1) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "label_separator is \"%.40s\", accepted are one character, space and tab", option);
