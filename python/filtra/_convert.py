@@ -30,16 +30,21 @@ for _bits, _signed, _unsigned in (
     _RANGES[_unsigned] = (0, (1 << _bits) - 1)
 
 
-def text(value: Any, name: str) -> bytes:
-    """Encode a text for C; refuse what is none, NUL and lone surrogates."""
+def content(value: Any, name: str) -> bytes:
+    """Encode a text whose length C is told: it may have NUL."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a str, not {type(value).__name__}")
     try:
-        data = value.encode("utf-8")
+        return value.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ArgumentError(
             f"{name} has a lone surrogate at character {error.start}: it is no Unicode text"
         ) from None
+
+
+def text(value: Any, name: str) -> bytes:
+    """Encode a text for C; refuse what is none, NUL and lone surrogates."""
+    data = content(value, name)
     if b"\0" in data:
         raise ArgumentError(f"{name} has a NUL at character {value.index(chr(0))}")
     return data

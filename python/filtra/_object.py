@@ -174,6 +174,15 @@ class Handle:
             f"start processes with multiprocessing.get_context('spawn')"
         )
 
+    def pass_to(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+        """Call a function with the pointer and these arguments. Within the gate."""
+        if self.pointer is None:
+            self.refuse()
+        if Callbacks.registered:
+            with interruptible():
+                return function(self.pointer, *arguments)
+        return function(self.pointer, *arguments)
+
     def drop(self) -> None:
         """Destroy this as soon as nothing made on it is left: nobody refers to it any more."""
         self.dropped = True
@@ -290,12 +299,7 @@ class Object:
         if gate.dead:
             gate.clear()
         with gate:
-            if handle.pointer is None:
-                handle.refuse()
-            if Callbacks.registered:
-                with interruptible():
-                    return function(handle.pointer, *arguments)
-            return function(handle.pointer, *arguments)
+            return handle.pass_to(function, arguments)
 
     def _share(self, function: Any, *arguments: Any) -> Any:
         """As `_call`, for functions that several threads may call at the same time."""
@@ -303,12 +307,7 @@ class Object:
         if handle.forks != _Process.forks:
             handle.refuse()
         with handle.gate.shared:
-            if handle.pointer is None:
-                handle.refuse()
-            if Callbacks.registered:
-                with interruptible():
-                    return function(handle.pointer, *arguments)
-            return function(handle.pointer, *arguments)
+            return handle.pass_to(function, arguments)
 
     @property
     def closed(self) -> bool:

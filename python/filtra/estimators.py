@@ -35,7 +35,7 @@ from .data import Dataset
 from .device import Device, default_device
 from .model import Model
 from .predictor import Predictor
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, encode_all
 from .trainer import Callback, Trainer
 
 __all__ = ["FiltraClassifier", "FiltraRegressor"]
@@ -185,15 +185,10 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _tokens(self, X: Any, tokenizer: Tokenizer, longest: int) -> list[Any]:
         """Return texts as ids, cut where they are longer than the model takes."""
-        rows = []
-        for i, text in enumerate(X):
-            try:
-                ids = tokenizer.encode(text, special=tokenizer.name in ("bpe", "wordpiece"))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"X[{i}]: {error}") from None
-            if not len(ids):
-                raise ArgumentError(f"X[{i}] has no tokens")
-            rows.append(ids)
+        rows = encode_all(tokenizer, X, "X")
+        empty = [i for i, row in enumerate(rows) if not len(row)]
+        if empty:
+            raise ArgumentError(f"X[{empty[0]}] has no tokens")
         cut = sum(len(row) > longest for row in rows)
         if cut:
             warnings.warn(

@@ -121,7 +121,7 @@ class Predictor(Object):
         if isinstance(value, str) or _is_pair(value):
             texts = (value,) if isinstance(value, str) else value
             for field, text in zip(("text", "second"), texts):
-                data = _encoded(text, name)
+                data = _convert.content(text, name)
                 setattr(request, field, data)
                 setattr(request, f"{field}_length", len(data))
                 keep.append(data)
@@ -217,14 +217,3 @@ class Predictor(Object):
 
     def __repr__(self) -> str:
         return f"<Predictor {'closed' if self.closed else self.task}>"
-
-
-def _encoded(text: Any, name: str) -> bytes:
-    if not isinstance(text, str):
-        raise TypeError(f"{name} must be a str, not {type(text).__name__}")
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ArgumentError(
-            f"{name} has a lone surrogate at character {error.start}: it is no Unicode text"
-        ) from None

@@ -160,7 +160,7 @@ class Tokenizer(Object):
         """
         if special:
             return self.encode_offsets(text)[0]
-        data = _text_data(text)
+        data = _convert.content(text, "text")
         count = ctypes.c_size_t()
         ids = np.empty(len(data) + 2, np.int32)
         for _ in range(2):
@@ -184,7 +184,7 @@ class Tokenizer(Object):
         offsets : numpy.ndarray of int64, [tokens, 2]
             From and to, in bytes of the text as UTF-8; 0 and 0 of a special token that was added.
         """
-        data = _text_data(text)
+        data = _convert.content(text, "text")
         count = ctypes.c_size_t()
         self._call(
             lib.filtra_tokenizer_encode_offsets, data, len(data), special, None, None, None, 0,
@@ -240,18 +240,6 @@ class Tokenizer(Object):
 
     def __repr__(self) -> str:
         return f"<Tokenizer {'closed' if self.closed else f'{self.name}, {len(self)} ids'}>"
-
-
-def _text_data(text: Any) -> bytes:
-    """Encode a text, which may have NUL."""
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a str, not {type(text).__name__}")
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ArgumentError(
-            f"text has a lone surrogate at character {error.start}: it is no Unicode text"
-        ) from None
 
 
 def encode_all(tokenizer: Tokenizer, texts: Sequence[str], name: str) -> list[Any]:

@@ -120,7 +120,7 @@ filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t 
 filtra_status ft_samples_add_label(ft_samples *samples, int32_t label);
 /** Ends that set: *set is what the row of its sample holds as its label. */
 filtra_status ft_samples_end_set(ft_samples *samples, int32_t *set);
-/** The labels [*count] of a set; -1: unknown, of which there are none. */
+/** The labels [*count] of a set. Set -1, of samples whose labels are unknown, has none. */
 const int32_t *ft_samples_labels(const ft_samples *samples, int32_t set, uint32_t *count);
 /** Renumbers the labels of all sets. */
 void ft_samples_map_labels(ft_samples *samples, const int32_t *map);
