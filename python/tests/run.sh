@@ -13,21 +13,8 @@ what=$1 compiler=$2 library=$3
 export FILTRA_COMMAND=${4:-}
 cd "$(dirname "$0")/.."
 
-# find_python MODULE...: the first Python of 3.9 or later that has these modules.
-find_python() {
-  local candidate
-  for candidate in "${FILTRA_PYTHON:-}" python3 /usr/bin/python3; do
-    [ -n "$candidate" ] &&
-      "$candidate" - "$@" <<'EOF' 2>/dev/null && python=$candidate && return
-import importlib, sys
-assert sys.version_info >= (3, 9)
-for name in sys.argv[1:]:
-    importlib.import_module(name)
-EOF
-  done
-  echo "skipped: no Python of 3.9 or later has ${*:-its own modules} (FILTRA_PYTHON names another)"
-  exit 77
-}
+# shellcheck source=tests/support/python.sh
+source ../tests/support/python.sh
 
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD FILTRA_LIBRARY=$library
 case $what in
