@@ -274,15 +274,17 @@ typedef struct filtra_dataset_info {
   const char *format;
   filtra_input input;
   filtra_target target;
-  uint32_t sequences;                      /**< per sample: 1, or 2 for pairs */
-  const filtra_tokenizer *tokenizer;       /**< NULL: the input is features, or ids from arrays */
-  uint32_t features;                       /**< numbers per token; 0: the input is tokens */
-  uint32_t height, width;                  /**< of images, stored row by row; else 0 */
-  uint32_t classes;                        /**< labels are 0 to classes - 1; 0: no classes */
-  uint64_t count[FILTRA_SPLIT_COUNT];      /**< samples of each split */
-  uint32_t longest;                        /**< tokens of the longest sequence of any split */
-  uint32_t max_length;                     /**< as given to filtra_dataset_open */
-  bool validation_held_out;                /**< validation samples come from the training file */
+  uint32_t sequences;                 /**< per sample: 1, or 2 for pairs */
+  const filtra_tokenizer *tokenizer;  /**< NULL: the input is features, or ids from arrays */
+  uint32_t features;                  /**< numbers per token; 0: the input is tokens */
+  uint32_t height, width;             /**< of images, stored row by row; else 0 */
+  uint32_t classes;                   /**< labels are 0 to classes - 1; 0: no classes */
+  uint64_t count[FILTRA_SPLIT_COUNT]; /**< samples of each split */
+  uint32_t longest;                   /**< tokens of the longest sequence of any split */
+  uint32_t max_length;                /**< as given to filtra_dataset_open */
+  bool validation_held_out;           /**< validation samples come from the training file */
+  /** Types of edges, where samples are graphs whose nodes are the tokens; 0: they are sequences. */
+  uint32_t edge_types;
   uint64_t unlabelled[FILTRA_SPLIT_COUNT]; /**< samples of each split whose target is unknown */
   uint64_t reserved[8];                    /**< 0 */
 } filtra_dataset_info;
@@ -293,6 +295,7 @@ typedef struct filtra_sample {
    * target of the last position. */
   const int32_t *tokens;
   uint32_t length;
+  uint32_t edge_count;   /**< of a graph; else 0 */
   const int32_t *second; /**< [second_length], the other sequence of a pair; else NULL */
   uint32_t second_length;
   /** With FILTRA_TARGET_CLASS; -1: unknown. With FILTRA_TARGET_LABELS -1: labels are unknown. */
@@ -303,7 +306,10 @@ typedef struct filtra_sample {
   /** With FILTRA_TARGET_LABELS, [label_count] in no order, while the dataset is open. */
   uint32_t label_count;
   const int32_t *labels;
-  uint64_t reserved[2]; /**< 0 */
+  /** [edge_count, 3] of a graph: two nodes, 0 to length - 1, and the type of the edge between them,
+   * 0 to edge_types - 1. NULL: the sample is a sequence. */
+  const int32_t *edges;
+  uint64_t reserved[1]; /**< 0 */
 } filtra_sample;
 
 /** Name and one-line description of format `index`, in the order in which filtra_dataset_open tries
@@ -332,7 +338,12 @@ typedef struct filtra_samples {
   /** [count], above 0: weights in the loss, for loaders with `sample_weights`, as those of runs'
    * training data. NULL: 1 each. */
   const float *weights;
-  uint64_t reserved[6]; /**< 0 */
+  /** Of graphs, whose nodes are the tokens: [count] edges of each, and [sum of edge_counts, 3] with
+   * two nodes, from 0, and a type, 0 to edge_types - 1. An edge has no direction, joins two
+   * different nodes, and is given once. NULL: no graphs. */
+  const uint32_t *edge_counts;
+  const int32_t *edges;
+  uint64_t reserved[4]; /**< 0 */
 } filtra_samples;
 
 /** A dataset in a caller's arrays; start from zeros. */
@@ -354,7 +365,8 @@ typedef struct filtra_dataset_arrays {
   bool columns;
   /** Of images, stored row by row: each sample has height * width pixels. 0: no images. */
   uint32_t height, width;
-  uint64_t reserved[14]; /**< 0 */
+  uint32_t edge_types;   /**< of graphs, at most 64; 0: no graphs */
+  uint64_t reserved[13]; /**< 0 */
 } filtra_dataset_arrays;
 
 /** Copies the arrays, which may be freed after the call. Fails with INPUT, naming the sample.
@@ -413,7 +425,11 @@ typedef struct filtra_batch {
    * it does 1, or another weight above 0 of its part of the loss, as `pos_weight` of PyTorch's
    * BCEWithLogitsLoss. */
   const float *targets;
-  uint64_t reserved[4]; /**< 0 */
+  /** Of graphs, whose nodes are the tokens: [size] edges of each row, and as filtra_samples.edges
+   * those of all rows. NULL: no graphs. */
+  const uint32_t *edge_counts;
+  const int32_t *edges;
+  uint64_t reserved[2]; /**< 0 */
 } filtra_batch;
 
 /** Iterates over a split in batches, epoch after epoch without end. Samples are grouped by length

@@ -42,7 +42,10 @@ typedef struct filtra_mixer_input {
   bool causal;             /**< no token may depend on later ones */
   int64_t max_length;      /**< longest sequence of this model, in tokens; N is at most that */
   void *context;           /**< filtra_mixer.context */
-  uint64_t reserved[6];    /**< 0 */
+  /** Added to the scaled scores [B,H,N,N], of models of graphs, which take mixers with `takes_bias`
+   * only; else NULL. */
+  filtra_tensor *bias;
+  uint64_t reserved[5]; /**< 0 */
 } filtra_mixer_input;
 
 typedef enum filtra_option_type {
@@ -81,7 +84,8 @@ typedef struct filtra_mixer {
   filtra_tensor *(*build)(const filtra_scope *scope, const void *options,
                           const filtra_mixer_input *in, filtra_tensor **auxiliary);
   void *context;        /**< passed to build in its input */
-  uint64_t reserved[8]; /**< 0 */
+  bool takes_bias;      /**< adds the input's bias to its scores */
+  uint64_t reserved[7]; /**< 0 */
 } filtra_mixer;
 
 /** Number of known mixers, Filtra's own first. Thread-safe. */

@@ -151,12 +151,19 @@ typedef struct filtra_model_config {
   /** Regression: the head predicts (value - target_mean) / target_scale. target_scale 0: 1. In
    * other tasks both are 0. */
   float target_mean, target_scale;
-  uint64_t seed; /**< of the initial values */
+  /** Samples are graphs, whose nodes are the tokens, and attention has a bias by their edges
+   * (Graphormer, Ying et al. 2021): types of edges, at most 64; with `data`, 0: theirs. 0: samples
+   * are sequences. With POSITIONS_NONE; the class token is the virtual node. */
+  int64_t edge_types;
+  int64_t edge_distances; /**< distances with a bias of their own; 0: 20 */
+  int64_t edge_hops;      /**< edges of a path that count; 0: 5 */
+  int64_t edge_degrees;   /**< degrees with an embedding of their own; 0: 16 */
+  uint64_t seed;          /**< of the initial values */
   /** The data that the model learns: sizes, task, target_mean and target_scale that are 0 here are
    * taken from it, others have to fit it, and model files record how it was read, as
    * filtra_model_set_data does. Not needed after the call. NULL: unknown. */
   const filtra_dataset *data;
-  uint64_t reserved[9]; /**< 0 */
+  uint64_t reserved[5]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT, naming the field and its

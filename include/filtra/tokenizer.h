@@ -24,6 +24,11 @@ extern "C" {
  *                       become spaces, all other bytes are dropped
  *   "dna"               1 A, 2 C, 3 G, 4 T or U, 5 N, upper or lower case; the ambiguity codes
  *                       RYSWKMBDHV become N
+ *   "smiles"            molecules, as graphs: the atoms, told apart by element, charge (-4 to 4)
+ *                       and whether they are aromatic, as the nodes, and the bonds as edges of the
+ *                       types 0 single, 1 double, 2 triple, 3 quadruple, 4 aromatic. Atoms, bonds
+ *                       and aromatic rings are those that RDKit finds. Stereo marks, isotopes and
+ *                       atom classes are not kept
  *
  * Tokenizers fitted to a dataset by filtra_dataset_open:
  *   "characters"        the Unicode characters of the data in code point order. A character that

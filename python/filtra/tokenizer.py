@@ -20,7 +20,7 @@ from ._object import Gate, Object
 
 __all__ = ["Tokenizer"]
 
-CONSTANT = ("bytes", "printable", "dna", "listops", "listops-original", "pixels")
+CONSTANT = ("bytes", "printable", "dna", "listops", "listops-original", "pixels", "smiles")
 FITTED = ("characters", "words")
 PRETRAINED = ("bpe", "wordpiece")
 
@@ -32,8 +32,8 @@ class Tokenizer(Object):
     ----------
     source : str or path
         A constant tokenizer's name ("bytes", "printable", "dna", "listops", "listops-original",
-        "pixels"), or a file that `save` wrote, a ``tokenizer.json`` of Hugging Face, or a folder
-        with one, with ``vocab.json`` and ``merges.txt``, or with ``vocab.txt``.
+        "pixels", "smiles"), or a file that `save` wrote, a ``tokenizer.json`` of Hugging Face, or
+        a folder with one, with ``vocab.json`` and ``merges.txt``, or with ``vocab.txt``.
 
     Raises
     ------

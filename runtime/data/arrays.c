@@ -29,6 +29,13 @@ static filtra_status check_arrays(const filtra_dataset_arrays *a) {
   if (a->columns && (!a->standardise || a->features != 1))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "arrays: columns are numbers, 1 feature a step, that are standardised");
+  if (a->edge_types > FT_MOST_EDGE_TYPES ||
+      (a->edge_types && (a->features || a->target == FILTRA_TARGET_NEXT)))
+    return ft_fail(
+        FILTRA_ERROR_ARGUMENT,
+        "arrays: edge_types is %u, accepted are 0 to %d, of graphs of tokens with classes "
+        "or values",
+        a->edge_types, FT_MOST_EDGE_TYPES);
   if (!a->height != !a->width || (a->height && !a->features) || a->height > 65536 ||
       a->width > 65536)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
@@ -58,6 +65,10 @@ static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_sa
                    pair ? ", second and second_lengths" : "");
   if (pair && (a->features || a->target >= FILTRA_TARGET_NEXT))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: pairs are of tokens and have classes or values");
+  if (a->edge_types ? pair || !s->edge_counts || !s->edges : s->edge_counts || s->edges)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: %s %s", split,
+                   a->edge_types ? "needs edge_counts and edges, and no second sequences"
+                                 : "has edges where edge_types is 0");
   return FILTRA_OK;
 }
 
@@ -69,6 +80,17 @@ static filtra_status add_tokens(ft_samples *to, const int32_t *tokens, uint32_t 
                      i, FT_MOST_IDS - 1);
     to->tokens.ids[to->tokens.count++] = tokens[i];
   }
+  return FILTRA_OK;
+}
+
+static filtra_status add_edges(const filtra_dataset_arrays *a, const int32_t *edges, uint32_t count,
+                               uint32_t nodes, ft_samples *to) {
+  for (uint32_t i = 0; i < count; i++)
+    FT_TRY(ft_check_edge(edges + (size_t)i * FT_EDGE_WORDS, i, nodes, a->edge_types));
+  const size_t words = (size_t)count * FT_EDGE_WORDS;
+  FT_TRY(ft_tokens_reserve(&to->tokens, words));
+  if (words) memcpy(to->tokens.ids + to->tokens.count, edges, words * sizeof *edges);
+  to->tokens.count += words;
   return FILTRA_OK;
 }
 
@@ -134,9 +156,9 @@ static filtra_status check_length(const filtra_dataset_arrays *a, uint32_t lengt
   return FILTRA_OK;
 }
 
-/* Offsets of the current sample's data in the caller's arrays, in tokens. */
+/* Offsets of the current sample's data in the caller's arrays, in tokens and edges. */
 typedef struct position {
-  uint64_t first, second;
+  uint64_t first, second, edge;
 } position;
 
 static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_samples *s, uint64_t i,
@@ -145,7 +167,8 @@ static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_sam
   uint32_t length = s->lengths[i], second = s->second ? s->second_lengths[i] : 0;
   ft_sample_row row = {.first = a->features ? to->value_count : to->tokens.count,
                        .length = length - next,
-                       .second_length = second};
+                       .second_length = second,
+                       .edges = a->edge_types ? s->edge_counts[i] : 0};
   if (length < (next ? 2 : 1) || (s->second && !second))
     return ft_fail(FILTRA_ERROR_INPUT, "a sequence of %u tokens, accepted are %d and more",
                    s->second && !second ? second : length, next ? 2 : 1);
@@ -154,9 +177,11 @@ static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_sam
   else
     FT_TRY(add_tokens(to, s->tokens + at->first, length));
   if (second) FT_TRY(add_tokens(to, s->second + at->second, second));
+  if (row.edges) FT_TRY(add_edges(a, s->edges + at->edge * FT_EDGE_WORDS, row.edges, length, to));
   FT_TRY(take_target(a, s, i, to, &row));
   at->first += length;
   at->second += second;
+  at->edge += row.edges;
   to->rows[to->count++] = row;
   return FILTRA_OK;
 }
@@ -207,6 +232,7 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
                             .sequences = a->splits[FILTRA_SPLIT_TRAIN].second ? 2 : 1,
                             .tokenizer = a->tokenizer,
                             .features = a->features,
+                            .edge_types = a->edge_types,
                             .height = a->height,
                             .width = a->width};
   FT_TRY(check_arrays(a));

@@ -56,10 +56,21 @@ static filtra_status choose_tokenizer(ft_corpus *corpus, const char *fallback, f
       found == &ft_tokenizer_pixels)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "the tokenizer \"%s\" reads no free text; bytes, characters, words, printable, "
-                   "dna and folders of pretrained tokenizers do",
+                   "dna, smiles and folders of pretrained tokenizers do",
                    name);
   corpus->ds->info.tokenizer = found;
   return FILTRA_OK;
+}
+
+/* Graphs have a class or a value each. */
+static filtra_status check_graphs(const filtra_dataset_info *info) {
+  const bool next = info->target == FILTRA_TARGET_NEXT;
+  if (!info->tokenizer->encode_graph || (!next && info->sequences < 2)) return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_ARGUMENT,
+      "the tokenizer \"%s\" reads graphs, which have classes or values; data of format %s "
+      "are %s",
+      info->tokenizer->name, info->format, next ? "text whose next token is predicted" : "pairs");
 }
 
 filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
@@ -67,6 +78,7 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
                              ft_corpus_read read, void *user) {
   ft_corpus corpus = {.ds = ds, .options = options, .path = path};
   FT_TRY(choose_tokenizer(&corpus, fallback, read, user));
+  FT_TRY(check_graphs(&ds->info));
   filtra_status status = FILTRA_OK;
   for (corpus.split = FILTRA_SPLIT_TRAIN; corpus.split <= FILTRA_SPLIT_TEST && !status;
        corpus.split++) {
@@ -75,6 +87,7 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
     status = read(&corpus, user);
   }
   free(corpus.text);
+  free(corpus.edges.ids);
   return status;
 }
 
@@ -84,7 +97,8 @@ static ft_tokens *tokens_of(ft_corpus *corpus) {
   return &corpus->ds->samples[corpus->split].tokens;
 }
 
-/* Keeps text until all of the sequence is there: words and merges go over the ends of passages. */
+/* Keeps text until all of the sequence is there: words, merges and molecules go over the ends of
+ * passages. */
 static filtra_status keep_text(ft_corpus *corpus, const char *text, size_t length) {
   uint32_t c;
   size_t column = 1; /* counted in characters */
@@ -108,13 +122,17 @@ filtra_status ft_corpus_encode(ft_corpus *corpus) {
   const filtra_tokenizer *tokenizer = corpus->ds->info.tokenizer;
   const size_t length = corpus->text_length;
   corpus->text_length = 0;
-  return length ? tokenizer->encode(tokenizer, corpus->text, length, tokens_of(corpus)) : FILTRA_OK;
+  if (!length) return FILTRA_OK;
+  if (tokenizer->encode_graph)
+    return tokenizer->encode_graph(tokenizer, corpus->text, length, tokens_of(corpus),
+                                   &corpus->edges);
+  return tokenizer->encode(tokenizer, corpus->text, length, tokens_of(corpus));
 }
 
 filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length) {
   const filtra_tokenizer *tokenizer = corpus->ds->info.tokenizer;
   if (corpus->vocabulary) return ft_vocabulary_count(corpus->vocabulary, text, length);
-  if (tokenizer->pretrained) return keep_text(corpus, text, length);
+  if (tokenizer->pretrained || tokenizer->encode_graph) return keep_text(corpus, text, length);
   return tokenizer->encode(tokenizer, text, length, tokens_of(corpus));
 }
 
@@ -173,6 +191,12 @@ filtra_status ft_corpus_add_second(ft_corpus *corpus) {
                  corpus->vocabulary ? "characters or words" : tokenizer->name);
 }
 
+/* What is done about sequences that are too long; NULL: they are cut. */
+static const char *advice(const ft_corpus *corpus, bool truncate) {
+  if (corpus->ds->info.tokenizer->encode_graph) return "leave it out, or raise max_length";
+  return truncate ? NULL : ft_length_advice(corpus->ds);
+}
+
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length) {
   ft_tokens *tokens = tokens_of(corpus);
@@ -183,24 +207,40 @@ filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool tru
   if (corpus->second == tokens->count)
     return ft_fail(FILTRA_ERROR_INPUT, "the second text is empty");
   FT_TRY(ft_frame_tokens(ft_tokenizer_frame(corpus->ds->info.tokenizer), tokens, corpus->first,
-                         corpus->second, limit ? limit : UINT32_MAX,
-                         truncate ? NULL : ft_length_advice(corpus->ds), &corpus->second_at));
+                         corpus->second, limit ? limit : UINT32_MAX, advice(corpus, truncate),
+                         &corpus->second_at));
   corpus->second = SIZE_MAX;
   *length = (uint32_t)(tokens->count - corpus->first);
   corpus->first = tokens->count;
   return FILTRA_OK;
 }
 
+/* Puts the edges of a graph after its nodes. */
+static filtra_status add_edges(ft_corpus *corpus, uint32_t *count) {
+  ft_tokens *to = tokens_of(corpus), *edges = &corpus->edges;
+  FT_TRY(ft_tokens_reserve(to, edges->count));
+  if (edges->count) memcpy(to->ids + to->count, edges->ids, edges->count * sizeof *edges->ids);
+  to->count += edges->count;
+  *count = (uint32_t)(edges->count / FT_EDGE_WORDS);
+  edges->count = 0;
+  corpus->first = to->count;
+  return FILTRA_OK;
+}
+
 filtra_status ft_corpus_end_sample(ft_corpus *corpus, int32_t label) {
   ft_samples *samples = &corpus->ds->samples[corpus->split];
   size_t first = corpus->first;
-  uint32_t length;
+  uint32_t length, edges = 0;
   FT_TRY(ft_corpus_end_sequence(corpus, corpus->options->max_length, corpus->options->truncate,
                                 &length));
   if (corpus->vocabulary) return FILTRA_OK;
+  FT_TRY(add_edges(corpus, &edges));
   FT_TRY(FT_GROW(samples->rows, samples->count, samples->capacity));
-  samples->rows[samples->count++] = (ft_sample_row){
-      .first = first, .length = length, .second_at = (uint32_t)corpus->second_at, .label = label};
+  samples->rows[samples->count++] = (ft_sample_row){.first = first,
+                                                    .length = length,
+                                                    .second_at = (uint32_t)corpus->second_at,
+                                                    .edges = edges,
+                                                    .label = label};
   if (corpus->second_at) corpus->ds->joined = true;
   return FILTRA_OK;
 }

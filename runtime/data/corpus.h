@@ -16,6 +16,7 @@ typedef struct ft_corpus {
   size_t second_at;          /* the same within the last sequence that ended; 0: one text */
   char *text;                /* of the sequence, for a pretrained tokenizer, which reads it whole */
   size_t text_length, text_capacity;
+  ft_tokens edges; /* of the sequence, where it is a graph's nodes */
 } ft_corpus;
 
 /** Reads corpus->split with the functions below; does nothing if there is no such split. */

@@ -51,6 +51,19 @@ uint32_t ft_row_length(const ft_sample_row *row) {
   return row->length > row->second_length ? row->length : row->second_length;
 }
 
+filtra_status ft_check_edge(const int32_t edge[FT_EDGE_WORDS], uint32_t number, uint32_t nodes,
+                            uint32_t types) {
+  const int32_t a = edge[0], b = edge[1], type = edge[2];
+  if (a >= 0 && b >= 0 && a != b && (uint32_t)a < nodes && (uint32_t)b < nodes && type >= 0 &&
+      (uint32_t)type < types)
+    return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "edge %u is from node %d to node %d, of type %d; accepted are two different nodes, "
+      "0 to %u, and types 0 to %u",
+      number, a, b, type, nodes - 1, types - 1);
+}
+
 /* ---- finding the format ---- */
 
 static const ft_dataset_format *format_named(const char *name) {
@@ -362,6 +375,7 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->fit = fit;
   FT_TRY(format->open(path, options, ds));
   ds->fit = NULL;
+  if (ds->info.tokenizer) ds->info.edge_types = ds->info.tokenizer->edge_types;
   FT_TRY(ft_check_class_names(ds, path));
   FT_TRY(check_use(ds, options));
   bool foreign = false;
@@ -484,6 +498,7 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
   *sample = (filtra_sample){.length = row->length,
                             .second_length = row->second_length,
                             .second_at = row->second_at,
+                            .edge_count = row->edges,
                             .name = sample_name(samples, row)};
   if (dataset->info.target == FILTRA_TARGET_CLASS) sample->label = row->label;
   if (dataset->info.target == FILTRA_TARGET_VALUE) sample->value = row->value;
@@ -494,6 +509,7 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
   if (dataset->info.input != FILTRA_INPUT_TOKENS) return FILTRA_OK;
   sample->tokens = samples->tokens.ids + row->first;
   if (dataset->info.sequences == 2) sample->second = sample->tokens + row->length;
+  if (dataset->info.edge_types) sample->edges = sample->tokens + row->length;
   return FILTRA_OK;
 }
 

@@ -5,12 +5,18 @@
 
 #include "data/tokenizer.h"
 
+enum { FT_MOST_EDGE_TYPES = 64 };
+/** Fails with INPUT unless the edge joins two of `nodes` nodes and has one of `types` types. */
+filtra_status ft_check_edge(const int32_t edge[FT_EDGE_WORDS], uint32_t number, uint32_t nodes,
+                            uint32_t types);
+
 /** A sample: where its data begin in ft_samples, and its target. */
 typedef struct ft_sample_row {
   uint64_t first;         /* index of its first token, of its first number, or in `files` */
   uint32_t length;        /* in tokens */
   uint32_t second_length; /* of a pair's second sequence, whose tokens follow; else 0 */
   uint32_t second_at;     /* token at which a second text begins in the same sequence; else 0 */
+  uint32_t edges;         /* of a graph, FT_EDGE_WORDS numbers each, after its tokens; else 0 */
   union {
     int32_t label;
     float value;

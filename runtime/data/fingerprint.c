@@ -24,6 +24,8 @@ static uint64_t add_input(uint64_t hash, const filtra_dataset *ds, const ft_samp
   size_t tokens = (size_t)row->length + row->second_length, width = ds->info.features;
   if (ds->info.input == FILTRA_INPUT_TOKENS) {
     tokens += ds->info.target == FILTRA_TARGET_NEXT;
+    if (ds->info.edge_types) hash = ft_hash_bytes(hash, &row->edges, sizeof row->edges);
+    tokens += (size_t)row->edges * FT_EDGE_WORDS;
     return add_tokens(hash, samples->tokens.ids + row->first, tokens);
   }
   if (samples->files)

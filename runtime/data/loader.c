@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/thread.h"
 #include "data/augment.h"
+#include "data/loader_entry.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,14 +19,6 @@ typedef struct planned_batch {
   size_t first; /* in the plan's rows */
   uint32_t count, bucket;
 } planned_batch;
-
-/** Memory of a prepared batch; large enough for the largest bucket. */
-typedef struct entry {
-  int32_t *tokens, *lengths, *labels, *other_labels, *second;
-  float *features, *values, *weights, *label_fractions, *targets;
-  uint32_t *indices;
-  filtra_batch batch;
-} entry;
 
 struct filtra_loader {
   const filtra_dataset *dataset;
@@ -50,7 +43,7 @@ struct filtra_loader {
   uint32_t *fill;      /* [bucket_count] scratch: samples in each */
   planned_batch *plan; /* [batches] */
 
-  entry *entries;
+  ft_loader_entry *entries;
   uint32_t entry_count; /* one more than prepared ahead, for the batch that the caller holds */
 
   /* Shared with the loader's thread, under `mutex`. */
@@ -123,7 +116,8 @@ static void plan_epoch(filtra_loader *l, uint64_t epoch) {
 /* ---- preparing batches ---- */
 
 /* Writes sequence `number` of the batch: tokens, then zeros. */
-static void fill_sequence(entry *s, uint32_t number, const int32_t *ids, uint32_t length) {
+static void fill_sequence(ft_loader_entry *s, uint32_t number, const int32_t *ids,
+                          uint32_t length) {
   int32_t *tokens = s->tokens + (size_t)number * s->batch.length;
   memcpy(tokens, ids, length * sizeof *tokens);
   memset(tokens + length, 0, (s->batch.length - length) * sizeof *tokens);
@@ -131,14 +125,14 @@ static void fill_sequence(entry *s, uint32_t number, const int32_t *ids, uint32_
 }
 
 /* Sets labels to the following tokens, and to -1 after the last. */
-static void fill_successors(entry *s, uint32_t row, const int32_t *ids, uint32_t length) {
+static void fill_successors(ft_loader_entry *s, uint32_t row, const int32_t *ids, uint32_t length) {
   int32_t *labels = s->labels + (size_t)row * s->batch.length;
   for (uint32_t i = 0; i < s->batch.length; i++)
     labels[i] = i < length ? ids[i + 1] : -1;
 }
 
-static filtra_status fill_features(const filtra_loader *l, entry *s, uint32_t row, uint32_t index,
-                                   uint32_t length) {
+static filtra_status fill_features(const filtra_loader *l, ft_loader_entry *s, uint32_t row,
+                                   uint32_t index, uint32_t length) {
   size_t width = l->dataset->info.features;
   float *to = s->features + (size_t)row * s->batch.length * width;
   if (ft_augments_samples(&l->augmentation))
@@ -151,7 +145,7 @@ static filtra_status fill_features(const filtra_loader *l, entry *s, uint32_t ro
 }
 
 /* Sets the targets of a row of several labels. */
-static void fill_targets(const filtra_loader *l, entry *s, uint32_t row,
+static void fill_targets(const filtra_loader *l, ft_loader_entry *s, uint32_t row,
                          const filtra_sample *sample) {
   const uint32_t classes = l->dataset->info.classes;
   float *to = s->targets + (size_t)row * classes;
@@ -160,8 +154,20 @@ static void fill_targets(const filtra_loader *l, entry *s, uint32_t row,
     to[sample->labels[i]] = l->class_weights ? l->class_weights[sample->labels[i]] : 1.0f;
 }
 
+/* Adds the edges of a row's graph after those of the rows before it. */
+static void fill_edges(ft_loader_entry *s, uint32_t row, const filtra_sample *sample) {
+  size_t before = 0;
+  for (uint32_t i = 0; i < row; i++)
+    before += s->edge_counts[i];
+  s->edge_counts[row] = sample->edge_count;
+  if (sample->edge_count)
+    memcpy(s->edges + before * FT_EDGE_WORDS, sample->edges,
+           (size_t)sample->edge_count * FT_EDGE_WORDS * sizeof *s->edges);
+}
+
 /* Fills a row, except its features. */
-static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t index, float weight) {
+static void fill_row(const filtra_loader *l, ft_loader_entry *s, uint32_t row, uint32_t index,
+                     float weight) {
   filtra_sample sample;
   filtra_dataset_sample(l->dataset, l->split, index, &sample); /* plans have valid indices only */
   s->lengths[row] = (int32_t)sample.length;
@@ -178,12 +184,13 @@ static void fill_row(const filtra_loader *l, entry *s, uint32_t row, uint32_t in
   s->weights[row] = l->weighted ? weight * ft_sample_weight(l->dataset, l->split, index) : weight;
   s->indices[row] = index;
   if (s->second) s->second[row] = (int32_t)sample.second_at;
+  if (s->edges) fill_edges(s, row, &sample);
 }
 
 /* Rows of a batch that threads take one by one, and the first row that failed. */
 typedef struct row_work {
   const filtra_loader *loader;
-  entry *entry;
+  ft_loader_entry *entry;
   ft_mutex mutex;
   uint32_t next, failed;
   filtra_status status;
@@ -214,7 +221,7 @@ static void keep_failure(row_work *w, uint32_t row, filtra_status status) {
 
 static void *fill_rows(void *user) {
   row_work *w = user;
-  const entry *s = w->entry;
+  const ft_loader_entry *s = w->entry;
   for (uint32_t row; take_row(w, &row);) {
     filtra_status status =
         fill_features(w->loader, w->entry, row, s->indices[row], (uint32_t)s->lengths[row]);
@@ -224,7 +231,7 @@ static void *fill_rows(void *user) {
 }
 
 /* Fills all rows' features, on several threads; padding rows copy the first row. */
-static filtra_status fill_all_features(filtra_loader *l, entry *s) {
+static filtra_status fill_all_features(filtra_loader *l, ft_loader_entry *s) {
   enum { MOST = 64 };
   ft_thread threads[MOST];
   row_work work = {
@@ -241,7 +248,7 @@ static filtra_status fill_all_features(filtra_loader *l, entry *s) {
   return work.status;
 }
 
-static ft_mixture mixture_of(const filtra_loader *l, entry *s) {
+static ft_mixture mixture_of(const filtra_loader *l, ft_loader_entry *s) {
   const filtra_dataset_info *info = &l->dataset->info;
   return (ft_mixture){.height = info->height,
                       .width = info->width,
@@ -255,7 +262,8 @@ static ft_mixture mixture_of(const filtra_loader *l, entry *s) {
                       .label_fractions = s->label_fractions};
 }
 
-static filtra_status prepare(filtra_loader *l, entry *s, filtra_loader_position position) {
+static filtra_status prepare(filtra_loader *l, ft_loader_entry *s,
+                             filtra_loader_position position) {
   if (position.epoch != l->planned_epoch) plan_epoch(l, position.epoch);
   planned_batch p = l->plan[position.batch];
   s->batch.length = l->buckets[p.bucket];
@@ -287,7 +295,7 @@ static void *run_thread(void *user) {
     }
     uint64_t generation = l->generation;
     filtra_loader_position position = l->produce;
-    entry *s = &l->entries[l->head % l->entry_count];
+    ft_loader_entry *s = &l->entries[l->head % l->entry_count];
     ft_unlock(&l->mutex);
     filtra_status status = prepare(l, s, position);
     ft_lock(&l->mutex);
@@ -374,56 +382,6 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
   return o->augmentation ? ft_augmentation_check(o->augmentation, ds) : FILTRA_OK;
 }
 
-/* Allocates what holds the targets of the data's kind. */
-static bool allocate_targets(const filtra_loader *l, entry *s, size_t longest) {
-  const filtra_dataset_info *info = &l->dataset->info;
-  const size_t size = l->batch_size;
-  switch (info->target) {
-  case FILTRA_TARGET_VALUE:
-    return (s->values = ft_calloc(size, sizeof *s->values));
-  case FILTRA_TARGET_LABELS:
-    return (s->targets = ft_calloc(size, info->classes * sizeof *s->targets));
-  case FILTRA_TARGET_CLASS:
-    return (s->labels = ft_calloc(size, sizeof *s->labels));
-  case FILTRA_TARGET_NEXT:
-    break;
-  }
-  return (s->labels = ft_calloc(size * longest, sizeof *s->labels));
-}
-
-static filtra_status allocate_entry(const filtra_loader *l, entry *s) {
-  const filtra_dataset_info *info = &l->dataset->info;
-  size_t size = l->batch_size, longest = l->buckets[l->bucket_count - 1];
-  const bool tokens = info->input == FILTRA_INPUT_TOKENS;
-  if (tokens) s->tokens = ft_calloc(info->sequences * size * longest, sizeof *s->tokens);
-  if (!tokens) s->features = ft_calloc(size * longest * info->features, sizeof *s->features);
-  bool mixes = ft_augments_batches(&l->augmentation);
-  if (mixes) s->other_labels = ft_calloc(size, sizeof *s->other_labels);
-  if (mixes) s->label_fractions = ft_calloc(size, sizeof *s->label_fractions);
-  if (l->dataset->joined) s->second = ft_calloc(size, sizeof *s->second);
-  s->lengths = ft_calloc(info->sequences * size, sizeof *s->lengths);
-  s->weights = ft_calloc(size, sizeof *s->weights);
-  s->indices = ft_calloc(size, sizeof *s->indices);
-  if (!(tokens ? (void *)s->tokens : s->features) || !allocate_targets(l, s, longest) ||
-      !s->lengths || !s->weights || !s->indices || (l->dataset->joined && !s->second) ||
-      (mixes && (!s->other_labels || !s->label_fractions)))
-    return FILTRA_ERROR_HOST_MEMORY;
-  s->batch = (filtra_batch){.size = l->batch_size,
-                            .sequences = info->sequences,
-                            .tokens = s->tokens,
-                            .features = s->features,
-                            .lengths = s->lengths,
-                            .labels = s->labels,
-                            .values = s->values,
-                            .weights = s->weights,
-                            .indices = s->indices,
-                            .other_labels = s->other_labels,
-                            .label_fractions = s->label_fractions,
-                            .second = s->second,
-                            .targets = s->targets};
-  return FILTRA_OK;
-}
-
 static filtra_status allocate(filtra_loader *l, const filtra_loader_options *o) {
   FT_TRY(ft_buckets_make(l->dataset, o->buckets, o->bucket_count, &l->buckets, &l->bucket_count));
   l->fill = ft_calloc(l->bucket_count, sizeof *l->fill);
@@ -443,7 +401,9 @@ static filtra_status allocate(filtra_loader *l, const filtra_loader_options *o) 
   if (!l->order || !l->rows || !l->pending || !l->plan || !l->entries)
     return FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t i = 0; i < l->entry_count; i++)
-    FT_TRY(allocate_entry(l, &l->entries[i]));
+    FT_TRY(ft_entry_allocate(&l->entries[i], l->dataset, l->split, l->batch_size,
+                             l->buckets[l->bucket_count - 1],
+                             ft_augments_batches(&l->augmentation)));
   return FILTRA_OK;
 }
 
@@ -481,24 +441,6 @@ filtra_status filtra_loader_create(const filtra_dataset *dataset,
   return status;
 }
 
-static void free_slots(filtra_loader *l) {
-  for (uint32_t i = 0; l->entries && i < l->entry_count; i++) {
-    entry *s = &l->entries[i];
-    free(s->tokens);
-    free(s->lengths);
-    free(s->labels);
-    free(s->other_labels);
-    free(s->second);
-    free(s->label_fractions);
-    free(s->features);
-    free(s->values);
-    free(s->targets);
-    free(s->weights);
-    free(s->indices);
-  }
-  free(l->entries);
-}
-
 void filtra_loader_destroy(filtra_loader **loader) {
   if (!loader || !*loader) return;
   filtra_loader *l = *loader;
@@ -512,7 +454,9 @@ void filtra_loader_destroy(filtra_loader **loader) {
   ft_condition_free(&l->room);
   ft_condition_free(&l->ready);
   ft_mutex_free(&l->mutex);
-  free_slots(l);
+  for (uint32_t i = 0; l->entries && i < l->entry_count; i++)
+    ft_entry_free(&l->entries[i]);
+  free(l->entries);
   free(l->buckets);
   free(l->class_weights);
   free(l->order);

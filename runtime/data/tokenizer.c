@@ -15,6 +15,7 @@ static const filtra_tokenizer *const tokenizers[] = {
     &ft_tokenizer_listops, &ft_tokenizer_listops_original,
     &ft_tokenizer_bytes,   &ft_tokenizer_printable,
     &ft_tokenizer_dna,     &ft_tokenizer_pixels,
+    &ft_tokenizer_smiles,
 };
 
 const filtra_tokenizer *filtra_tokenizer_find(const char *name) {

@@ -10,6 +10,9 @@
  * floats. */
 enum { FT_MOST_IDS = 1 << 24 };
 
+/** An edge of a graph: two nodes, from 0, and its type, from 0. */
+enum { FT_EDGE_WORDS = 3 };
+
 /** A growing list of token ids, as datasets store them. */
 typedef struct ft_tokens {
   int32_t *ids;
@@ -35,6 +38,11 @@ struct filtra_tokenizer {
   /** Appends the ids of `text`; on failure the appended ids must be ignored. */
   filtra_status (*encode)(const filtra_tokenizer *tokenizer, const char *text, size_t length,
                           ft_tokens *tokens);
+  /** Of graphs: appends the ids of the text's nodes, and FT_EDGE_WORDS numbers for each edge; NULL:
+   * the texts are sequences. */
+  filtra_status (*encode_graph)(const filtra_tokenizer *tokenizer, const char *text, size_t length,
+                                ft_tokens *nodes, ft_tokens *edges);
+  uint32_t edge_types;
   enum {
     FT_JOIN_BY_SPACES = 0, /* symbols are words; the line end's symbol is a line end */
     FT_JOIN_DIRECTLY,      /* symbols are the text itself */
@@ -77,7 +85,8 @@ filtra_status ft_tokenizer_encode_texts(const filtra_tokenizer *tokenizer, const
 enum { FT_WORD_UNKNOWN = 1, FT_WORD_END_OF_LINE = 2 };
 
 extern const filtra_tokenizer ft_tokenizer_listops, ft_tokenizer_listops_original,
-    ft_tokenizer_bytes, ft_tokenizer_printable, ft_tokenizer_dna, ft_tokenizer_pixels;
+    ft_tokenizer_bytes, ft_tokenizer_printable, ft_tokenizer_dna, ft_tokenizer_pixels,
+    ft_tokenizer_smiles;
 
 /* ---- fitted to data ---- */
 

@@ -138,8 +138,10 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
   const filtra_model_config *o = &model->options.config;
   FT_TRY(check_arrays(o, batch, labelled));
   int64_t sequences = batch->size * ft_model_sequences(o);
-  for (int64_t i = 0; i < sequences; i++) {
+  for (int64_t i = 0; i < sequences; i++)
     FT_TRY(check_sequence(o, batch, i));
+  FT_TRY(ft_edges_check(o, batch));
+  for (int64_t i = 0; i < sequences; i++) {
     if (!labelled || i >= batch->size) continue;
     float weight = batch->weights[i];
     if (!(weight >= 0.0f) || !isfinite(weight))
@@ -182,10 +184,13 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
     b->tokens = filtra_graph_input(g, "tokens", FILTRA_I32, 2, shape);
   b->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &sequences);
   b->typed = o->token_types > 1;
+  b->config = o;
+  if (ft_model_has_edges(o)) ft_edges_declare(g, o, b->size, b->length, &b->edges);
   if (o->token_types) b->types = filtra_graph_input(g, "token types", FILTRA_I32, 2, shape);
   ft_network_input in = {.tokens = b->tokens,
                          .features = b->features,
                          .types = b->types,
+                         .edges = b->edges,
                          .vector = b->judged ? FILTRA_VECTOR_NONE : model->vector,
                          .mask = filtra_length_mask(g, b->lengths, b->length)};
   const bool tokens = o->task == FILTRA_TASK_LANGUAGE_MODEL && !in.vector;
@@ -197,7 +202,12 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
   const int64_t columns = o->features > 1 ? o->features : 1,
                 inputs = sequences * b->length * columns;
   const int64_t labels = o->task == FILTRA_TASK_MULTI_LABEL ? b->size * o->classes : 0;
-  b->host = ft_calloc((size_t)(inputs > labels ? inputs : labels), sizeof(int32_t));
+  size_t words = (size_t)(inputs > labels ? inputs : labels);
+  if (ft_model_has_edges(o)) { /* more than the other inputs */
+    const size_t more = ft_edges_words(o, b->size, b->length);
+    words = words > more ? words : more;
+  }
+  b->host = ft_calloc(words, sizeof(int32_t));
   if (!b->host) ft_graph_fail(g, FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
@@ -433,6 +443,8 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
   features.columns = columns;
   FT_TRY(set_input(b, b->tokens, &ids, sequences, b->length));
   FT_TRY(set_types(b, batch, first, end));
+  if (b->edges.degrees)
+    FT_TRY(ft_edges_set(b->graph, b->config, &b->edges, batch, first, end, b->host));
   FT_TRY(set_input(b, b->features, &features, 1, b->length * columns));
   FT_TRY(set_input(b, b->lengths, &lengths, sequences, 1));
   FT_TRY(set_targets(b, batch, first, end, labelled));

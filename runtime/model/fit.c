@@ -56,6 +56,14 @@ static filtra_status fit_tokens(filtra_model_config *model, const char *context,
   if (!model->classes) model->classes = classes;
   if (!model->max_length)
     model->max_length = ft_graph_length(info->longest, FT_SHORTEST_LENGTH, INT64_MAX);
+  if (!model->edge_types && info->edge_types) {
+    model->edge_types = info->edge_types;
+    if (model->positions == FILTRA_POSITIONS_LEARNED) model->positions = FILTRA_POSITIONS_NONE;
+  }
+  if (model->edge_types < info->edge_types || !model->edge_types != !info->edge_types)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"edge_types\" is %lld, the data are %s", context,
+                   (long long)model->edge_types,
+                   info->edge_types ? "graphs that have more" : "sequences");
   if (model->vocabulary >= ids && model->classes >= classes && !model->features) return FILTRA_OK;
   return ft_fail(
       FILTRA_ERROR_INPUT, "%s: the data needs \"vocabulary\" %lld and \"classes\" %lld at least%s",

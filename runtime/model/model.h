@@ -4,6 +4,7 @@
 
 #include "base/lengths.h"
 #include "base/safetensors.h"
+#include "model/edges.h"
 #include "nn/encoder.h"
 
 #include <filtra/model.h>
@@ -66,6 +67,7 @@ typedef struct ft_network_input {
   filtra_tensor *tokens;
   filtra_tensor *features; /* [B,N,F], or NULL */
   filtra_tensor *types;    /* I32 [B,N], rows of the table of token types; or NULL */
+  ft_edge_tensors edges;   /* of graphs; else NULL */
   /* [S B, N], 1 real token, 0 padding; with a past, over the rows of the past */
   filtra_tensor *mask;
   /* Language models: I32 [R,1], which of the B N tokens get logits; NULL: all. */
@@ -103,6 +105,8 @@ typedef struct ft_batch_graph {
   bool part;
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
   filtra_tensor *types;                       /* with token_types */
+  ft_edge_tensors edges;                      /* with edge_types */
+  const filtra_model_config *config;          /* the model's */
   bool typed;                                 /* there is more than one */
   bool absolute;                              /* the loss of a regression is the absolute error */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */

@@ -138,6 +138,7 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
   }
   x = o->features ? filtra_scope_linear(&input, "embedding", x, o->width, NULL)
                   : filtra_embedding(g, table, in->tokens);
+  if (in->edges.degrees) x = ft_edges_add_degrees(scope, o, &in->edges, x);
   if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
   if (o->distillation) x = put_in_front(scope, "distillation_token", x, mask);
   if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = put_in_front(scope, "class_token", x, mask);
@@ -154,7 +155,8 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
 /* ---- blocks ---- */
 
 static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *options,
-                             filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary) {
+                             const ft_network_input *in, filtra_tensor *x, filtra_tensor *mask,
+                             filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
   const filtra_model_config *o = &options->config;
   int64_t count = 0; /* of auxiliary losses */
@@ -166,6 +168,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
                                 .post_norm = o->norm == FILTRA_NORM_POST,
                                 .causal = o->task == FILTRA_TASK_LANGUAGE_MODEL,
                                 .max_length = most_tokens(o)};
+  if (in->edges.distances) encoder.bias = ft_edges_bias(scope, o, &in->edges);
   for (int64_t i = 0; i < o->layers; i++) {
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;
@@ -333,7 +336,7 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   if (o->mask_zero && in->tokens && !scope->past) /* generators have no padding */
     mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
-  x = encode(scope, options, x, mask, auxiliary);
+  x = encode(scope, options, in, x, mask, auxiliary);
   if (in->vector) return embed_sequence(scope, o, in->vector, x, mask);
   if (o->task == FILTRA_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
   filtra_tensor *tokens = x;

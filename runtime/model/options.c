@@ -1,6 +1,8 @@
 /* The model keys of a configuration: one table over filtra_model_config, and the checks across
  * keys. Called for configurations (train/config.c), model files (weights.c) and programs (model.c).
  */
+#include "data/dataset.h"
+#include "model/edges.h"
 #include "model/model.h"
 
 #include "base/utf8.h"
@@ -123,6 +125,24 @@ static const ft_key KEYS[] = {
     INT(position_offset, 0, 0, 1024,
         "Row of the table of positions that the first token gets, as RoBERTa's do, which start "
         "after padding's. With `positions` learned."),
+    INT(edge_types, 0, 0, FT_MOST_EDGE_TYPES,
+        "Samples are graphs, as the tokenizer smiles reads them: nodes are tokens, and attention "
+        "has a bias for each pair of nodes by their distance and by the types of the edges on the "
+        "shortest path between them. `positions` is none then, and a class token the virtual node. "
+        "0: the default, no graphs.",
+        DATA, .paper = "Ying et al. 2021"),
+    INT(edge_distances, 0, 0, 1024,
+        "Distances, from 0, that have a bias of their own; longer ones share one. For graphs. 0: "
+        "the default.",
+        .usual = "20", .paper = "Ying et al. 2021, equation 6"),
+    INT(edge_hops, 0, 0, 64,
+        "Edges of a path, from its beginning, that have a weight by type and place. For graphs. 0: "
+        "the default.",
+        .usual = "5", .paper = "Ying et al. 2021, equation 7"),
+    INT(edge_degrees, 0, 0, 1024,
+        "Degrees, from 0, that have an embedding of their own; larger ones share one. For graphs. "
+        "0: the default.",
+        .usual = "16", .paper = "Ying et al. 2021, equation 5"),
     BOOL(scale_embeddings, "Multiply embeddings by sqrt(`width`) before positions are added.",
          .paper = "Vaswani et al. 2017, section 3.4"),
     BOOL(tie_embeddings, "A language model's head has the embedding's weights.",
@@ -389,6 +409,50 @@ static filtra_status check_embedding(const char *context, const filtra_model_con
   return FILTRA_OK;
 }
 
+static filtra_status check_edges(const char *context, filtra_model_config *o,
+                                 const ft_mixer_class *mixer) {
+  const struct {
+    const char *key, *values;
+    bool given;
+  } needs[] = {
+      {"features", "0: nodes are ids", o->features},
+      {"task", "classification, multi_label or regression",
+       o->task == FILTRA_TASK_LANGUAGE_MODEL || o->task == FILTRA_TASK_PAIR_CLASSIFICATION},
+      {"positions", "none: nodes have no order", o->positions != FILTRA_POSITIONS_NONE},
+      {"block", "transformer", o->block == FILTRA_BLOCK_CONVERTER},
+      {"token_types", "0", o->token_types},
+      {"distillation", "none", o->distillation},
+      {"pooling", "mean, mean_all or class_token, the virtual node",
+       o->pooling == FILTRA_POOLING_FIRST || o->pooling == FILTRA_POOLING_FLATTEN}};
+  for (size_t i = 0; i < FT_COUNT(needs); i++)
+    if (needs[i].given)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: for graphs (\"edge_types\") \"%s\" must be %s",
+                     context, needs[i].key, needs[i].values);
+  if (mixer->takes_bias) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: mixer \"%s\" takes no bias of attention, which graphs (\"edge_types\") need; "
+                 "softmax, gfsa and plaplacian do",
+                 context, mixer->name);
+}
+
+/* Fills in the keys of graphs, or refuses them. */
+static filtra_status complete_edges(const char *context, filtra_model_config *o) {
+  const bool graphs = ft_model_has_edges(o);
+  const struct {
+    const char *key;
+    int64_t *value, usual;
+  } keys[] = {{"edge_distances", &o->edge_distances, 20},
+              {"edge_hops", &o->edge_hops, 5},
+              {"edge_degrees", &o->edge_degrees, 16}};
+  for (size_t i = 0; i < FT_COUNT(keys); i++) {
+    if (!graphs && *keys[i].value)
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is for graphs; set \"edge_types\", too",
+                     context, keys[i].key);
+    if (graphs && !*keys[i].value) *keys[i].value = keys[i].usual;
+  }
+  return FILTRA_OK;
+}
+
 static filtra_status refuse_head(const char *context, const char *key, const char *why) {
   return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" has no effect %s; leave it out, or at its default",
                  context, key, why);
@@ -432,6 +496,7 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
                         : o->init_std > 0.0f ? o->init_std
                                              : 0.02f;
   if (o->target_scale == 0.0f) o->target_scale = 1.0f;
+  FT_TRY(complete_edges(context, o));
   FT_TRY(check_sizes(context, o));
   FT_TRY(check_image(context, o));
   FT_TRY(ft_mixers_check(&options->mixers, o->layers, context));
@@ -441,5 +506,7 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
   for (size_t i = 0; i < options->mixers.count; i++)
     FT_TRY(check_task(context, o, options->mixers.list[i].kind));
   FT_TRY(check_embedding(context, o));
+  for (size_t i = 0; i < options->mixers.count && ft_model_has_edges(o); i++)
+    FT_TRY(check_edges(context, o, options->mixers.list[i].kind));
   return check_head(context, o, &usual);
 }

@@ -16,6 +16,7 @@ static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, fi
                            .dropout = o->dropout,
                            .causal = o->causal,
                            .max_length = o->max_length,
+                           .bias = o->bias,
                            .context = kind->context};
   if (scope->past && kind->not_decoded)
     return ft_graph_fail(scope->graph, FILTRA_ERROR_UNSUPPORTED,

@@ -16,6 +16,7 @@ typedef struct ft_encoder_options {
    * build_complex; `activation` applies to the gate's real part. */
   bool converter;
   bool causal;
+  filtra_tensor *bias; /* of attention, as filtra_mixer_input.bias; NULL: none */
 } ft_encoder_options;
 
 /** One block: x [B,N,C], mask [B,N] -> [B,N,C]. *auxiliary as in ft_mixer_class.build. */

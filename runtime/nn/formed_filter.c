@@ -23,6 +23,7 @@ static filtra_tensor *weights(filtra_graph *g, filtra_tensor *const qkv[3],
   filtra_tensor *seen = admissible(g, o, qkv[1]->shape[2]);
   filtra_tensor *scores = filtra_matmul(
       g, qkv[0], qkv[1], &(filtra_matmul_options){.transpose_b = true, .scale = scale});
+  if (o->bias) scores = filtra_add(g, scores, o->bias);
   /* Far below any score: the exponential is 0. An infinity would give NaN for empty rows. */
   if (seen) scores = filtra_add(g, scores, filtra_affine(g, seen, 1e30f, -1e30f));
   filtra_tensor *a = filtra_softmax(g, scores, 3);

@@ -40,6 +40,7 @@ typedef struct ft_mixer_class {
    * one. NULL function: every option always has an effect. */
   const char *(*idle)(const void *options, const char *name);
   bool narrow;             /* accepts x in the scope's precision; else only F32 */
+  bool takes_bias;         /* adds filtra_mixer_input.bias to its scores */
   const char *not_causal;  /* why it cannot be causal, as a clause; NULL: it can */
   const char *not_decoded; /* why it cannot decode token by token; NULL: it can */
   void *context;           /* for filtra_mixer_input */

@@ -156,6 +156,7 @@ static ft_mixer_class *class_of(const filtra_mixer *m) {
                            .description = m->description,
                            .options_size = m->options_size,
                            .keys = {keys, m->option_count},
+                           .takes_bias = m->takes_bias,
                            .not_causal = m->not_causal,
                            .not_decoded = m->not_decoded,
                            .context = m->context,

@@ -80,15 +80,39 @@ static void finish_oldest(filtra_predictor *p) {
   free(done.lengths);
 }
 
+/* Joins the edges of a batch's graphs; `counts` [count]. Caller frees *edges. */
+static filtra_status join_edges(const part *t, const ft_request_sample *samples, uint32_t *counts,
+                                int32_t **edges) {
+  ft_tokens all = {0};
+  FT_TRY(ft_tokens_reserve(&all, 1));
+  for (size_t i = 0; i < t->count; i++) {
+    const ft_tokens *own = &samples[t->indices[i]].edges;
+    filtra_status status = ft_tokens_reserve(&all, own->count);
+    if (status) {
+      free(all.ids);
+      return status;
+    }
+    if (own->count) memcpy(all.ids + all.count, own->ids, own->count * sizeof *own->ids);
+    all.count += own->count;
+    counts[i] = (uint32_t)(own->count / FT_EDGE_WORDS);
+  }
+  *edges = all.ids;
+  return FILTRA_OK;
+}
+
 /* Submits a batch. Words after each sequence are zero, as some layouts of tokens read them. */
 static filtra_status submit_batch(filtra_predictor *p, const part *t,
                                   const ft_request_sample *samples, int64_t padded,
                                   ft_pending_batch *pending) {
   size_t row = (size_t)padded * p->reader.columns;
-  const size_t seconds = p->reader.joined ? t->count : 0; /* words after those of the sequences */
-  uint32_t *words = ft_calloc(p->reader.sequences * t->count * row + seconds, sizeof *words);
+  const bool edges = ft_model_has_edges(&p->reader.model->options.config);
+  /* words after those of the sequences */
+  const size_t seconds = p->reader.joined ? t->count : 0, graphs = edges ? t->count : 0;
+  uint32_t *words =
+      ft_calloc(p->reader.sequences * t->count * row + seconds + graphs, sizeof *words);
   if (!words) return FILTRA_ERROR_HOST_MEMORY;
   int32_t *second = (int32_t *)words + p->reader.sequences * t->count * row;
+  uint32_t *counts = (uint32_t *)second + seconds;
   for (size_t i = 0; i < seconds; i++)
     second[i] = samples[t->indices[i]].second;
   for (size_t k = 0; k < p->reader.sequences; k++)
@@ -103,12 +127,18 @@ static filtra_status submit_batch(filtra_predictor *p, const part *t,
                         .count = (uint32_t)t->count,
                         .sequences = (uint32_t)p->reader.sequences,
                         .lengths = t->lengths,
-                        .second = p->reader.joined ? second : NULL};
+                        .second = p->reader.joined ? second : NULL,
+                        .edge_counts = edges ? counts : NULL};
   if (p->reader.info.features)
     batch.features = (const float *)words;
   else
     batch.tokens = (const int32_t *)words;
-  filtra_status status = ft_model_submit(p->reader.model, &batch, false, pending);
+  filtra_status status = FILTRA_OK;
+  int32_t *joined = NULL;
+  if (edges) status = join_edges(t, samples, counts, &joined);
+  batch.edges = joined;
+  if (!status) status = ft_model_submit(p->reader.model, &batch, false, pending);
+  free(joined);
   free(words);
   return status;
 }

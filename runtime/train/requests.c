@@ -26,6 +26,21 @@ static filtra_status keep_words(const ft_reader *p, ft_request_sample *s, int wh
   return FILTRA_OK;
 }
 
+/* Reads a text that is a graph. It is not cut. */
+static filtra_status read_graph(const ft_reader *p, ft_request_sample *s, const ft_texts *texts) {
+  const filtra_tokenizer *t = p->info.tokenizer;
+  ft_tokens nodes = {0};
+  filtra_status status = t->encode_graph(t, texts->text, texts->length, &nodes, &s->edges);
+  if (!status && nodes.count > (size_t)p->info.max_length)
+    status = ft_fail(FILTRA_ERROR_INPUT,
+                     "a graph of %zu nodes; the model takes at most %lld: train with a larger "
+                     "max_length",
+                     nodes.count, (long long)p->info.max_length);
+  if (!status) status = keep_words(p, s, 0, nodes.ids, nodes.count);
+  free(nodes.ids);
+  return status;
+}
+
 /* Reads a text or, with special tokens around them, one or two into one sequence, as the training
  * data were read. */
 static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int which,
@@ -39,6 +54,7 @@ static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int whi
                    "the data (filtra_model_config.data or filtra_model_set_data); give tokens");
   ft_tokens tokens = {0};
   size_t second = 0;
+  if (t->encode_graph) return read_graph(p, s, texts);
   filtra_status status = framed ? ft_tokenizer_encode_texts(t, texts, (size_t)p->info.max_length,
                                                             p->info.truncate, &tokens, &second)
                                 : t->encode(t, texts->text, texts->length, &tokens);
@@ -131,6 +147,8 @@ static filtra_status read_request(const ft_reader *p, const filtra_request *r,
     return ft_fail(FILTRA_ERROR_ARGUMENT, "a number has no probabilities");
   if (r->series) FT_TRY(read_series(p, s, r->series, r->length));
   if (r->pixels) FT_TRY(read_pixels(p, s, r));
+  if (!r->text && ft_model_has_edges(&p->model->options.config))
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads graphs; give text, or predict a batch");
   if (r->tokens && p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not tokens");
   if (r->tokens) FT_TRY(keep_words(p, s, 0, r->tokens, r->length));
@@ -144,6 +162,7 @@ void ft_requests_free(ft_request_sample *samples, size_t count) {
   for (size_t i = 0; samples && i < count; i++) {
     free(samples[i].words[0]);
     free(samples[i].words[1]);
+    free(samples[i].edges.ids);
   }
   free(samples);
 }

@@ -2,6 +2,7 @@
 #ifndef FT_TRAIN_REQUESTS_H
 #define FT_TRAIN_REQUESTS_H
 
+#include "data/tokenizer.h"
 #include "train/input.h"
 
 /** What a predictor's model reads, and how. */
@@ -17,6 +18,7 @@ typedef struct ft_reader {
 typedef struct ft_request_sample {
   uint32_t *words[2]; /* [1]: the second text of a pair */
   int32_t lengths[2]; /* in tokens */
+  ft_tokens edges;    /* of a graph */
   int32_t second;     /* where the second of two texts begins in one sequence; 0: one text */
   int64_t padded;     /* length of the graph that computes it; 0: submitted */
 } ft_request_sample;

@@ -61,6 +61,10 @@ static void read_table(const uint8_t *data, size_t size) {
                                                              .feature_columns = "1,2",
                                                              .targets = FILTRA_TARGETS_VALUES,
                                                              .decimal = FILTRA_DECIMAL_COMMA});
+  fuzz_dataset(fuzz_path("table"), &(filtra_dataset_options){.format = "table",
+                                                             .text_column = "1",
+                                                             .target_column = "2",
+                                                             .tokenizer = "smiles"});
 }
 
 static void encode(const filtra_tokenizer *tokenizer, const uint8_t *data, size_t size) {
@@ -79,8 +83,8 @@ static void encode(const filtra_tokenizer *tokenizer, const uint8_t *data, size_
 }
 
 static void read_symbols(const uint8_t *data, size_t size) {
-  static const char *const NAMES[] = {"listops", "listops-original", "pixels", "printable", "bytes",
-                                      "dna"};
+  static const char *const NAMES[] = {
+      "listops", "listops-original", "pixels", "printable", "bytes", "dna", "smiles"};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++)
     encode(filtra_tokenizer_find(NAMES[i]), data, size);
 }

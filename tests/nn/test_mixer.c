@@ -128,8 +128,8 @@ TEST(what_is_refused) {
   mixer.option_count = 24;
   refuse(mixer, "24 options, accepted are 0 to 23");
   mixer = mine("other");
-  mixer.reserved[7] = 1;
-  refuse(mixer, "filtra_mixer: reserved[7]");
+  mixer.reserved[6] = 1;
+  refuse(mixer, "filtra_mixer: reserved[6]");
   filtra_mixer_option o = OPTIONS[1];
   o.name = "alpha";
   refuse_option(o, "two options are called \"alpha\"");

@@ -95,18 +95,18 @@ class filtra_dataset_info(Structure):
         ("format", c_char_p), ("input", c_int), ("target", c_int), ("sequences", c_uint32),
         ("tokenizer", P(filtra_tokenizer)), ("features", c_uint32), ("height", c_uint32),
         ("width", c_uint32), ("classes", c_uint32), ("count", c_uint64 * 3), ("longest", c_uint32),
-        ("max_length", c_uint32), ("validation_held_out", c_bool), ("unlabelled", c_uint64 * 3),
-        ("reserved", c_uint64 * 8),
+        ("max_length", c_uint32), ("validation_held_out", c_bool), ("edge_types", c_uint32),
+        ("unlabelled", c_uint64 * 3), ("reserved", c_uint64 * 8),
     ]
     enums = {"input": filtra_input, "target": filtra_target}
 
 class filtra_sample(Structure):
     __slots__ = ()
     _fields_ = [
-        ("tokens", P(c_int32)), ("length", c_uint32), ("second", P(c_int32)),
-        ("second_length", c_uint32), ("label", c_int32), ("value", c_float), ("name", c_char_p),
-        ("second_at", c_uint32), ("label_count", c_uint32), ("labels", P(c_int32)),
-        ("reserved", c_uint64 * 2),
+        ("tokens", P(c_int32)), ("length", c_uint32), ("edge_count", c_uint32),
+        ("second", P(c_int32)), ("second_length", c_uint32), ("label", c_int32), ("value", c_float),
+        ("name", c_char_p), ("second_at", c_uint32), ("label_count", c_uint32),
+        ("labels", P(c_int32)), ("edges", P(c_int32)), ("reserved", c_uint64 * 1),
     ]
 
 class filtra_samples(Structure):
@@ -115,7 +115,8 @@ class filtra_samples(Structure):
         ("count", c_uint64), ("lengths", P(c_uint32)), ("tokens", P(c_int32)),
         ("features", P(c_float)), ("second", P(c_int32)), ("second_lengths", P(c_uint32)),
         ("labels", P(c_int32)), ("values", P(c_float)), ("targets", P(c_uint8)),
-        ("weights", P(c_float)), ("reserved", c_uint64 * 6),
+        ("weights", P(c_float)), ("edge_counts", P(c_uint32)), ("edges", P(c_int32)),
+        ("reserved", c_uint64 * 4),
     ]
 
 class filtra_batch(Structure):
@@ -126,7 +127,7 @@ class filtra_batch(Structure):
         ("labels", P(c_int32)), ("values", P(c_float)), ("weights", P(c_float)),
         ("indices", P(c_uint32)), ("epoch", c_uint64), ("other_labels", P(c_int32)),
         ("label_fractions", P(c_float)), ("second", P(c_int32)), ("targets", P(c_float)),
-        ("reserved", c_uint64 * 4),
+        ("edge_counts", P(c_uint32)), ("edges", P(c_int32)), ("reserved", c_uint64 * 2),
     ]
 
 class filtra_augmentation(Structure):
@@ -240,8 +241,9 @@ class filtra_model_config(Structure):
         ("token_types", c_int64), ("position_offset", c_int64), ("distillation", c_int),
         ("embedding_norm", c_bool), ("no_last_norm", c_bool), ("no_head_bias", c_bool),
         ("scale_embeddings", c_bool), ("tie_embeddings", c_bool), ("mask_zero", c_bool),
-        ("target_mean", c_float), ("target_scale", c_float), ("seed", c_uint64),
-        ("data", P(filtra_dataset)), ("reserved", c_uint64 * 9),
+        ("target_mean", c_float), ("target_scale", c_float), ("edge_types", c_int64),
+        ("edge_distances", c_int64), ("edge_hops", c_int64), ("edge_degrees", c_int64),
+        ("seed", c_uint64), ("data", P(filtra_dataset)), ("reserved", c_uint64 * 5),
     ]
     enums = {
         "task": filtra_task, "precision": filtra_precision, "block": filtra_block,
@@ -278,7 +280,7 @@ class filtra_mixer_input(Structure):
     _fields_ = [
         ("x", P(filtra_tensor)), ("mask", P(filtra_tensor)), ("residual", P(filtra_tensor)),
         ("heads", c_int64), ("dropout", c_float), ("causal", c_bool), ("max_length", c_int64),
-        ("context", c_void_p), ("reserved", c_uint64 * 6),
+        ("context", c_void_p), ("bias", P(filtra_tensor)), ("reserved", c_uint64 * 5),
     ]
 
 class filtra_mixer_option(Structure):
@@ -409,7 +411,7 @@ class filtra_dataset_arrays(Structure):
         ("classes", c_uint32), ("class_names", P(c_char_p)), ("tokenizer", P(filtra_tokenizer)),
         ("standardise", c_bool), ("hold_out", c_bool), ("validation_share", c_float),
         ("seed", c_uint64), ("columns", c_bool), ("height", c_uint32), ("width", c_uint32),
-        ("reserved", c_uint64 * 14),
+        ("edge_types", c_uint32), ("reserved", c_uint64 * 13),
     ]
     enums = {"target": filtra_target}
 
@@ -459,7 +461,7 @@ class filtra_mixer(Structure):
         ("name", c_char_p), ("description", c_char_p), ("options_size", c_size_t),
         ("options", P(filtra_mixer_option)), ("option_count", c_size_t), ("not_causal", c_char_p),
         ("not_decoded", c_char_p), ("build", filtra_mixer_build), ("context", c_void_p),
-        ("reserved", c_uint64 * 8),
+        ("takes_bias", c_bool), ("reserved", c_uint64 * 7),
     ]
 
 class filtra_optimizer_options(Structure):

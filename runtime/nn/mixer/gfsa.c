@@ -157,9 +157,11 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   filtra_tensor *qkv[3];
   ft_mixer_qkv(scope, in, formed ? FILTRA_F32 : ft_mixer_precision(scope), qkv);
   filtra_tensor *w[COEFFICIENTS];
-  filtra_gfsa_options gfsa = {
-      .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
-      .order = (int)o->order};
+  filtra_gfsa_options gfsa = {.attention = {.mask = in->mask,
+                                            .bias = in->bias,
+                                            .dropout = o->dropout,
+                                            .causal = in->causal},
+                              .order = (int)o->order};
   if (!make_coefficients(scope, o, in->heads, w, &gfsa)) return NULL;
   return filtra_mixer_output(scope, in,
                              formed ? ft_formed_filter(g, qkv, w, &gfsa, o->filter_dropout)
@@ -214,4 +216,5 @@ const ft_mixer_class ft_mixer_gfsa = {
     .filter = &FILTER,
     .idle = idle,
     .narrow = true,
+    .takes_bias = true,
     .build = build};

@@ -65,12 +65,14 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
     return NULL;
   filtra_tensor *qkv[3];
   (o->symmetric ? project_shared : ft_mixer_qkv)(scope, in, ft_mixer_precision(scope), qkv);
-  filtra_plaplacian_options norms = {
-      .attention = {.mask = in->mask, .dropout = o->dropout, .causal = in->causal},
-      .p = p,
-      .eps = o->eps,
-      .diagonal = (filtra_diagonal)o->diagonal,
-      .euler = o->euler};
+  filtra_plaplacian_options norms = {.attention = {.mask = in->mask,
+                                                   .bias = in->bias,
+                                                   .dropout = o->dropout,
+                                                   .causal = in->causal},
+                                     .p = p,
+                                     .eps = o->eps,
+                                     .diagonal = (filtra_diagonal)o->diagonal,
+                                     .euler = o->euler};
   filtra_tensor *y = filtra_plaplacian(g, qkv[0], filtra_scope_keep(scope, "k", qkv[1]),
                                        filtra_scope_keep(scope, "v", qkv[2]), &norms);
   return filtra_mixer_output(scope, in, y);
@@ -82,4 +84,5 @@ const ft_mixer_class ft_mixer_plaplacian = {
     .options_size = sizeof(struct plaplacian_options),
     .keys = FT_KEYS(KEYS),
     .narrow = true,
+    .takes_bias = true,
     .build = build};

@@ -21,7 +21,8 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   ft_mixer_qkv(scope, in, ft_mixer_precision(scope), qkv);
   filtra_tensor *y = filtra_attention(
       g, qkv[0], filtra_scope_keep(scope, "k", qkv[1]), filtra_scope_keep(scope, "v", qkv[2]),
-      &(filtra_attention_options){.mask = in->mask, .dropout = o->dropout, .causal = in->causal});
+      &(filtra_attention_options){
+          .mask = in->mask, .bias = in->bias, .dropout = o->dropout, .causal = in->causal});
   return filtra_mixer_output(scope, in, y);
 }
 
@@ -31,4 +32,5 @@ const ft_mixer_class ft_mixer_softmax = {
     .options_size = sizeof(struct softmax_options),
     .keys = FT_KEYS(KEYS),
     .narrow = true,
+    .takes_bias = true,
     .build = build};

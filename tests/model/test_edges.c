@@ -1,0 +1,157 @@
+/* Models of graphs, from golden files of tests/golden/graphormer.py: the same logits, loss and
+ * gradients; what is no graph is named. */
+
+#include "support/harness.h"
+#include "support/pretrained.h"
+
+#include "graph/parameters.h"
+#include "model/model.h"
+
+#include <filtra/filtra.h>
+
+static const char *const FILES[] = {"graphormer", "graphormer_mean_gfsa"};
+
+static const char *path_of(const char *name, const char *end) {
+  static char path[600];
+  snprintf(path, sizeof path, "%s/golden/edges/%s%s", TEST_SOURCE_DIR, name, end);
+  return path;
+}
+
+static filtra_model *load(const char *name) {
+  filtra_model *model;
+  assert_ok(filtra_model_load(test_device(), path_of(name, ".safetensors"), &model));
+  return model;
+}
+
+/* The batch of three graphs with room for one more node than the largest has. */
+static void open_golden(const char *name, test_golden_batch *g) {
+  *g = (test_golden_batch){.weights = {1, 1, 1}};
+  assert_ok(ft_safetensors_open(path_of(name, ".golden.safetensors"), &g->file));
+  const ft_safetensor *tokens = ft_safetensors_find(g->file, "tokens");
+  g->batch = (filtra_batch){.size = (uint32_t)tokens->shape[0],
+                            .length = (uint32_t)tokens->shape[1],
+                            .count = (uint32_t)tokens->shape[0],
+                            .tokens = tokens->data,
+                            .lengths = test_golden_data(g, "lengths"),
+                            .edge_counts = test_golden_data(g, "edge_counts"),
+                            .edges = test_golden_data(g, "edges"),
+                            .labels = test_golden_data(g, "labels"),
+                            .weights = g->weights};
+  g->logits = test_golden_data(g, "logits");
+  g->loss = test_golden_data(g, "loss");
+}
+
+TEST(logits_and_loss_are_the_reference_s) {
+  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
+    test_golden_batch g;
+    double loss, score, weight;
+    owned_model *model = load(FILES[i]);
+    open_golden(FILES[i], &g);
+    const double error = test_golden_difference(model, &g);
+    if (!(error <= 2e-5)) fail_msg("%s: logits differ by %g of the largest", FILES[i], error);
+    assert_ok(filtra_model_evaluate_batch(model, &g.batch, &loss, &score, &weight));
+    assert_true(fabs(loss - (double)*g.loss) <= 2e-5 * fabs((double)*g.loss));
+    ft_safetensors_close(&g.file);
+  }
+}
+
+TEST(gradients_are_the_reference_s) {
+  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
+    test_golden_batch g;
+    owned_model *model = load(FILES[i]);
+    owned_trainer *trainer;
+    open_golden(FILES[i], &g);
+    assert_ok(filtra_trainer_create(
+        model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f}}, &trainer));
+    assert_ok(filtra_trainer_step(trainer, &g.batch, NULL));
+    for (size_t k = 0; k < model->params->count; k++) {
+      const ft_parameter *p = &model->params->list[k];
+      char name[160];
+      double most = 0, largest = 1e-3;
+      snprintf(name, sizeof name, "gradient.%s", p->name);
+      const float *expected = test_golden_data(&g, name);
+      owned float *x = calloc((size_t)p->elements, sizeof *x);
+      assert_non_null(expected);
+      assert_ok(ft_download(model->device, &model->params->gradients, p->offset, x,
+                            (uint64_t)p->elements * sizeof *x));
+      for (int64_t n = 0; n < p->elements; n++) {
+        most = fmax(most, fabs((double)x[n] - (double)expected[n]));
+        largest = fmax(largest, fabs((double)expected[n]));
+      }
+      if (!(most <= 2e-4 * largest))
+        fail_msg("%s: the gradient of %s differs by %g of %g", FILES[i], p->name, most, largest);
+    }
+    ft_safetensors_close(&g.file);
+  }
+}
+
+/* Nodes have no order: with their numbers exchanged, a graph has the same logits. */
+TEST(the_order_of_nodes_does_not_matter) {
+  test_golden_batch g;
+  int32_t tokens[21], edges[30];
+  float logits[9], turned[9];
+  owned_model *model = load(FILES[0]);
+  open_golden(FILES[0], &g);
+  assert_ok(filtra_model_predict_batch(model, &g.batch, logits));
+  memcpy(tokens, g.batch.tokens, sizeof tokens);
+  memcpy(edges, g.batch.edges, sizeof edges);
+  for (int n = 0; n < 7; n++)
+    tokens[n] = g.batch.tokens[6 - n];
+  for (uint32_t e = 0; e < g.batch.edge_counts[0]; e++)
+    for (int k = 0; k < 2; k++)
+      edges[3 * e + (uint32_t)k] = 6 - edges[3 * e + (uint32_t)k];
+  g.batch.tokens = tokens;
+  g.batch.edges = edges;
+  assert_ok(filtra_model_predict_batch(model, &g.batch, turned));
+  for (int i = 0; i < 9; i++)
+    assert_float_equal(logits[i], turned[i], 1e-5);
+  ft_safetensors_close(&g.file);
+}
+
+TEST(batches_that_are_no_graphs_are_named) {
+  test_golden_batch g;
+  float logits[9];
+  owned_model *model = load(FILES[0]);
+  open_golden(FILES[0], &g);
+  const filtra_batch whole = g.batch;
+  g.batch.edges = NULL;
+  assert_fails(filtra_model_predict_batch(model, &g.batch, logits), FILTRA_ERROR_ARGUMENT,
+               "needs edge_counts and edges");
+  const uint32_t many[] = {22, 0, 0};
+  g.batch = whole;
+  g.batch.edge_counts = many;
+  assert_fails(filtra_model_predict_batch(model, &g.batch, logits), FILTRA_ERROR_INPUT,
+               "sample 0 has 22 edges, accepted are up to 21 between its 7 nodes");
+  static const int32_t BAD[][3] = {{0, 7, 0}, {-1, 0, 0}, {2, 2, 0}, {0, 1, 3}, {0, 1, -1}};
+  for (size_t i = 0; i < FT_COUNT(BAD); i++) {
+    const uint32_t one[] = {1, 0, 0};
+    g.batch.edge_counts = one;
+    g.batch.edges = BAD[i];
+    assert_fails(filtra_model_predict_batch(model, &g.batch, logits), FILTRA_ERROR_INPUT,
+                 "batch: sample 0: edge 0 is from node");
+  }
+  ft_safetensors_close(&g.file);
+}
+
+static void refuse(filtra_model_config config, const char *text) {
+  filtra_model *model;
+  config.vocabulary = 9;
+  config.classes = 2;
+  assert_fails(filtra_model_create(test_device(), &config, &model), FILTRA_ERROR_INPUT, text);
+}
+
+TEST(options_that_do_not_fit_graphs_are_named) {
+  const filtra_positions none = FILTRA_POSITIONS_NONE;
+  refuse((filtra_model_config){.edge_hops = 2}, "\"edge_hops\" is for graphs");
+  refuse((filtra_model_config){.edge_types = 65}, "edge_types");
+  refuse((filtra_model_config){.edge_types = 2}, "\"positions\" must be none");
+  refuse((filtra_model_config){.edge_types = 2, .positions = none, .mixer = "agf"},
+         "mixer \"agf\" takes no bias of attention");
+  refuse((filtra_model_config){.edge_types = 2, .positions = none, .token_types = 2},
+         "\"token_types\" must be 0");
+  refuse(
+      (filtra_model_config){.edge_types = 2, .positions = none, .pooling = FILTRA_POOLING_FLATTEN},
+      "\"pooling\" must be");
+}
+
+TEST_MAIN(NULL, test_teardown)
