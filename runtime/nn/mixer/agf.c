@@ -120,7 +120,7 @@ static void effective_theta(const void *options, float *theta, size_t count) {
 static const ft_mixer_coefficients COEFFICIENTS[] = {{"theta", "k", effective_theta},
                                                      {"singular_values", "head and column", NULL}};
 
-/* g as a function of sigmoid(s), Wi et al. 2025, equation 8. */
+/* g as a function of sigmoid(s) (Wi et al. 2025). */
 static double filter_at(const void *options, const float *const *values, int64_t heads,
                         int64_t head, double x) {
   (void)heads;
