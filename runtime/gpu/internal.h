@@ -3,6 +3,7 @@
 #define FT_GPU_INTERNAL_H
 
 #include "base/thread.h"
+#include "gpu/features.h"
 #include "gpu/gpu.h"
 #include "gpu/kernels.h"
 #include "gpu/matrix.h"
@@ -65,8 +66,33 @@ VkResult ft_vk_fault(void);
 
 /* ---- instance.c ---- */
 
+/* Functions of an instance: those of Vulkan 1.3, and those of extensions, which may be NULL. */
+#define FT_INSTANCE_CALLS(X)                                                                       \
+  X(vkCreateDevice)                                                                                \
+  X(vkDestroyInstance)                                                                             \
+  X(vkEnumerateDeviceExtensionProperties)                                                          \
+  X(vkEnumeratePhysicalDevices)                                                                    \
+  X(vkGetDeviceProcAddr)                                                                           \
+  X(vkGetPhysicalDeviceFeatures)                                                                   \
+  X(vkGetPhysicalDeviceFeatures2)                                                                  \
+  X(vkGetPhysicalDeviceMemoryProperties)                                                           \
+  X(vkGetPhysicalDeviceProperties)                                                                 \
+  X(vkGetPhysicalDeviceProperties2)                                                                \
+  X(vkGetPhysicalDeviceQueueFamilyProperties)
+#define FT_INSTANCE_EXTENSION_CALLS(X)                                                             \
+  X(vkCreateDebugUtilsMessengerEXT)                                                                \
+  X(vkDestroyDebugUtilsMessengerEXT)                                                               \
+  X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
+
 typedef struct ft_instance {
   VkInstance handle;
+  struct {
+#define FT_INSTANCE_CALL(name) PFN_##name name;
+    FT_INSTANCE_CALLS(FT_INSTANCE_CALL)
+    FT_INSTANCE_EXTENSION_CALLS(FT_INSTANCE_CALL)
+#undef FT_INSTANCE_CALL
+  } vk;
+  bool borrowed;                      /* an application's, which outlives it */
   VkDebugUtilsMessengerEXT messenger; /* VK_NULL_HANDLE: no validation */
   atomic_uint messages;               /* number of validation warnings and errors */
   uint32_t layer;                     /* Vulkan version that the layer knows; 0: no layer */
@@ -75,9 +101,28 @@ typedef struct ft_instance {
 /** Loads Vulkan on first use and creates an instance. Fails with NO_DEVICE without a loader or
  * driver, with UNSUPPORTED if validation is requested and the layer is missing. */
 filtra_status ft_instance_create(bool validation, ft_instance **out);
+/** Takes an application's instance, whose functions `get` gives. */
+filtra_status ft_instance_borrow(VkInstance handle, PFN_vkGetInstanceProcAddr get,
+                                 ft_instance **out);
+/** Fills the table with the device's functions. */
+void ft_instance_load_device(const ft_instance *instance, VkDevice device,
+                             struct VolkDeviceTable *table);
 void ft_instance_destroy(ft_instance **instance);
 
 /* ---- caps.c ---- */
+
+/** What an application says of a VkDevice, which cannot be asked. */
+typedef struct ft_said {
+  ft_features features;
+  const char *const *extensions;
+  uint32_t extension_count;
+  uint32_t queue_family;
+} ft_said;
+
+/** Queries the device's capabilities, all zero but for those of the application's VkDevice if one
+ * is said. info.usable and info.reason say whether that is enough; info.index is not set. */
+filtra_status ft_caps_examine(const ft_instance *instance, VkPhysicalDevice physical,
+                              const ft_said *said, ft_caps *caps);
 
 typedef struct ft_candidate {
   VkPhysicalDevice physical;

@@ -46,7 +46,7 @@ static filtra_status fail_memory(const filtra_device *dev, uint64_t size, const 
 static VkResult allocate(filtra_device *dev, const VkMemoryRequirements *requirements,
                          ft_memory_kind kind, ft_buffer *out, VkMemoryPropertyFlags *flags) {
   VkPhysicalDeviceMemoryProperties memory;
-  vkGetPhysicalDeviceMemoryProperties(dev->physical, &memory);
+  dev->instance->vk.vkGetPhysicalDeviceMemoryProperties(dev->physical, &memory);
   VkMemoryAllocateFlagsInfo address = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   VkMemoryDedicatedAllocateInfo dedicated = {.sType =

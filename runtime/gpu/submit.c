@@ -67,6 +67,20 @@ static filtra_status fail_lost(const filtra_device *dev, const char *call, int l
                  name, *name ? " " : "", length, call);
 }
 
+/* Waits for the device's own submissions alone: a VkDevice may be an application's, whose other
+ * queues are busy. */
+static VkResult wait_for(filtra_device *dev, uint64_t ticket) {
+  VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                              .semaphoreCount = 1,
+                              .pSemaphores = &dev->timeline,
+                              .pValues = &ticket};
+  return dev->vk.vkWaitSemaphores(dev->device, &info, UINT64_MAX);
+}
+
+static void wait_for_all(filtra_device *dev) {
+  if (dev->submitted) (void)wait_for(dev, dev->submitted); /* if it fails there is no other way */
+}
+
 filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call) {
   if (result >= VK_SUCCESS && result != VK_TIMEOUT) return FILTRA_OK;
   /* Extracts "vkQueueSubmit2" from "dev->vk.vkQueueSubmit2(dev->queue, ...)". */
@@ -78,8 +92,7 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
   if (result == VK_ERROR_DEVICE_LOST) {
     if (dev && !dev->lost) {
       dev->lost = true;
-      /* Returns at once if the device is lost; then nothing is in use. */
-      dev->vk.vkDeviceWaitIdle(dev->device);
+      wait_for_all(dev); /* returns soon if the device is lost; then nothing is in use */
     }
     return fail_lost(dev, name, length);
   }
@@ -167,11 +180,7 @@ static filtra_status wait(filtra_device *dev, uint64_t ticket) {
                    "ticket %" PRIu64 " was never given out; the last one is %" PRIu64, ticket,
                    dev->submitted);
   }
-  VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                              .semaphoreCount = 1,
-                              .pSemaphores = &dev->timeline,
-                              .pValues = &ticket};
-  return FT_VK(dev, dev->vk.vkWaitSemaphores(dev->device, &info, UINT64_MAX));
+  return ft_vk_status(dev, FT_VK_RESULT(wait_for(dev, ticket)), "vkWaitSemaphores");
 }
 
 filtra_status ft_wait(filtra_device *dev, uint64_t ticket) {
@@ -195,5 +204,5 @@ filtra_status ft_wait_idle(filtra_device *dev) {
 
 void ft_wait_whatever(filtra_device *dev) {
   if (dev->process != ft_process()) return; /* it would wait for threads of the parent */
-  dev->vk.vkDeviceWaitIdle(dev->device);
+  wait_for_all(dev);
 }
