@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <filtra/vulkan.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,7 +211,7 @@ static filtra_status find_cache_folder(filtra_device *dev, const filtra_device_o
 static filtra_status open_objects(filtra_device *dev, const filtra_device_options *options) {
   FT_TRY(find_cache_folder(dev, options));
   FT_TRY(open_matrices(dev, dev->compiler ? NULL : dev->cache_folder));
-  FT_TRY(create_device(dev));
+  if (!dev->device) FT_TRY(create_device(dev));
   FT_TRY(create_objects(dev));
   return ft_pipeline_store_create(dev, dev->caps.pipeline_cache ? dev->cache_folder : NULL);
 }
@@ -231,19 +232,32 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",
                    dev->caps.info.name, dev->caps.info.driver);
-  FT_TRY(open_objects(dev, options));
+  return open_objects(dev, options);
+}
+
+static filtra_status open_on(filtra_device *dev, const filtra_vulkan_device *vulkan,
+                             const filtra_device_options *options) {
+  FT_TRY(ft_adopt(dev, vulkan));
+  FT_TRY(ft_caps_override(&dev->caps, option_or_environment(options->caps, "FILTRA_CAPS")));
+  return open_objects(dev, options);
+}
+
+static void log_device(const filtra_device *dev) {
+  const filtra_device_info *info = &dev->caps.info;
   if (dev->caps.short_loops)
     ft_log(FILTRA_LOG_WARNING,
            "%s ends an invocation's loops after 65,535 turns: results for long sequences can be "
            "wrong (docs/devices.md); Mesa 25 does not",
-           dev->caps.info.driver);
-  ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", dev->caps.info.index, dev->caps.info.name,
-         dev->caps.info.driver);
-  return FILTRA_OK;
+           info->driver);
+  if (dev->shared_queue)
+    ft_log(FILTRA_LOG_INFO, "the application's device: %s, %s", info->name, info->driver);
+  else
+    ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", info->index, info->name, info->driver);
 }
 
-filtra_status ft_device_create(const filtra_device_options *options, ft_device_purpose purpose,
-                               filtra_device **device) {
+static filtra_status create(const filtra_vulkan_device *vulkan,
+                            const filtra_device_options *options, ft_device_purpose purpose,
+                            filtra_device **device) {
   *device = NULL;
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
@@ -251,7 +265,8 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
   dev->process = ft_process();
   ft_mutex_make(&dev->turns.mutex);
   ft_condition_make(&dev->turns.next);
-  filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
+  filtra_status status = vulkan ? open_on(dev, vulkan, options) : open_device(dev, options);
+  if (!status) log_device(dev);
   if (status)
     ft_device_destroy(&dev);
   else
@@ -259,13 +274,23 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
   return status;
 }
 
+filtra_status ft_device_create(const filtra_device_options *options, ft_device_purpose purpose,
+                               filtra_device **device) {
+  return create(NULL, options, purpose, device);
+}
+
+filtra_status ft_device_create_on(const filtra_vulkan_device *vulkan,
+                                  const filtra_device_options *options, filtra_device **device) {
+  return create(vulkan, options, FT_DEVICE_EXECUTES, device);
+}
+
 static void destroy_objects(filtra_device *dev) {
-  ft_wait_whatever(dev);
+  ft_wait_at_last(dev);
   ft_staging_destroy(dev);
   ft_pipeline_store_destroy(dev);
   if (dev->timeline) dev->vk.vkDestroySemaphore(dev->device, dev->timeline, NULL);
   if (dev->layout) dev->vk.vkDestroyPipelineLayout(dev->device, dev->layout, NULL);
-  dev->vk.vkDestroyDevice(dev->device, NULL);
+  if (!dev->shared_queue) dev->vk.vkDestroyDevice(dev->device, NULL);
 }
 
 void ft_device_destroy(filtra_device **device) {
@@ -273,6 +298,7 @@ void ft_device_destroy(filtra_device **device) {
   *device = NULL;
   if (dev->process != ft_process()) return; /* the driver would wait for threads of the parent */
   if (dev->device) destroy_objects(dev);
+  ft_queue_release(&dev->shared_queue);
   ft_instance_destroy(&dev->instance);
   free(dev->matrix_path);
   free(dev->cache_folder);

@@ -8,6 +8,7 @@
 #include "gpu/kernels.h"
 #include "gpu/matrix.h"
 #include "gpu/plan.h"
+#include "gpu/queue.h"
 #include "gpu/vulkan_newer.h"
 
 #include <stdatomic.h>
@@ -39,7 +40,8 @@ struct filtra_device {
     uint64_t came, served;
   } turns;
   ft_matrix_verdict matrix_verdict;
-  char *matrix_path; /* file of the verdict in the cache folder; NULL: no cache */
+  struct ft_queue *shared_queue; /* the application's, whose VkDevice it is; NULL: Filtra's own */
+  char *matrix_path;             /* file of the verdict in the cache folder; NULL: no cache */
 };
 
 /* ---- submit.c ---- */
@@ -48,6 +50,9 @@ struct filtra_device {
  * thread is inside. */
 filtra_status ft_enter(filtra_device *dev);
 void ft_leave(filtra_device *dev);
+
+/** Waits for all submissions before the device is closed. */
+void ft_wait_at_last(filtra_device *dev);
 
 /** Turns a VkResult into a status, and a message that names the call; marks a lost device. `dev`
  * may be NULL before there is one. */
@@ -133,6 +138,21 @@ typedef struct ft_candidate {
 filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t *count);
 /** Default for the longest time of one submission; 0: no limit. */
 double ft_submission_seconds(bool cpu);
+
+/* ---- memory.c ---- */
+
+enum {
+  FT_BUFFER_USAGE = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT
+};
+uint64_t ft_buffer_address(filtra_device *dev, VkBuffer buffer);
+/** Bytes behind a tensor that kernels may read. */
+uint64_t ft_bytes_behind(const ft_caps *caps);
+
+/* ---- adopt.c ---- */
+
+/** Takes an application's device: instance, physical device, capabilities, queue and functions. */
+filtra_status ft_adopt(filtra_device *dev, const struct filtra_vulkan_device *vulkan);
 
 /* ---- matrix.c, matrix_file.c ---- */
 
