@@ -64,7 +64,8 @@ typedef struct filtra_vulkan_needs {
   const char *const *optional_extensions; /**< others that this device has and Filtra would use */
   /** A chain of features without which Filtra does not run, and one of these and all others that
    * Filtra would use of this device. VkDeviceCreateInfo.pNext takes either, with more structures
-   * at its end; an application with a chain of its own sets in it what is set here. */
+   * at its end; an application with a chain of its own sets in it what is set here. A validation
+   * layer may be older than an optional extension, and then reports its structure. */
   VkPhysicalDeviceFeatures2 *features, *all_features;
   /** Bytes that must lie in a buffer behind a tensor that kernels read: on CPU drivers kernels may
    * read, and not use, what is behind it. 0 on GPUs. */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A whole report of this machine's device: filtra compare reads it, and nothing in it is of a person,
-# this machine or a folder. Minutes.
+# A whole report of this machine's device: filtra compare reads it, and it names no person,
+# machine or folder. Minutes.
 #   report.sh FILTRA FOLDER
 set -eu
 rm -rf "$2"

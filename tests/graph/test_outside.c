@@ -1,4 +1,5 @@
 /* Graphs that read and write buffers of an application, and run between its semaphores. */
+#include "base/memory.h"
 #include "graph/program.h"
 #include "support/run.h"
 #include "support/vulkan.h"
@@ -306,8 +307,8 @@ TEST(buffers_that_do_not_fit) {
   bad.size += 1 << 20;
   refused_input(device, &bad, "the buffer's size is said to be");
   bad = good;
-  bad.offset = 320;
-  refused_input(device, &bad, "256 bytes at 320, and 65536 behind them, leave the buffer's 66048");
+  bad.offset = good.size - 192;
+  refused_input(device, &bad, "256 bytes at 65856, and ");
   bad.offset = UINT64_MAX - 63;
   refused_input(device, &bad, "leave the buffer's");
   bad = good;
@@ -381,6 +382,32 @@ TEST(runs_that_are_refused) {
   owned_graph *own = test_graph(test_device(), NULL);
   assert_fails(filtra_vulkan_submit(own, &run, NULL), FILTRA_ERROR_ARGUMENT, "Filtra's own");
   filtra_graph_destroy(&s.graph);
+}
+
+/* Each allocation of host memory, and each call of Vulkan's, fails once. */
+TEST(failures_of_recording_and_running) {
+  owned_device *device = adopt("");
+  void *memory;
+  const filtra_vulkan_range range = test_application_buffer(4096 + BEHIND, 0, &memory);
+  for (int kind = 0; kind < 2; kind++) {
+    int faults = 0;
+    for (filtra_status status = FILTRA_ERROR_HOST_MEMORY; status; faults++) {
+      owned_graph *g = test_graph(device, NULL);
+      if (kind)
+        ft_memory_fail_after(faults + 1);
+      else
+        ft_vk_fail_after(faults + 1, VK_ERROR_OUT_OF_HOST_MEMORY);
+      filtra_tensor *x = filtra_vulkan_input(g, "x", FILTRA_F32, 1, (int64_t[]){64}, NULL);
+      filtra_vulkan_output(g, filtra_affine(g, x, 2, 1), &range);
+      status = filtra_graph_compile(g);
+      if (!status) status = filtra_vulkan_submit(g, &(filtra_vulkan_run){0}, NULL);
+      ft_memory_fail_after(0);
+      ft_vk_fail_after(0, VK_SUCCESS);
+      if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+      assert_true(faults < 100);
+    }
+    assert_true(faults > 4);
+  }
 }
 
 TEST_MAIN(NULL, test_application_close)
