@@ -222,6 +222,7 @@ TEST(two_devices_on_one) {
   vulkan.lock = NULL, vulkan.unlock = NULL;
   refused(&vulkan, FILTRA_ERROR_ARGUMENT, "on the same VkQueue has other locks");
   test_close_device(&a);
+  assert_int_equal(test_called.destroyed + test_called.waits_idle, 0);
   compute(b, got[0]); /* closing one leaves the other alone */
   assert_memory_equal(got[0], got[1], sizeof got[0]);
 }

@@ -112,6 +112,24 @@ TEST(places_that_overlap) {
   }
 }
 
+/* What is written over an input waits for who reads that. */
+TEST(places_that_are_read_before) {
+  static const float other[1000] = {[999] = 5};
+  static float twice[1000];
+  owned_device *device = adopt("");
+  char *memory;
+  filtra_vulkan_range range = test_application_buffer(4096 + BEHIND, 0, (void **)&memory);
+  owned_graph *g = test_graph(device, NULL);
+  filtra_tensor *x = filtra_vulkan_input(g, "x", FILTRA_F32, 1, (int64_t[]){1000}, &range);
+  filtra_tensor *z = test_input(g, "z", 1000);
+  filtra_tensor *y = filtra_graph_output(g, filtra_affine(g, x, 2, 0));
+  filtra_vulkan_output(g, filtra_affine(g, z, 3, 0), &range);
+  ((float *)memory)[999] = 7;
+  test_compile_and_run(g, TEST_SET({z, other}), TEST_GET({y, twice}));
+  assert_true(g->plan->calls[1].barrier);
+  assert_true(twice[999] == 14 && ((float *)memory)[999] == 15);
+}
+
 static void copy_over(VkBuffer from, VkDeviceSize from_offset, VkBuffer to, VkDeviceSize to_offset,
                       VkDeviceSize bytes);
 
