@@ -11,7 +11,7 @@ cd "$2"
 "$1" compare --json report.json | grep -F '"golden_passed"' >/dev/null
 for word in "$PWD" "$HOME" "$(hostname)" "$(id -un)@" '"uuid"' "$2/cache"; do
   case $word in '' | / | @) continue ;; esac
-  if grep -F -- "$word" report.json; then
+  if grep -wF -- "$word" report.json; then
     echo "the report has \"$word\""
     exit 1
   fi

@@ -14,9 +14,10 @@ static filtra_status bench_status, bench_failed, tune_status;
 static char before_tuning[1 << 16]; /* the file's content when tuning began */
 static const char *report_path;
 
-filtra_status bench_quick(const filtra_device_options *device, json_t **document,
-                          filtra_status *failed) {
+filtra_status bench_quick(const filtra_device_options *device, const char *precisions,
+                          json_t **document, filtra_status *failed) {
   (void)device;
+  assert_string_equal(precisions, "fp32");
   *failed = bench_failed;
   if (bench_status) return ft_fail(bench_status, "no bench");
   *document = json_loads(FILE_A, 0, NULL);
@@ -63,7 +64,8 @@ static int report(const char *path) {
   ft_atomic_file file;
   report_path = path;
   assert_ok(ft_atomic_open(path, &file));
-  return check_report(&options, 7.0, json_pack("{si si}", "files", 29, "passed", 29), path, &file);
+  return check_report(&options, "fp32", 7.0, json_pack("{si si}", "files", 29, "passed", 29), path,
+                      &file);
 }
 
 static json_t *read_report(const char *path) {

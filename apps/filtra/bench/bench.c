@@ -122,12 +122,12 @@ filtra_status bench_save(const json_t *document, ft_atomic_file *file) {
   return ft_atomic_commit(file);
 }
 
-filtra_status bench_quick(const filtra_device_options *device, json_t **document,
-                          filtra_status *failed) {
+filtra_status bench_quick(const filtra_device_options *device, const char *precisions,
+                          json_t **document, filtra_status *failed) {
   const bench_arguments a = {.device = *device,
                              .ops = "all",
                              .mixers = "all",
-                             .precisions = "all",
+                             .precisions = precisions,
                              .quick = true,
                              .json = true};
   bench b = {.arguments = &a};

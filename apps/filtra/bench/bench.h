@@ -57,10 +57,10 @@ typedef struct bench_plan {
   bool failed; /* out of memory */
 } bench_plan;
 
-/** Measures what --quick does, in all precisions, and prints progress alone; the caller frees
+/** Measures what --quick does, in a list of precisions, and prints progress alone; the caller frees
  * *document. *failed: the last failure of a case. */
-filtra_status bench_quick(const filtra_device_options *device, json_t **document,
-                          filtra_status *failed);
+filtra_status bench_quick(const filtra_device_options *device, const char *precisions,
+                          json_t **document, filtra_status *failed);
 /** Writes a document and commits the file, or aborts it. */
 filtra_status bench_save(const json_t *document, ft_atomic_file *file);
 

@@ -80,10 +80,10 @@ static filtra_status write_both(const filtra_device_options *options, double sec
   return status ? status : tuned;
 }
 
-int check_report(const filtra_device_options *device, double seconds, json_t *check,
-                 const char *path, ft_atomic_file *file) {
+int check_report(const filtra_device_options *device, const char *precisions, double seconds,
+                 json_t *check, const char *path, ft_atomic_file *file) {
   json_t *root = NULL;
-  filtra_status failed = FILTRA_OK, status = bench_quick(device, &root, &failed);
+  filtra_status failed = FILTRA_OK, status = bench_quick(device, precisions, &root, &failed);
   if (status) {
     ft_atomic_abort(file);
     json_decref(check);
