@@ -38,24 +38,25 @@ static const struct {
 };
 
 /* Features that extensions had before Vulkan's versions took them in. */
-#define TAKEN(TYPE, type, member, whole)                                                           \
+#define TAKEN(TYPE, type, member, now)                                                             \
   {                                                                                                \
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE##_FEATURES,                                           \
-        offsetof(VkPhysicalDevice##type##Features, member), offsetof(ft_features, whole.member)    \
+        offsetof(VkPhysicalDevice##type##Features, member), offsetof(ft_features, now)             \
   }
 static const struct {
   VkStructureType type;
   size_t from, to;
 } TAKEN_IN[] = {
-    TAKEN(16BIT_STORAGE, 16BitStorage, storageBuffer16BitAccess, v11),
-    TAKEN(SHADER_FLOAT16_INT8, ShaderFloat16Int8, shaderFloat16, v12),
-    TAKEN(BUFFER_DEVICE_ADDRESS, BufferDeviceAddress, bufferDeviceAddress, v12),
-    TAKEN(TIMELINE_SEMAPHORE, TimelineSemaphore, timelineSemaphore, v12),
-    TAKEN(VULKAN_MEMORY_MODEL, VulkanMemoryModel, vulkanMemoryModel, v12),
-    TAKEN(SUBGROUP_SIZE_CONTROL, SubgroupSizeControl, subgroupSizeControl, v13),
-    TAKEN(SUBGROUP_SIZE_CONTROL, SubgroupSizeControl, computeFullSubgroups, v13),
-    TAKEN(SYNCHRONIZATION_2, Synchronization2, synchronization2, v13),
-    TAKEN(MAINTENANCE_4, Maintenance4, maintenance4, v13),
+    TAKEN(16BIT_STORAGE, 16BitStorage, storageBuffer16BitAccess, v11.storageBuffer16BitAccess),
+    TAKEN(SHADER_FLOAT16_INT8, ShaderFloat16Int8, shaderFloat16, v12.shaderFloat16),
+    TAKEN(BUFFER_DEVICE_ADDRESS, BufferDeviceAddress, bufferDeviceAddress, v12.bufferDeviceAddress),
+    TAKEN(TIMELINE_SEMAPHORE, TimelineSemaphore, timelineSemaphore, v12.timelineSemaphore),
+    TAKEN(VULKAN_MEMORY_MODEL, VulkanMemoryModel, vulkanMemoryModel, v12.vulkanMemoryModel),
+    TAKEN(SUBGROUP_SIZE_CONTROL, SubgroupSizeControl, subgroupSizeControl, v13.subgroupSizeControl),
+    TAKEN(SUBGROUP_SIZE_CONTROL, SubgroupSizeControl, computeFullSubgroups,
+          v13.computeFullSubgroups),
+    TAKEN(SYNCHRONIZATION_2, Synchronization2, synchronization2, v13.synchronization2),
+    TAKEN(MAINTENANCE_4, Maintenance4, maintenance4, v13.maintenance4),
 };
 
 static const ft_required_feature REQUIRED[] = {

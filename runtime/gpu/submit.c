@@ -149,21 +149,26 @@ static uint32_t points(const filtra_device *dev, uint64_t own, uint32_t count,
 
 /* Waiting for the previous value of the device's own orders memory accesses between its
  * submissions. */
-static filtra_status submit_to_queue(filtra_device *dev, VkSubmitInfo2 *submit,
-                                     const filtra_vulkan_run *first,
+static filtra_status submit_to_queue(filtra_device *dev, const VkCommandBufferSubmitInfo *commands,
+                                     uint32_t count, const filtra_vulkan_run *first,
                                      const filtra_vulkan_run *last) {
   static const filtra_vulkan_run none;
   VkSemaphoreSubmitInfo waits[MOST_POINTS], signals[MOST_POINTS];
   if (!first) first = &none;
   if (!last) last = &none;
-  submit->waitSemaphoreInfoCount =
+  const uint32_t wait_count =
       points(dev, dev->submitted, first->wait_count, first->wait, first->wait_values, waits);
-  submit->signalSemaphoreInfoCount = points(dev, dev->submitted + 1, last->signal_count,
-                                            last->signal, last->signal_values, signals);
-  submit->pWaitSemaphoreInfos = waits;
-  submit->pSignalSemaphoreInfos = signals;
+  const uint32_t signal_count = points(dev, dev->submitted + 1, last->signal_count, last->signal,
+                                       last->signal_values, signals);
+  const VkSubmitInfo2 job = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                             .waitSemaphoreInfoCount = wait_count,
+                             .pWaitSemaphoreInfos = waits,
+                             .commandBufferInfoCount = count,
+                             .pCommandBufferInfos = commands,
+                             .signalSemaphoreInfoCount = signal_count,
+                             .pSignalSemaphoreInfos = signals};
   FT_TRY(ft_queue_enter(dev->shared_queue));
-  VkResult result = FT_VK_RESULT(dev->vk.vkQueueSubmit2(dev->queue, 1, submit, NULL));
+  VkResult result = FT_VK_RESULT(dev->vk.vkQueueSubmit2(dev->queue, 1, &job, NULL));
   ft_queue_leave(dev->shared_queue);
   return ft_vk_status(dev, result, "vkQueueSubmit2");
 }
@@ -182,10 +187,7 @@ static filtra_status submit(filtra_device *dev, const ft_commands *commands, uin
     infos[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                            .commandBuffer = commands[i]};
   }
-  VkSubmitInfo2 job = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                       .commandBufferInfoCount = count,
-                       .pCommandBufferInfos = infos};
-  filtra_status status = submit_to_queue(dev, &job, first, last);
+  filtra_status status = submit_to_queue(dev, infos, count, first, last);
   if (infos != some) free(infos);
   if (status) return status;
   *ticket = ++dev->submitted;

@@ -4,6 +4,7 @@
  * Called by check.c. */
 #include "report.h"
 
+#include "base/memory.h"
 #include "bench/bench.h"
 #include "devices/matrices.h"
 #include "gpu/plan.h"
@@ -21,13 +22,15 @@ static json_t *anonymous(json_t *device) {
 
 /* All devices of the machine, in the order of `filtra devices`. */
 static json_t *devices_json(void) {
-  enum { MOST = 16 };
-  filtra_device_info infos[MOST];
-  uint32_t count = MOST;
+  uint32_t count = 0;
   json_t *list = json_array();
-  if (filtra_device_list(infos, &count)) count = 0; /* one of them is open */
-  for (uint32_t i = 0; i < count && i < MOST; i++)
+  if (filtra_device_list(NULL, &count)) return list; /* cannot be: one of them is open */
+  filtra_device_info *infos = ft_calloc(count, sizeof *infos);
+  const uint32_t room = count;
+  if (!infos || filtra_device_list(infos, &count)) count = 0;
+  for (uint32_t i = 0; i < count && i < room; i++)
     json_array_append_new(list, anonymous(command_device_json(&infos[i])));
+  free(infos);
   return list;
 }
 
