@@ -24,6 +24,8 @@ LEFT_OUT = {
     "filtra_transport_open": "several ranks are trained by the command, under mpirun",
 }
 
+HEADERS_LEFT_OUT = {"vulkan.h": "Vulkan's types, which Python has no one binding of"}
+
 
 def test_each_function_is_reachable() -> None:
     folder = Path(filtra.__file__).parent
@@ -32,6 +34,13 @@ def test_each_function_is_reachable() -> None:
     assert len(used & set(_c.FUNCTIONS)) > 100
     missing = {n for n in _c.FUNCTIONS if n not in used}
     assert missing == set(LEFT_OUT)
+
+
+def test_each_header_is_read() -> None:
+    include = Path(__file__).parents[2] / "include" / "filtra"
+    text = (include / "filtra.h").read_text()
+    read = set(re.findall(r"#include <filtra/(\w+\.h)>", text)) | {"filtra.h"}
+    assert {path.name for path in include.glob("*.h")} - read == set(HEADERS_LEFT_OUT)
 
 
 def test_all_names_are_there() -> None:

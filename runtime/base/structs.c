@@ -1,7 +1,7 @@
 /* The sizes of public structs, which programs and bindings compare with their own. */
 #include "base/status.h"
 
-#include <filtra/structs.h>
+#include <filtra/vulkan.h>
 #include <string.h>
 
 size_t filtra_struct_size(const char *name) {
@@ -9,7 +9,7 @@ size_t filtra_struct_size(const char *name) {
   static const struct {
     const char *name;
     size_t bytes;
-  } structs[] = {FILTRA_STRUCTS(SIZE)};
+  } structs[] = {FILTRA_STRUCTS(SIZE) FILTRA_VULKAN_STRUCTS(SIZE)};
 #undef SIZE
   for (size_t i = 0; name && i < FT_COUNT(structs); i++)
     if (!strcmp(structs[i].name, name)) return structs[i].bytes;

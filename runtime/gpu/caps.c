@@ -15,67 +15,38 @@ typedef struct device_facts {
   VkPhysicalDeviceVulkan11Properties v11;
   VkPhysicalDeviceVulkan12Properties v12;
   VkPhysicalDeviceVulkan13Properties v13;
-  VkPhysicalDeviceFeatures2 features;
-  VkPhysicalDeviceVulkan11Features f11;
-  VkPhysicalDeviceVulkan12Features f12;
-  VkPhysicalDeviceVulkan13Features f13;
-  VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR uniform;
-  VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR maximal;
-  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
-  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16;
+  ft_features features;
   VkPhysicalDeviceMemoryProperties memory;
   VkExtensionProperties *extensions;
   uint32_t extension_count;
 } device_facts;
 
-static filtra_status ask_extensions(VkPhysicalDevice physical, device_facts *facts) {
-  FT_TRY(FT_VK(
-      NULL, vkEnumerateDeviceExtensionProperties(physical, NULL, &facts->extension_count, NULL)));
+static filtra_status ask_extensions(const ft_instance *instance, VkPhysicalDevice physical,
+                                    device_facts *facts) {
+  PFN_vkEnumerateDeviceExtensionProperties list = instance->vk.vkEnumerateDeviceExtensionProperties;
+  static const char call[] = "vkEnumerateDeviceExtensionProperties";
+  FT_TRY(
+      ft_vk_status(NULL, FT_VK_RESULT(list(physical, NULL, &facts->extension_count, NULL)), call));
   facts->extensions = ft_calloc(facts->extension_count + 1, sizeof *facts->extensions);
   if (!facts->extensions) return FILTRA_ERROR_HOST_MEMORY;
-  return FT_VK(NULL, vkEnumerateDeviceExtensionProperties(physical, NULL, &facts->extension_count,
-                                                          facts->extensions));
+  return ft_vk_status(
+      NULL, FT_VK_RESULT(list(physical, NULL, &facts->extension_count, facts->extensions)), call);
 }
 
-static bool has_extension(const device_facts *facts, const char *name) {
+static bool has_extension(const void *device, const char *name) {
+  const device_facts *facts = device;
   for (uint32_t i = 0; i < facts->extension_count; i++)
     if (!strcmp(facts->extensions[i].extensionName, name)) return true;
   return false;
 }
 
-/* Queries features of extensions only if the driver has the extension. */
-static void chain_extensions(device_facts *facts) {
-  void **end = &facts->f13.pNext;
-  if (has_extension(facts, VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME)) {
-    facts->uniform.sType =
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR;
-    *end = &facts->uniform;
-    end = &facts->uniform.pNext;
-  }
-  if (has_extension(facts, VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME)) {
-    facts->maximal.sType =
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR;
-    *end = &facts->maximal;
-    end = &facts->maximal.pNext;
-  }
-  if (has_extension(facts, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME)) {
-    facts->matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
-    *end = &facts->matrix;
-    end = &facts->matrix.pNext;
-  }
-  if (has_extension(facts, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME)) {
-    facts->bfloat16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
-    *end = &facts->bfloat16;
-  }
-}
-
-static filtra_status ask(VkPhysicalDevice physical, device_facts *facts) {
+static filtra_status ask(const ft_instance *instance, VkPhysicalDevice physical,
+                         device_facts *facts) {
   facts->properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  facts->features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-  vkGetPhysicalDeviceProperties(physical, &facts->properties.properties);
-  vkGetPhysicalDeviceMemoryProperties(physical, &facts->memory);
+  instance->vk.vkGetPhysicalDeviceProperties(physical, &facts->properties.properties);
+  instance->vk.vkGetPhysicalDeviceMemoryProperties(physical, &facts->memory);
   if (facts->properties.properties.apiVersion < VK_API_VERSION_1_3) {
-    vkGetPhysicalDeviceFeatures(physical, &facts->features.features);
+    instance->vk.vkGetPhysicalDeviceFeatures(physical, &facts->features.core.features);
     return FILTRA_OK; /* this driver does not know the structures of 1.2 and 1.3 */
   }
   facts->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
@@ -84,17 +55,24 @@ static filtra_status ask(VkPhysicalDevice physical, device_facts *facts) {
   facts->properties.pNext = &facts->v11;
   facts->v11.pNext = &facts->v12;
   facts->v12.pNext = &facts->v13;
-  vkGetPhysicalDeviceProperties2(physical, &facts->properties);
-  facts->f11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-  facts->f12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-  facts->f13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
-  facts->features.pNext = &facts->f11;
-  facts->f11.pNext = &facts->f12;
-  facts->f12.pNext = &facts->f13;
-  FT_TRY(ask_extensions(physical, facts));
-  chain_extensions(facts);
-  vkGetPhysicalDeviceFeatures2(physical, &facts->features);
+  instance->vk.vkGetPhysicalDeviceProperties2(physical, &facts->properties);
+  FT_TRY(ask_extensions(instance, physical, facts));
+  ft_features_link(&facts->features, has_extension, facts);
+  instance->vk.vkGetPhysicalDeviceFeatures2(physical, &facts->features.core);
   return FILTRA_OK;
+}
+
+/* Leaves of the facts what the application says that it enabled. */
+static void restrict_to(const ft_said *said, device_facts *facts) {
+  uint32_t kept = 0;
+  ft_features_restrict(&facts->features, &said->features);
+  for (uint32_t i = 0; i < facts->extension_count; i++)
+    for (uint32_t k = 0; k < said->extension_count; k++)
+      if (!strcmp(facts->extensions[i].extensionName, said->extensions[k])) {
+        facts->extensions[kept++] = facts->extensions[i];
+        break;
+      }
+  facts->extension_count = kept;
 }
 
 /* The smaller limit; 0 means no limit, as drivers report it. */
@@ -166,37 +144,44 @@ static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
    * subgroups of 4. */
   caps->subgroup = (facts->v11.subgroupSupportedOperations & needed) == needed &&
                    (facts->v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
-                   info->subgroup_size_min >= 4;
-  caps->full_subgroups = facts->f13.computeFullSubgroups;
+                   facts->features.v12.subgroupBroadcastDynamicId && info->subgroup_size_min >= 4;
+  caps->full_subgroups = facts->features.v13.computeFullSubgroups;
   caps->subgroup_size_control =
-      facts->f13.subgroupSizeControl && facts->f13.computeFullSubgroups &&
+      facts->features.v13.subgroupSizeControl && facts->features.v13.computeFullSubgroups &&
       (facts->v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT);
   caps->max_subgroups = facts->v13.maxComputeWorkgroupSubgroups;
-  caps->subgroup_uniform = facts->uniform.shaderSubgroupUniformControlFlow;
-  caps->maximal_reconvergence = facts->maximal.shaderMaximalReconvergence;
+  caps->subgroup_uniform = facts->features.uniform.shaderSubgroupUniformControlFlow;
+  caps->maximal_reconvergence = facts->features.maximal.shaderMaximalReconvergence;
 }
 
 /* Does not query shapes, which crashes some drivers: the self-test does (matrix.h). */
 static void measure_matrices(const device_facts *facts, ft_caps *caps) {
-  caps->matrix = facts->matrix.cooperativeMatrix && facts->f12.vulkanMemoryModel;
-  caps->bfloat16 =
-      facts->bfloat16.shaderBFloat16Type && facts->bfloat16.shaderBFloat16CooperativeMatrix;
+  caps->matrix = facts->features.matrix.cooperativeMatrix && facts->features.v12.vulkanMemoryModel;
+  caps->bfloat16 = facts->features.bfloat16.shaderBFloat16Type &&
+                   facts->features.bfloat16.shaderBFloat16CooperativeMatrix;
+}
+
+static void take_queue(uint32_t index, const VkQueueFamilyProperties *family, double period,
+                       ft_caps *caps) {
+  caps->queue_family = index;
+  caps->timestamp_bits = family->timestampValidBits;
+  caps->timestamp_ns = caps->timestamp_bits ? period : 0;
 }
 
 /* Prefers a queue family without graphics, which runs beside the desktop's work instead of in turn
- * with it. */
-static bool choose_queue(VkPhysicalDevice physical, ft_caps *caps, double timestamp_period) {
+ * with it; takes the application's if it says one. */
+static bool choose_queue(const ft_instance *instance, VkPhysicalDevice physical,
+                         const ft_said *said, double period, ft_caps *caps) {
   VkQueueFamilyProperties families[16];
   uint32_t count = FT_COUNT(families);
-  vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+  instance->vk.vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
   bool found = false, found_alone = false;
   for (uint32_t i = 0; i < count; i++) {
     if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || families[i].queueCount == 0) continue;
+    if (said && said->queue_family != i) continue;
     bool alone = !(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT);
     if (found && (found_alone || !alone)) continue;
-    caps->queue_family = i;
-    caps->timestamp_bits = families[i].timestampValidBits;
-    caps->timestamp_ns = caps->timestamp_bits ? timestamp_period : 0;
+    take_queue(i, &families[i], period, caps);
     found = true;
     found_alone = alone;
   }
@@ -208,11 +193,8 @@ static const char *what_is_missing(const device_facts *facts, bool queue) {
   if (facts->properties.properties.apiVersion < VK_API_VERSION_1_3)
     return "the driver offers less than Vulkan 1.3; update it";
   if (!queue) return "no compute queue";
-  if (!facts->f12.bufferDeviceAddress) return "no buffer device addresses";
-  if (!facts->f12.timelineSemaphore) return "no timeline semaphores";
-  if (!facts->f13.synchronization2) return "no synchronization2";
-  if (!facts->f13.maintenance4) return "no maintenance4";
-  return NULL;
+  const ft_required_feature *missing = ft_features_missing(&facts->features);
+  return missing ? missing->lack : NULL;
 }
 
 static const char *class_reason(filtra_device_class class) {
@@ -283,15 +265,19 @@ double ft_submission_seconds(bool cpu) {
   return cpu ? 0.0 : 0.1; /* no watchdog stops a CPU driver */
 }
 
-static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
+filtra_status ft_caps_examine(const ft_instance *instance, VkPhysicalDevice physical,
+                              const ft_said *said, ft_caps *caps) {
   device_facts facts = {0};
-  filtra_status status = ask(physical, &facts);
+  *caps = (ft_caps){0};
+  filtra_status status = ask(instance, physical, &facts);
   if (status) goto done;
+  if (said) restrict_to(said, &facts);
   filtra_device_info *info = &caps->info;
   name_device(&facts, info);
   measure_limits(&facts, caps);
   measure_subgroups(&facts, caps);
-  bool queue = choose_queue(physical, caps, facts.properties.properties.limits.timestampPeriod);
+  bool queue = choose_queue(instance, physical, said,
+                            facts.properties.properties.limits.timestampPeriod, caps);
   caps->cpu = caps->for_cpu = info->device_class == FILTRA_DEVICE_CPU;
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
@@ -299,9 +285,9 @@ static filtra_status examine(VkPhysicalDevice physical, ft_caps *caps) {
   caps->few_registers = has_few_registers(info);
   caps->submission_seconds = ft_submission_seconds(caps->cpu);
   info->subgroup_arithmetic = caps->subgroup;
-  info->int64 = facts.features.features.shaderInt64;
-  caps->storage16 = facts.f11.storageBuffer16BitAccess;
-  info->fp16 = facts.f12.shaderFloat16 && caps->storage16;
+  info->int64 = facts.features.core.features.shaderInt64;
+  caps->storage16 = facts.features.v11.storageBuffer16BitAccess;
+  info->fp16 = facts.features.v12.shaderFloat16 && caps->storage16;
   info->timestamps = caps->timestamp_ns > 0;
   info->memory_budget = has_extension(&facts, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   info->pipeline_statistics =
@@ -329,7 +315,7 @@ filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t 
   *out = NULL;
   *count = 0;
   uint32_t found = 0;
-  FT_TRY(FT_VK(NULL, vkEnumeratePhysicalDevices(instance->handle, &found, NULL)));
+  FT_TRY(FT_VK(NULL, instance->vk.vkEnumeratePhysicalDevices(instance->handle, &found, NULL)));
   if (found == 0) {
     return ft_fail(FILTRA_ERROR_NO_DEVICE,
                    "no driver on this machine found a Vulkan device; install the GPU vendor's "
@@ -339,11 +325,13 @@ filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t 
   VkPhysicalDevice *physical = ft_calloc(found, sizeof *physical);
   ft_candidate *list = ft_calloc(found, sizeof *list);
   if (!physical || !list) goto fail;
-  FT_TRY_GOTO(status, FT_VK(NULL, vkEnumeratePhysicalDevices(instance->handle, &found, physical)),
-              fail);
+  FT_TRY_GOTO(
+      status,
+      FT_VK(NULL, instance->vk.vkEnumeratePhysicalDevices(instance->handle, &found, physical)),
+      fail);
   for (uint32_t i = 0; i < found; i++) {
     list[i].physical = physical[i];
-    FT_TRY_GOTO(status, examine(physical[i], &list[i].caps), fail);
+    FT_TRY_GOTO(status, ft_caps_examine(instance, physical[i], NULL, &list[i].caps), fail);
     list[i].caps.info.index = i;
   }
   qsort(list, found, sizeof *list, compare_candidates);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <filtra/vulkan.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,86 +108,24 @@ filtra_status ft_check_precision(const filtra_device *dev, filtra_dtype dtype) {
 }
 
 static filtra_status create_device(filtra_device *dev) {
-  const filtra_device_info *info = &dev->caps.info;
-  VkPhysicalDeviceVulkan13Features f13 = {.sType =
-                                              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                          .subgroupSizeControl = dev->caps.subgroup_size_control,
-                                          .computeFullSubgroups = dev->caps.full_subgroups,
-                                          .synchronization2 = VK_TRUE,
-                                          .maintenance4 = VK_TRUE};
-  VkPhysicalDeviceVulkan12Features f12 = {.sType =
-                                              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                          .pNext = &f13,
-                                          .shaderFloat16 = info->fp16,
-                                          .subgroupBroadcastDynamicId = VK_TRUE,
-                                          .timelineSemaphore = VK_TRUE,
-                                          .bufferDeviceAddress = VK_TRUE};
-  VkPhysicalDeviceVulkan11Features f11 = {.sType =
-                                              VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
-                                          .pNext = &f12,
-                                          .storageBuffer16BitAccess = dev->caps.storage16};
-  VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                        .pNext = &f11,
-                                        .features = {.shaderInt64 = info->int64}};
-  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR statistics = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
-      .pipelineExecutableInfo = VK_TRUE};
-  VkPhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR uniform = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_FEATURES_KHR,
-      .shaderSubgroupUniformControlFlow = VK_TRUE};
-  VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR maximal = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_MAXIMAL_RECONVERGENCE_FEATURES_KHR,
-      .shaderMaximalReconvergence = VK_TRUE};
-  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
-      .cooperativeMatrix = VK_TRUE};
-  VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16 = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR,
-      .shaderBFloat16Type = VK_TRUE,
-      .shaderBFloat16CooperativeMatrix = VK_TRUE};
-  const char *extensions[6];
-  uint32_t extension_count = 0;
-  if (dev->caps.subgroup_uniform) {
-    extensions[extension_count++] = VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME;
-    uniform.pNext = f13.pNext;
-    f13.pNext = &uniform;
-  }
-  if (dev->caps.maximal_reconvergence) {
-    extensions[extension_count++] = VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME;
-    maximal.pNext = f13.pNext;
-    f13.pNext = &maximal;
-  }
-  const bool matrices = ft_matrix_used(&dev->caps);
-  if (matrices) {
-    extensions[extension_count++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
-    f12.vulkanMemoryModel = VK_TRUE; /* matrix kernels use it */
-    matrix.pNext = f13.pNext;
-    f13.pNext = &matrix;
-  }
-  if (matrices && dev->caps.bfloat16) {
-    extensions[extension_count++] = VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME;
-    bfloat16.pNext = f13.pNext;
-    f13.pNext = &bfloat16;
-  }
-  if (dev->caps.portability) extensions[extension_count++] = "VK_KHR_portability_subset";
-  if (dev->compiler) {
-    extensions[extension_count++] = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
-    statistics.pNext = f13.pNext;
-    f13.pNext = &statistics;
-  }
+  ft_enabled enabled;
+  ft_features_enable(&dev->caps,
+                     (ft_matrix_used(&dev->caps) ? FT_USE_MATRICES : 0u) |
+                         (dev->compiler ? FT_USE_STATISTICS : 0u),
+                     &enabled);
   float priority = 1;
   VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                    .queueFamilyIndex = dev->caps.queue_family,
                                    .queueCount = 1,
                                    .pQueuePriorities = &priority};
   VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                               .pNext = &features,
+                               .pNext = &enabled.features.core,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue,
-                               .enabledExtensionCount = extension_count,
-                               .ppEnabledExtensionNames = extensions};
-  FT_TRY(FT_VK(NULL, vkCreateDevice(dev->physical, &create, NULL, &dev->device)));
-  volkLoadDeviceTable(&dev->vk, dev->device);
+                               .enabledExtensionCount = enabled.extension_count,
+                               .ppEnabledExtensionNames = enabled.extensions};
+  FT_TRY(FT_VK(NULL, dev->instance->vk.vkCreateDevice(dev->physical, &create, NULL, &dev->device)));
+  ft_instance_load_device(dev->instance, dev->device, &dev->vk);
   dev->vk.vkGetDeviceQueue(dev->device, dev->caps.queue_family, 0, &dev->queue);
   return FILTRA_OK;
 }
@@ -272,7 +211,7 @@ static filtra_status find_cache_folder(filtra_device *dev, const filtra_device_o
 static filtra_status open_objects(filtra_device *dev, const filtra_device_options *options) {
   FT_TRY(find_cache_folder(dev, options));
   FT_TRY(open_matrices(dev, dev->compiler ? NULL : dev->cache_folder));
-  FT_TRY(create_device(dev));
+  if (!dev->device) FT_TRY(create_device(dev));
   FT_TRY(create_objects(dev));
   return ft_pipeline_store_create(dev, dev->caps.pipeline_cache ? dev->cache_folder : NULL);
 }
@@ -293,19 +232,32 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s, %s: the driver has no VK_KHR_pipeline_executable_properties",
                    dev->caps.info.name, dev->caps.info.driver);
-  FT_TRY(open_objects(dev, options));
+  return open_objects(dev, options);
+}
+
+static filtra_status open_on(filtra_device *dev, const filtra_vulkan_device *vulkan,
+                             const filtra_device_options *options) {
+  FT_TRY(ft_adopt(dev, vulkan));
+  FT_TRY(ft_caps_override(&dev->caps, option_or_environment(options->caps, "FILTRA_CAPS")));
+  return open_objects(dev, options);
+}
+
+static void log_device(const filtra_device *dev) {
+  const filtra_device_info *info = &dev->caps.info;
   if (dev->caps.short_loops)
     ft_log(FILTRA_LOG_WARNING,
            "%s ends an invocation's loops after 65,535 turns: results for long sequences can be "
            "wrong (docs/devices.md); Mesa 25 does not",
-           dev->caps.info.driver);
-  ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", dev->caps.info.index, dev->caps.info.name,
-         dev->caps.info.driver);
-  return FILTRA_OK;
+           info->driver);
+  if (dev->shared_queue)
+    ft_log(FILTRA_LOG_INFO, "the application's device: %s, %s", info->name, info->driver);
+  else
+    ft_log(FILTRA_LOG_INFO, "device %u: %s, %s", info->index, info->name, info->driver);
 }
 
-filtra_status ft_device_create(const filtra_device_options *options, ft_device_purpose purpose,
-                               filtra_device **device) {
+static filtra_status create(const filtra_vulkan_device *vulkan,
+                            const filtra_device_options *options, ft_device_purpose purpose,
+                            filtra_device **device) {
   *device = NULL;
   filtra_device *dev = ft_calloc(1, sizeof *dev);
   if (!dev) return FILTRA_ERROR_HOST_MEMORY;
@@ -313,7 +265,8 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
   dev->process = ft_process();
   ft_mutex_make(&dev->turns.mutex);
   ft_condition_make(&dev->turns.next);
-  filtra_status status = open_device(dev, options ? options : &(filtra_device_options){0});
+  filtra_status status = vulkan ? open_on(dev, vulkan, options) : open_device(dev, options);
+  if (!status) log_device(dev);
   if (status)
     ft_device_destroy(&dev);
   else
@@ -321,13 +274,23 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
   return status;
 }
 
+filtra_status ft_device_create(const filtra_device_options *options, ft_device_purpose purpose,
+                               filtra_device **device) {
+  return create(NULL, options, purpose, device);
+}
+
+filtra_status ft_device_create_on(const filtra_vulkan_device *vulkan,
+                                  const filtra_device_options *options, filtra_device **device) {
+  return create(vulkan, options, FT_DEVICE_EXECUTES, device);
+}
+
 static void destroy_objects(filtra_device *dev) {
-  if (dev->submitted) dev->vk.vkDeviceWaitIdle(dev->device); /* returns at once if it is lost */
+  ft_wait_at_last(dev);
   ft_staging_destroy(dev);
   ft_pipeline_store_destroy(dev);
   if (dev->timeline) dev->vk.vkDestroySemaphore(dev->device, dev->timeline, NULL);
   if (dev->layout) dev->vk.vkDestroyPipelineLayout(dev->device, dev->layout, NULL);
-  dev->vk.vkDestroyDevice(dev->device, NULL);
+  if (!dev->shared_queue) dev->vk.vkDestroyDevice(dev->device, NULL);
 }
 
 void ft_device_destroy(filtra_device **device) {
@@ -335,6 +298,7 @@ void ft_device_destroy(filtra_device **device) {
   *device = NULL;
   if (dev->process != ft_process()) return; /* the driver would wait for threads of the parent */
   if (dev->device) destroy_objects(dev);
+  ft_queue_release(&dev->shared_queue);
   ft_instance_destroy(&dev->instance);
   free(dev->matrix_path);
   free(dev->cache_folder);

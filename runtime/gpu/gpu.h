@@ -13,6 +13,10 @@
 #include <filtra/device.h>
 #include <filtra/dtype.h>
 
+struct filtra_vulkan_device;
+struct filtra_vulkan_range;
+struct filtra_vulkan_run;
+
 enum { FT_PUSH_BYTES = 128, FT_MAX_SPEC = 13 };
 
 /** How a kernel that reads some data many times shares them between invocations. */
@@ -153,6 +157,11 @@ typedef enum ft_device_purpose {
 /** Opens a device without tuning, for filtra_device_open and ft_device_open_compiler. */
 filtra_status ft_device_create(const filtra_device_options *options, ft_device_purpose purpose,
                                filtra_device **device);
+/** The same on an application's VkDevice, for filtra_vulkan_open. */
+filtra_status ft_device_create_on(const struct filtra_vulkan_device *vulkan,
+                                  const filtra_device_options *options, filtra_device **device);
+/** Fails with ARGUMENT for a device of Filtra's own. */
+filtra_status ft_check_adopted(const filtra_device *dev);
 /** Frees it without its tuning; sets *device to NULL. */
 void ft_device_destroy(filtra_device **device);
 /** Count what is made on the device, and must be destroyed before it. */
@@ -175,6 +184,12 @@ uint64_t ft_buffer_extent(uint64_t size);
 uint64_t ft_buffer_limit(const filtra_device *dev);
 /** Safe on a zeroed struct. */
 void ft_buffer_destroy(filtra_device *dev, ft_buffer *buffer);
+/** Takes a range of an application's buffer, of `bytes` bytes; *offset is theirs in *out, which is
+ * never destroyed. Fails with ARGUMENT where it does not fit or has no address. */
+filtra_status ft_buffer_adopt(filtra_device *dev, const struct filtra_vulkan_range *range,
+                              uint64_t bytes, ft_buffer *out, uint64_t *offset);
+/** Tells an application of a place in a buffer of Filtra's. */
+void ft_buffer_tell(const ft_buffer *buffer, uint64_t offset, struct filtra_vulkan_range *range);
 /** Before the device reads host writes, and before the host reads device writes; does something
  * only on memory that is not coherent. */
 filtra_status ft_buffer_flush(filtra_device *dev, const ft_buffer *buffer);
@@ -308,6 +323,16 @@ double ft_timestamp_seconds(const ft_caps *caps, uint64_t from, uint64_t to);
  * buffer; before the host reads their writes they need a barrier to the host stage. */
 filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
                         uint64_t *ticket);
+/** The same after the semaphores for which `first` waits, and before those which `last` signals
+ * have their values; either may be NULL. */
+filtra_status ft_submit_between(filtra_device *dev, const ft_commands *commands, uint32_t count,
+                                const struct filtra_vulkan_run *first,
+                                const struct filtra_vulkan_run *last, uint64_t *ticket);
+/** Fails with ARGUMENT where semaphores or their values are missing or too many. */
+filtra_status ft_check_run(const struct filtra_vulkan_run *run);
+/** Whether `run` (NULL: it waits for nothing) would begin at once: nothing is in flight, and all
+ * semaphores for which it waits have reached their values. */
+bool ft_run_begins_now(filtra_device *dev, const struct filtra_vulkan_run *run);
 filtra_status ft_wait(filtra_device *dev, uint64_t ticket);
 /** Whether `ticket` is done, without waiting. True on a lost device, for which ft_wait fails. */
 bool ft_done(filtra_device *dev, uint64_t ticket);

@@ -22,7 +22,7 @@ static identity identify(const filtra_device *dev) {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
   VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                             .pNext = &v11};
-  vkGetPhysicalDeviceProperties2(dev->physical, &properties);
+  dev->instance->vk.vkGetPhysicalDeviceProperties2(dev->physical, &properties);
   identity id = {.uuid = dev->caps.info.uuid,
                  .driver_version = properties.properties.driverVersion};
   for (uint32_t i = 0; i < VK_UUID_SIZE; i++)

@@ -36,16 +36,33 @@ static filtra_status load_loader(void) {
   return FILTRA_OK;
 }
 
-/* Loads instance functions, which volk keeps in globals, only once: they are the loader's entry
- * points, the same for every instance, and another thread may be calling them. Functions of
- * optional extensions differ per instance and are looked up when needed. */
-static void load_instance_functions(VkInstance instance) {
-  static bool loaded = false;
+/* ---- functions ---- */
+
+/* The first function that is missing; NULL if none is. */
+static const char *load_instance_functions(ft_instance *i, PFN_vkGetInstanceProcAddr get) {
+#define LOAD(name) i->vk.name = (PFN_##name)get(i->handle, #name);
+  FT_INSTANCE_CALLS(LOAD)
+  FT_INSTANCE_EXTENSION_CALLS(LOAD)
+#undef LOAD
+#define MISS(name)                                                                                 \
+  if (!i->vk.name) return #name;
+  FT_INSTANCE_CALLS(MISS)
+#undef MISS
+  return NULL;
+}
+
+/* volk asks its global for the functions of a device: it is lent this instance's. */
+void ft_instance_load_device(const ft_instance *instance, VkDevice device,
+                             struct VolkDeviceTable *table) {
   ft_lock(&load_lock);
-  if (!loaded) volkLoadInstanceOnly(instance);
-  loaded = true;
+  const PFN_vkGetDeviceProcAddr before = vkGetDeviceProcAddr;
+  vkGetDeviceProcAddr = instance->vk.vkGetDeviceProcAddr;
+  volkLoadDeviceTable(table, device);
+  vkGetDeviceProcAddr = before;
   ft_unlock(&load_lock);
 }
+
+/* ---- validation ---- */
 
 static bool extension_there(const char *layer, const char *name) {
   uint32_t count = 0;
@@ -85,21 +102,45 @@ static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT seve
 
 static filtra_status create_messenger(ft_instance *instance,
                                       const VkDebugUtilsMessengerCreateInfoEXT *info) {
-  PFN_vkCreateDebugUtilsMessengerEXT create =
-      (PFN_vkCreateDebugUtilsMessengerEXT)vkGetInstanceProcAddr(instance->handle,
-                                                                "vkCreateDebugUtilsMessengerEXT");
-  if (!create) {
+  if (!instance->vk.vkCreateDebugUtilsMessengerEXT) {
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "the Vulkan loader offers no VK_EXT_debug_utils, which validation needs");
   }
-  return FT_VK(NULL, create(instance->handle, info, NULL, &instance->messenger));
+  return FT_VK(NULL, instance->vk.vkCreateDebugUtilsMessengerEXT(instance->handle, info, NULL,
+                                                                 &instance->messenger));
 }
+
+/* ---- instances ---- */
 
 static filtra_status create_handle(ft_instance *instance, const VkInstanceCreateInfo *info) {
   VkResult result = FT_VK_RESULT(vkCreateInstance(info, NULL, &instance->handle));
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
     return ft_fail(FILTRA_ERROR_NO_DEVICE, "no Vulkan driver on this machine; %s", install_hint);
   return ft_vk_status(NULL, result, "vkCreateInstance");
+}
+
+static filtra_status load_functions(ft_instance *instance, PFN_vkGetInstanceProcAddr get) {
+  const char *missing = load_instance_functions(instance, get);
+  if (!missing) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                 "vkGetInstanceProcAddr gives no %s: the instance must be made for Vulkan 1.3",
+                 missing);
+}
+
+filtra_status ft_instance_borrow(VkInstance handle, PFN_vkGetInstanceProcAddr get,
+                                 ft_instance **out) {
+  *out = NULL;
+  ft_instance *instance = ft_calloc(1, sizeof *instance);
+  if (!instance) return FILTRA_ERROR_HOST_MEMORY;
+  atomic_init(&instance->messages, 0);
+  instance->handle = handle;
+  instance->borrowed = true;
+  filtra_status status = load_functions(instance, get);
+  if (status)
+    ft_instance_destroy(&instance);
+  else
+    *out = instance;
+  return status;
 }
 
 filtra_status ft_instance_create(bool validation, ft_instance **out) {
@@ -161,7 +202,7 @@ filtra_status ft_instance_create(bool validation, ft_instance **out) {
                                .ppEnabledExtensionNames = extensions};
   filtra_status status = create_handle(instance, &info);
   if (status) goto fail;
-  load_instance_functions(instance->handle);
+  FT_TRY_GOTO(status, load_functions(instance, vkGetInstanceProcAddr), fail);
   if (validation) FT_TRY_GOTO(status, create_messenger(instance, &messenger), fail);
   *out = instance;
   return FILTRA_OK;
@@ -173,13 +214,10 @@ fail:
 void ft_instance_destroy(ft_instance **instance) {
   ft_instance *i = *instance;
   if (!i) return;
-  if (i->messenger) {
-    PFN_vkDestroyDebugUtilsMessengerEXT destroy =
-        (PFN_vkDestroyDebugUtilsMessengerEXT)vkGetInstanceProcAddr(
-            i->handle, "vkDestroyDebugUtilsMessengerEXT");
-    if (destroy) destroy(i->handle, i->messenger, NULL);
-  }
-  if (i->handle) vkDestroyInstance(i->handle, NULL);
+  if (i->messenger && i->vk.vkDestroyDebugUtilsMessengerEXT)
+    i->vk.vkDestroyDebugUtilsMessengerEXT(i->handle, i->messenger, NULL);
+  if (i->handle && !i->borrowed && i->vk.vkDestroyInstance)
+    i->vk.vkDestroyInstance(i->handle, NULL);
   free(i);
   *instance = NULL;
 }

@@ -3,10 +3,12 @@
 #define FT_GPU_INTERNAL_H
 
 #include "base/thread.h"
+#include "gpu/features.h"
 #include "gpu/gpu.h"
 #include "gpu/kernels.h"
 #include "gpu/matrix.h"
 #include "gpu/plan.h"
+#include "gpu/queue.h"
 #include "gpu/vulkan_newer.h"
 
 #include <stdatomic.h>
@@ -38,7 +40,8 @@ struct filtra_device {
     uint64_t came, served;
   } turns;
   ft_matrix_verdict matrix_verdict;
-  char *matrix_path; /* file of the verdict in the cache folder; NULL: no cache */
+  struct ft_queue *shared_queue; /* the application's, whose VkDevice it is; NULL: Filtra's own */
+  char *matrix_path;             /* file of the verdict in the cache folder; NULL: no cache */
 };
 
 /* ---- submit.c ---- */
@@ -47,6 +50,9 @@ struct filtra_device {
  * thread is inside. */
 filtra_status ft_enter(filtra_device *dev);
 void ft_leave(filtra_device *dev);
+
+/** Waits for all submissions before the device is closed. */
+void ft_wait_at_last(filtra_device *dev);
 
 /** Turns a VkResult into a status, and a message that names the call; marks a lost device. `dev`
  * may be NULL before there is one. */
@@ -65,8 +71,33 @@ VkResult ft_vk_fault(void);
 
 /* ---- instance.c ---- */
 
+/* Functions of an instance: those of Vulkan 1.3, and those of extensions, which may be NULL. */
+#define FT_INSTANCE_CALLS(X)                                                                       \
+  X(vkCreateDevice)                                                                                \
+  X(vkDestroyInstance)                                                                             \
+  X(vkEnumerateDeviceExtensionProperties)                                                          \
+  X(vkEnumeratePhysicalDevices)                                                                    \
+  X(vkGetDeviceProcAddr)                                                                           \
+  X(vkGetPhysicalDeviceFeatures)                                                                   \
+  X(vkGetPhysicalDeviceFeatures2)                                                                  \
+  X(vkGetPhysicalDeviceMemoryProperties)                                                           \
+  X(vkGetPhysicalDeviceProperties)                                                                 \
+  X(vkGetPhysicalDeviceProperties2)                                                                \
+  X(vkGetPhysicalDeviceQueueFamilyProperties)
+#define FT_INSTANCE_EXTENSION_CALLS(X)                                                             \
+  X(vkCreateDebugUtilsMessengerEXT)                                                                \
+  X(vkDestroyDebugUtilsMessengerEXT)                                                               \
+  X(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
+
 typedef struct ft_instance {
   VkInstance handle;
+  struct {
+#define FT_INSTANCE_CALL(name) PFN_##name name;
+    FT_INSTANCE_CALLS(FT_INSTANCE_CALL)
+    FT_INSTANCE_EXTENSION_CALLS(FT_INSTANCE_CALL)
+#undef FT_INSTANCE_CALL
+  } vk;
+  bool borrowed;                      /* an application's, which outlives it */
   VkDebugUtilsMessengerEXT messenger; /* VK_NULL_HANDLE: no validation */
   atomic_uint messages;               /* number of validation warnings and errors */
   uint32_t layer;                     /* Vulkan version that the layer knows; 0: no layer */
@@ -75,9 +106,28 @@ typedef struct ft_instance {
 /** Loads Vulkan on first use and creates an instance. Fails with NO_DEVICE without a loader or
  * driver, with UNSUPPORTED if validation is requested and the layer is missing. */
 filtra_status ft_instance_create(bool validation, ft_instance **out);
+/** Takes an application's instance, whose functions `get` gives. */
+filtra_status ft_instance_borrow(VkInstance handle, PFN_vkGetInstanceProcAddr get,
+                                 ft_instance **out);
+/** Fills the table with the device's functions. */
+void ft_instance_load_device(const ft_instance *instance, VkDevice device,
+                             struct VolkDeviceTable *table);
 void ft_instance_destroy(ft_instance **instance);
 
 /* ---- caps.c ---- */
+
+/** What an application says of a VkDevice, which cannot be asked. */
+typedef struct ft_said {
+  ft_features features;
+  const char *const *extensions;
+  uint32_t extension_count;
+  uint32_t queue_family;
+} ft_said;
+
+/** Queries the device's capabilities, all zero but for those of the application's VkDevice if one
+ * is said. info.usable and info.reason say whether that is enough; info.index is not set. */
+filtra_status ft_caps_examine(const ft_instance *instance, VkPhysicalDevice physical,
+                              const ft_said *said, ft_caps *caps);
 
 typedef struct ft_candidate {
   VkPhysicalDevice physical;
@@ -88,6 +138,21 @@ typedef struct ft_candidate {
 filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t *count);
 /** Default for the longest time of one submission; 0: no limit. */
 double ft_submission_seconds(bool cpu);
+
+/* ---- memory.c ---- */
+
+enum {
+  FT_BUFFER_USAGE = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT
+};
+uint64_t ft_buffer_address(filtra_device *dev, VkBuffer buffer);
+/** Bytes behind a tensor that kernels may read. */
+uint64_t ft_bytes_behind(const ft_caps *caps);
+
+/* ---- adopt.c ---- */
+
+/** Takes an application's device: instance, physical device, capabilities, queue and functions. */
+filtra_status ft_adopt(filtra_device *dev, const struct filtra_vulkan_device *vulkan);
 
 /* ---- matrix.c, matrix_file.c ---- */
 

@@ -65,8 +65,7 @@ static ft_matrix_shape choose(const VkCooperativeMatrixPropertiesKHR *list, uint
 
 filtra_status ft_matrix_ask(ft_instance *instance, VkPhysicalDevice physical, ft_caps *caps) {
   PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR ask =
-      (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(void (*)(void))vkGetInstanceProcAddr(
-          instance->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+      instance->vk.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR;
   uint32_t count = 0;
   caps->matrix_f16 = caps->matrix_bf16 = (ft_matrix_shape){0};
   if (!caps->matrix || !ask) return FILTRA_OK;

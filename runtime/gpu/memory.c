@@ -46,7 +46,7 @@ static filtra_status fail_memory(const filtra_device *dev, uint64_t size, const 
 static VkResult allocate(filtra_device *dev, const VkMemoryRequirements *requirements,
                          ft_memory_kind kind, ft_buffer *out, VkMemoryPropertyFlags *flags) {
   VkPhysicalDeviceMemoryProperties memory;
-  vkGetPhysicalDeviceMemoryProperties(dev->physical, &memory);
+  dev->instance->vk.vkGetPhysicalDeviceMemoryProperties(dev->physical, &memory);
   VkMemoryAllocateFlagsInfo address = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   VkMemoryDedicatedAllocateInfo dedicated = {.sType =
@@ -73,6 +73,12 @@ static VkResult allocate(filtra_device *dev, const VkMemoryRequirements *require
   return result;
 }
 
+uint64_t ft_buffer_address(filtra_device *dev, VkBuffer buffer) {
+  VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                    .buffer = buffer};
+  return dev->vk.vkGetBufferDeviceAddress(dev->device, &info);
+}
+
 static filtra_status place_buffer(filtra_device *dev, uint64_t size, ft_memory_kind kind,
                                   ft_buffer *out) {
   VkMemoryRequirements requirements;
@@ -90,10 +96,12 @@ static filtra_status place_buffer(filtra_device *dev, uint64_t size, ft_memory_k
     FT_TRY(FT_VK(dev,
                  dev->vk.vkMapMemory(dev->device, out->memory, 0, VK_WHOLE_SIZE, 0, &out->mapped)));
   }
-  VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                    .buffer = out->buffer};
-  out->address = dev->vk.vkGetBufferDeviceAddress(dev->device, &info);
+  out->address = ft_buffer_address(dev, out->buffer);
   return FILTRA_OK;
+}
+
+uint64_t ft_bytes_behind(const ft_caps *caps) {
+  return caps->for_cpu ? SLACK_BYTES : 0;
 }
 
 uint64_t ft_buffer_extent(uint64_t size) {
@@ -114,11 +122,9 @@ filtra_status ft_buffer_create(filtra_device *dev, uint64_t size, ft_memory_kind
   if (most && size + SLACK_BYTES > most - (dev->memory_used < most ? dev->memory_used : most))
     return fail_memory(dev, size, "out of memory");
   if (dev->compiler) return FILTRA_OK; /* buffers of compilers have no memory */
-  VkBufferCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-      .size = size + SLACK_BYTES,
-      .usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+  VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                             .size = size + SLACK_BYTES,
+                             .usage = FT_BUFFER_USAGE};
   filtra_status status = FT_VK(dev, dev->vk.vkCreateBuffer(dev->device, &info, NULL, &out->buffer));
   if (!status) status = place_buffer(dev, size, kind, out);
   if (status) ft_buffer_destroy(dev, out);

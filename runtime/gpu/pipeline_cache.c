@@ -33,7 +33,7 @@ static uint64_t checksum(const void *data, size_t size) {
 
 char *ft_pipeline_cache_path(const filtra_device *dev, const char *folder) {
   VkPhysicalDeviceProperties properties;
-  vkGetPhysicalDeviceProperties(dev->physical, &properties);
+  dev->instance->vk.vkGetPhysicalDeviceProperties(dev->physical, &properties);
   char *name = ft_format("pipelines-%s-%08x-%s.bin", dev->caps.info.uuid, properties.driverVersion,
                          filtra_version());
   char *path = name ? ft_path_join(folder, name) : NULL;
@@ -54,7 +54,7 @@ static const char *what_is_wrong(const filtra_device *dev, const char *file, siz
   if (header.size < sizeof driver) return "it is too short";
   memcpy(&driver, file + sizeof header, sizeof driver);
   VkPhysicalDeviceProperties properties;
-  vkGetPhysicalDeviceProperties(dev->physical, &properties);
+  dev->instance->vk.vkGetPhysicalDeviceProperties(dev->physical, &properties);
   if (driver.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE ||
       driver.vendorID != properties.vendorID || driver.deviceID != properties.deviceID ||
       memcmp(driver.pipelineCacheUUID, properties.pipelineCacheUUID, VK_UUID_SIZE))

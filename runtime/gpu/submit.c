@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <filtra/vulkan.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,20 @@ static filtra_status fail_lost(const filtra_device *dev, const char *call, int l
                  name, *name ? " " : "", length, call);
 }
 
+/* Waits for the device's own submissions alone: a VkDevice may be an application's, whose other
+ * queues are busy. */
+static VkResult wait_for(filtra_device *dev, uint64_t ticket) {
+  VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                              .semaphoreCount = 1,
+                              .pSemaphores = &dev->timeline,
+                              .pValues = &ticket};
+  return dev->vk.vkWaitSemaphores(dev->device, &info, UINT64_MAX);
+}
+
+static void wait_for_all(filtra_device *dev) {
+  if (dev->submitted) (void)wait_for(dev, dev->submitted); /* if it fails there is no other way */
+}
+
 filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call) {
   if (result >= VK_SUCCESS && result != VK_TIMEOUT) return FILTRA_OK;
   /* Extracts "vkQueueSubmit2" from "dev->vk.vkQueueSubmit2(dev->queue, ...)". */
@@ -78,8 +93,7 @@ filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call
   if (result == VK_ERROR_DEVICE_LOST) {
     if (dev && !dev->lost) {
       dev->lost = true;
-      /* Returns at once if the device is lost; then nothing is in use. */
-      dev->vk.vkDeviceWaitIdle(dev->device);
+      wait_for_all(dev); /* returns soon if the device is lost; then nothing is in use */
     }
     return fail_lost(dev, name, length);
   }
@@ -118,7 +132,49 @@ static filtra_status refuse_lost(const filtra_device *dev) {
   return dev->lost ? fail_lost(dev, "earlier", 7) : FILTRA_OK;
 }
 
+enum { MOST_POINTS = 1 + FILTRA_VULKAN_MOST_SEMAPHORES };
+
+/* Values of semaphores around a submission: the device's own, then the application's. Returns their
+ * number. */
+static uint32_t points(const filtra_device *dev, uint64_t own, uint32_t count,
+                       const VkSemaphore *semaphores, const uint64_t *values,
+                       VkSemaphoreSubmitInfo out[MOST_POINTS]) {
+  for (uint32_t i = 0; i <= count; i++)
+    out[i] = (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                     .semaphore = i ? semaphores[i - 1] : dev->timeline,
+                                     .value = i ? values[i - 1] : own,
+                                     .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
+  return count + 1;
+}
+
+/* Waiting for the previous value of the device's own orders memory accesses between its
+ * submissions. */
+static filtra_status submit_to_queue(filtra_device *dev, const VkCommandBufferSubmitInfo *commands,
+                                     uint32_t count, const filtra_vulkan_run *first,
+                                     const filtra_vulkan_run *last) {
+  static const filtra_vulkan_run none;
+  VkSemaphoreSubmitInfo waits[MOST_POINTS], signals[MOST_POINTS];
+  if (!first) first = &none;
+  if (!last) last = &none;
+  const uint32_t wait_count =
+      points(dev, dev->submitted, first->wait_count, first->wait, first->wait_values, waits);
+  const uint32_t signal_count = points(dev, dev->submitted + 1, last->signal_count, last->signal,
+                                       last->signal_values, signals);
+  const VkSubmitInfo2 job = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                             .waitSemaphoreInfoCount = wait_count,
+                             .pWaitSemaphoreInfos = waits,
+                             .commandBufferInfoCount = count,
+                             .pCommandBufferInfos = commands,
+                             .signalSemaphoreInfoCount = signal_count,
+                             .pSignalSemaphoreInfos = signals};
+  FT_TRY(ft_queue_enter(dev->shared_queue));
+  VkResult result = FT_VK_RESULT(dev->vk.vkQueueSubmit2(dev->queue, 1, &job, NULL));
+  ft_queue_leave(dev->shared_queue);
+  return ft_vk_status(dev, result, "vkQueueSubmit2");
+}
+
 static filtra_status submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
+                            const filtra_vulkan_run *first, const filtra_vulkan_run *last,
                             uint64_t *ticket) {
   FT_TRY(refuse_lost(dev));
   if (dev->compiler) return ft_fail(FILTRA_ERROR_UNSUPPORTED, "this device only compiles");
@@ -131,33 +187,25 @@ static filtra_status submit(filtra_device *dev, const ft_commands *commands, uin
     infos[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                            .commandBuffer = commands[i]};
   }
-  /* Waiting for the previous value orders memory accesses between submissions. */
-  VkSemaphoreSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                .semaphore = dev->timeline,
-                                .value = dev->submitted,
-                                .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
-  VkSemaphoreSubmitInfo signal = wait;
-  signal.value = dev->submitted + 1;
-  VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                          .waitSemaphoreInfoCount = 1,
-                          .pWaitSemaphoreInfos = &wait,
-                          .commandBufferInfoCount = count,
-                          .pCommandBufferInfos = infos,
-                          .signalSemaphoreInfoCount = 1,
-                          .pSignalSemaphoreInfos = &signal};
-  filtra_status status = FT_VK(dev, dev->vk.vkQueueSubmit2(dev->queue, 1, &submit, NULL));
+  filtra_status status = submit_to_queue(dev, infos, count, first, last);
   if (infos != some) free(infos);
   if (status) return status;
   *ticket = ++dev->submitted;
   return FILTRA_OK;
 }
 
-filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
-                        uint64_t *ticket) {
+filtra_status ft_submit_between(filtra_device *dev, const ft_commands *commands, uint32_t count,
+                                const filtra_vulkan_run *first, const filtra_vulkan_run *last,
+                                uint64_t *ticket) {
   FT_TRY(ft_enter(dev));
-  filtra_status status = submit(dev, commands, count, ticket);
+  filtra_status status = submit(dev, commands, count, first, last, ticket);
   ft_leave(dev);
   return status;
+}
+
+filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
+                        uint64_t *ticket) {
+  return ft_submit_between(dev, commands, count, NULL, NULL, ticket);
 }
 
 static filtra_status wait(filtra_device *dev, uint64_t ticket) {
@@ -167,11 +215,7 @@ static filtra_status wait(filtra_device *dev, uint64_t ticket) {
                    "ticket %" PRIu64 " was never given out; the last one is %" PRIu64, ticket,
                    dev->submitted);
   }
-  VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                              .semaphoreCount = 1,
-                              .pSemaphores = &dev->timeline,
-                              .pValues = &ticket};
-  return FT_VK(dev, dev->vk.vkWaitSemaphores(dev->device, &info, UINT64_MAX));
+  return ft_vk_status(dev, FT_VK_RESULT(wait_for(dev, ticket)), "vkWaitSemaphores");
 }
 
 filtra_status ft_wait(filtra_device *dev, uint64_t ticket) {
@@ -189,11 +233,39 @@ bool ft_done(filtra_device *dev, uint64_t ticket) {
   return value >= ticket;
 }
 
+bool ft_run_begins_now(filtra_device *dev, const filtra_vulkan_run *run) {
+  uint64_t value = 0;
+  for (uint32_t i = 0; run && i < run->wait_count; i++)
+    if (FT_VK(dev, dev->vk.vkGetSemaphoreCounterValue(dev->device, run->wait[i], &value)) ||
+        value < run->wait_values[i])
+      return false;
+  return ft_done(dev, dev->submitted);
+}
+
 filtra_status ft_wait_idle(filtra_device *dev) {
   return ft_wait(dev, dev->submitted);
 }
 
+/* Threads of CPU drivers touch the semaphores for which a submission has waited after its end is
+ * seen (Mesa 25.0: a crash). They take submissions in turn, so they are done with all others at the
+ * end of one that waits for none. */
+static void submit_nothing(filtra_device *dev) {
+  VkSemaphoreSubmitInfo signal[MOST_POINTS];
+  VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                          .signalSemaphoreInfoCount =
+                              points(dev, dev->submitted + 1, 0, NULL, NULL, signal),
+                          .pSignalSemaphoreInfos = signal};
+  if (ft_queue_enter(dev->shared_queue)) return;
+  if (!dev->vk.vkQueueSubmit2(dev->queue, 1, &submit, NULL)) dev->submitted++;
+  ft_queue_leave(dev->shared_queue);
+}
+
+void ft_wait_at_last(filtra_device *dev) {
+  if (dev->submitted && dev->caps.for_cpu) submit_nothing(dev);
+  wait_for_all(dev);
+}
+
 void ft_wait_whatever(filtra_device *dev) {
   if (dev->process != ft_process()) return; /* it would wait for threads of the parent */
-  dev->vk.vkDeviceWaitIdle(dev->device);
+  wait_for_all(dev);
 }

@@ -24,6 +24,11 @@ static ft_port *find_input(const ft_program *p, const filtra_tensor *t) {
   return find_port(p->inputs, p->plan->tape->input_count, t);
 }
 
+/* Why a tensor is no port of its graph, if an application's commands take its place. */
+static const char *outside(const filtra_tensor *t) {
+  return t->storage->home == FT_HOME_BUFFER ? " but lies in a buffer (filtra_vulkan_range_of)" : "";
+}
+
 /* ---- inputs ---- */
 
 void filtra_graph_set_step(filtra_graph *g, uint64_t seed, uint64_t step) {
@@ -61,7 +66,9 @@ filtra_status filtra_graph_set(filtra_graph *g, filtra_tensor *input, const void
   ft_program *p;
   FT_TRY(program_of(g, "set", &p));
   ft_port *port = find_input(p, input);
-  if (!port) return ft_fail(FILTRA_ERROR_ARGUMENT, "set: the tensor is not an input of this graph");
+  if (!port)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "set: the tensor is not an input of this graph%s",
+                   outside(input));
   if (!filtra_tensor_elements(input)) return FILTRA_OK;
   return set_port(p, port, data);
 }
@@ -96,8 +103,8 @@ static filtra_status set_random_state(const filtra_graph *g, ft_program *p) {
   return set_port(p, find_input(p, g->tape.random_state), state);
 }
 
-filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
-  FT_NEED(g);
+filtra_status ft_graph_submit_between(filtra_graph *g, const struct filtra_vulkan_run *run,
+                                      uint64_t *ticket) {
   ft_program *p;
   ft_slot *slot;
   FT_TRY(program_of(g, "submit", &p));
@@ -105,11 +112,16 @@ filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
   FT_TRY(set_random_state(g, p));
   FT_TRY(carry_over(p, slot));
   if (slot->staging.buffer) FT_TRY(ft_buffer_flush(p->device, &slot->staging));
-  FT_TRY(ft_submit_run(p, slot));
+  FT_TRY(ft_submit_run(p, slot, run));
   p->next_slot = (p->next_slot + 1) % p->slot_count;
   g->step++;
   if (ticket) *ticket = slot->ticket;
   return FILTRA_OK;
+}
+
+filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
+  FT_NEED(g);
+  return ft_graph_submit_between(g, NULL, ticket);
 }
 
 filtra_status filtra_graph_wait(filtra_graph *g, uint64_t ticket) {
@@ -168,7 +180,8 @@ filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *dat
   FT_TRY(program_of(g, "get", &p));
   const ft_port *port = find_port(p->outputs, g->tape.output_count, output);
   if (!port)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "get: the tensor is not an output of this graph");
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "get: the tensor is not an output of this graph%s",
+                   outside(output));
   if (p->done_slot < 0) return ft_fail(FILTRA_ERROR_ARGUMENT, "get: wait for a run first");
   const char *from = (const char *)p->slots[p->done_slot].readback.mapped + port->offset;
   if (!filtra_tensor_elements(output)) return FILTRA_OK;

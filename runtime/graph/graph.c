@@ -1,6 +1,7 @@
 /* Graphs from creation to destruction: recorded by graph/record.c and ops/, compiled here into a
  * plan and a program, executed by graph/execute.c. */
 #include "graph/arena.h"
+#include "graph/outside.h"
 #include "graph/parameters.h"
 #include "graph/program.h"
 
@@ -47,6 +48,7 @@ void filtra_graph_destroy(filtra_graph **graph) {
   ft_program_destroy(&g->program);
   ft_plan_destroy(&g->plan);
   filtra_arena_destroy(&g->own_arena);
+  ft_outside_free(g);
   if (g->arena) g->arena->users--;
   if (g->tape.params) g->tape.params->users--;
   ft_device_release(g->device);

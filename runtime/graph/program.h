@@ -61,8 +61,12 @@ filtra_status ft_submissions_create(ft_program *p);
 void ft_submissions_destroy(ft_program *p);
 /** Number of submissions per run. */
 size_t ft_submissions_count(const ft_program *p);
-/** Submits a run; slot->ticket is its end. Where a first run is measured, waits for it. */
-filtra_status ft_submit_run(ft_program *p, ft_slot *slot);
+/** Submits a run, between an application's semaphores unless `run` is NULL; slot->ticket is its
+ * end. Where a first run is measured, waits for it; one that does not begin at once is not. */
+filtra_status ft_submit_run(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run);
+/** As filtra_graph_submit, between those semaphores; NULL: none. */
+filtra_status ft_graph_submit_between(filtra_graph *g, const struct filtra_vulkan_run *run,
+                                      uint64_t *ticket);
 
 /** How calls are recorded; all zero: as for a step. */
 typedef struct ft_recording {

@@ -49,7 +49,7 @@ static filtra_tensor *add_transfer(filtra_graph *g, ft_transfer **list, size_t *
   return t;
 }
 
-static filtra_status check_declaration(const char *what, const char *name, const int64_t *shape) {
+filtra_status ft_check_declaration(const char *what, const char *name, const int64_t *shape) {
   if (name && shape) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT, "%s %s: the %s is NULL", what, name ? name : "",
                  name ? "shape" : "name");
@@ -57,7 +57,7 @@ static filtra_status check_declaration(const char *what, const char *name, const
 
 filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape) {
-  if (!ft_graph_accept(g, check_declaration("input", name, shape))) return NULL;
+  if (!ft_graph_accept(g, ft_check_declaration("input", name, shape))) return NULL;
   if (g->program)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "input %s: the graph is compiled", name);
   filtra_tensor *t = ft_tensor_new(g, name, dtype, ndim, shape);
@@ -91,6 +91,9 @@ filtra_tensor *filtra_graph_output(filtra_graph *g, filtra_tensor *t) {
   if (!ft_usable(g, t)) return NULL;
   for (size_t i = 0; i < g->tape.output_count; i++)
     if (g->tape.outputs[i].tensor == t) return t;
+  if (t->storage->home == FT_HOME_BUFFER && t->storage->pinned)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "output %s: it lies in a buffer of filtra_vulkan_output", t->name);
   t->storage->pinned = true;
   return add_transfer(g, &g->tape.outputs, &g->tape.output_count, &g->tape.output_capacity, t);
 }
@@ -149,7 +152,7 @@ static ft_parameter *declare(filtra_graph *g, filtra_parameters *params, const c
 filtra_tensor *filtra_graph_parameter(filtra_graph *g, filtra_parameters *params, const char *name,
                                       int ndim, const int64_t *shape,
                                       const filtra_parameter_options *options) {
-  if (!ft_graph_accept(g, check_declaration("parameter", name, shape)) ||
+  if (!ft_graph_accept(g, ft_check_declaration("parameter", name, shape)) ||
       !ft_graph_accept(g, FT_CHECK_RESERVED(filtra_parameter_options, options)))
     return NULL;
   if (!params) return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "parameter %s: params is NULL", name);

@@ -215,34 +215,43 @@ size_t ft_submissions_count(const ft_program *p) {
 
 /* ---- executing ---- */
 
-/* Submits all. The first job includes the uploads before it, the last the downloads after it. */
+/* Submits all. The first job includes the uploads before it, the last the downloads after it; `run`
+ * lies around both. */
 static filtra_status submit_all(ft_program *p, const ft_slot *slot, const ft_commands *recorded,
-                                uint64_t *ticket) {
+                                const struct filtra_vulkan_run *run, uint64_t *ticket) {
   const struct ft_submissions *s = p->submissions;
   if (!s->count)
-    return ft_submit(p->device, (ft_commands[]){slot->upload, slot->download}, 2, ticket);
+    return ft_submit_between(p->device, (ft_commands[]){slot->upload, slot->download}, 2, run, run,
+                             ticket);
   for (size_t i = 0; i < s->count; i++) {
     ft_commands commands[3];
     uint32_t count = 0;
-    if (i == 0) commands[count++] = slot->upload;
+    const bool first = i == 0, last = i + 1 == s->count;
+    if (first) commands[count++] = slot->upload;
     commands[count++] = recorded[i];
-    if (i + 1 == s->count) commands[count++] = slot->download;
-    FT_TRY(ft_submit(p->device, commands, count, ticket));
+    if (last) commands[count++] = slot->download;
+    FT_TRY(ft_submit_between(p->device, commands, count, first ? run : NULL, last ? run : NULL,
+                             ticket));
     note_tickets(p, &s->list[i], recorded == s->commands ? *ticket : 0);
   }
   return FILTRA_OK;
 }
 
-filtra_status ft_replay(ft_program *p, const ft_slot *slot, const ft_recording *how,
-                        uint64_t *ticket) {
+static filtra_status replay(ft_program *p, const ft_slot *slot, const ft_recording *how,
+                            const struct filtra_vulkan_run *run, uint64_t *ticket) {
   ft_commands *commands;
   FT_TRY(record(p, how, &commands));
-  filtra_status status = submit_all(p, slot, commands, ticket);
+  filtra_status status = submit_all(p, slot, commands, run, ticket);
   if (!status) status = ft_wait(p->device, *ticket);
   /* Some jobs may be running after a failure: nothing in use may be freed, here or by callers. */
   if (status) ft_wait_whatever(p->device);
   free_commands(p, commands);
   return status;
+}
+
+filtra_status ft_replay(ft_program *p, const ft_slot *slot, const ft_recording *how,
+                        uint64_t *ticket) {
+  return replay(p, slot, how, NULL, ticket);
 }
 
 /* Sums the pieces' times by call. */
@@ -257,22 +266,38 @@ static filtra_status read_times(ft_program *p, ft_timestamps stamps, double *sec
   return status;
 }
 
-filtra_status ft_replay_timed(ft_program *p, const ft_slot *slot, double *seconds,
-                              uint64_t *ticket) {
+static filtra_status replay_timed(ft_program *p, const ft_slot *slot,
+                                  const struct filtra_vulkan_run *run, double *seconds,
+                                  uint64_t *ticket) {
   ft_timestamps stamps = NULL;
   FT_TRY(ft_timestamps_create(p->device, 2 * (uint32_t)p->submissions->piece_count, &stamps));
   filtra_status status =
-      ft_replay(p, slot, &(ft_recording){.apart = true, .timestamps = stamps}, ticket);
+      replay(p, slot, &(ft_recording){.apart = true, .timestamps = stamps}, run, ticket);
   if (!status) status = read_times(p, stamps, seconds);
   ft_timestamps_destroy(p->device, stamps);
   return status;
 }
 
+filtra_status ft_replay_timed(ft_program *p, const ft_slot *slot, double *seconds,
+                              uint64_t *ticket) {
+  return replay_timed(p, slot, NULL, seconds, ticket);
+}
+
+/* Frees what runs before the measured one were recorded into. */
+static filtra_status drop_recorded(ft_program *p) {
+  if (!p->submissions->commands) return FILTRA_OK;
+  FT_TRY(ft_wait_idle(p->device));
+  free_commands(p, p->submissions->commands);
+  p->submissions->commands = NULL;
+  return FILTRA_OK;
+}
+
 /* The first execution: waits for it, and cuts submissions anew by its times. */
-static filtra_status measure(ft_program *p, ft_slot *slot) {
+static filtra_status measure(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run) {
+  FT_TRY(drop_recorded(p));
   double *seconds = ft_calloc(p->plan->tape->call_count, sizeof *seconds);
   filtra_status status =
-      seconds ? ft_replay_timed(p, slot, seconds, &slot->ticket) : FILTRA_ERROR_HOST_MEMORY;
+      seconds ? replay_timed(p, slot, run, seconds, &slot->ticket) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = cut(p, seconds);
   if (!status) status = record(p, &STEP, &p->submissions->commands);
   p->submissions->measured = !status;
@@ -280,7 +305,10 @@ static filtra_status measure(ft_program *p, ft_slot *slot) {
   return status;
 }
 
-filtra_status ft_submit_run(ft_program *p, ft_slot *slot) {
-  const struct ft_submissions *s = p->submissions;
-  return s->measured ? submit_all(p, slot, s->commands, &slot->ticket) : measure(p, slot);
+filtra_status ft_submit_run(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run) {
+  struct ft_submissions *s = p->submissions;
+  const bool first = !run && !s->commands;
+  if (!s->measured && (first || ft_run_begins_now(p->device, run))) return measure(p, slot, run);
+  if (!s->commands) FT_TRY(record(p, &STEP, &s->commands));
+  return submit_all(p, slot, s->commands, run, &slot->ticket);
 }

@@ -78,6 +78,7 @@ struct ft_tape {
 };
 
 typedef struct ft_memory_chunk ft_memory_chunk;
+typedef struct ft_outside ft_outside;
 
 /** Recorded into `tape`; compiling adds a plan and a program. */
 struct filtra_graph {
@@ -92,9 +93,13 @@ struct filtra_graph {
   struct ft_tape tape;
   struct ft_plan *plan;       /* NULL until compiled */
   struct ft_program *program; /* NULL until compiled */
+  ft_outside *outside;        /* tensors in buffers shared with an application */
   uint64_t seed, step;        /* of the next run */
   uint32_t part[3]; /* of the next run: first sample, samples, the batch's other samples */
 };
+
+/** Fails with ARGUMENT for an input or parameter without name or shape. */
+filtra_status ft_check_declaration(const char *what, const char *name, const int64_t *shape);
 
 /** Frees the memory of ft_graph_alloc and the error's sentence (graph/error.c). */
 void ft_graph_free_memory(filtra_graph *g);

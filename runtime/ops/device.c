@@ -3,6 +3,7 @@
 
 #include "ops/tuning.h"
 
+#include <filtra/vulkan.h>
 #include <stdlib.h>
 
 /* Loads the tuning. Errors in a named file are errors of the call; those in a cached file are
@@ -33,14 +34,18 @@ filtra_status filtra_device_close(filtra_device **device) {
   return FILTRA_OK;
 }
 
+static filtra_status with_tuning(filtra_device **device, const filtra_device_options *options) {
+  filtra_status status = open_tuning(*device, options);
+  if (status) filtra_device_close(device);
+  return status;
+}
+
 static filtra_status open_device(const filtra_device_options *options, ft_device_purpose purpose,
                                  filtra_device **device) {
   static const filtra_device_options defaults;
   if (!options) options = &defaults;
   FT_TRY(ft_device_create(options, purpose, device));
-  filtra_status status = open_tuning(*device, options);
-  if (status) filtra_device_close(device);
-  return status;
+  return with_tuning(device, options);
 }
 
 filtra_status filtra_device_open(const filtra_device_options *options, filtra_device **device) {
@@ -48,6 +53,28 @@ filtra_status filtra_device_open(const filtra_device_options *options, filtra_de
   *device = NULL;
   FT_TRY(FT_CHECK_RESERVED(filtra_device_options, options));
   return open_device(options, FT_DEVICE_EXECUTES, device);
+}
+
+static filtra_status refuse(const char *option) {
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "filtra_vulkan_open: option %s is set, which the application decides by what it "
+                 "gives",
+                 option);
+}
+
+filtra_status filtra_vulkan_open(const filtra_vulkan_device *vulkan,
+                                 const filtra_device_options *options, filtra_device **device) {
+  static const filtra_device_options defaults;
+  FT_NEED(device);
+  *device = NULL;
+  FT_NEED(vulkan);
+  FT_TRY(FT_CHECK_RESERVED(filtra_vulkan_device, vulkan));
+  FT_TRY(FT_CHECK_RESERVED(filtra_device_options, options));
+  if (!options) options = &defaults;
+  if (options->select) return refuse("select");
+  if (options->validation) return refuse("validation");
+  FT_TRY(ft_device_create_on(vulkan, options, device));
+  return with_tuning(device, options);
 }
 
 filtra_status ft_device_open_compiler(const filtra_device_options *options,

@@ -19,7 +19,9 @@ set(optional
     filtra_model_import:changes filtra_run_import:changes filtra_sample_token:options
     filtra_tokenizer_encode_offsets:begins filtra_tokenizer_encode_offsets:ends
     filtra_trainer_create:options
-    filtra_trainer_finish:metrics filtra_trainer_step:metrics)
+    filtra_trainer_finish:metrics filtra_trainer_step:metrics filtra_vulkan_input:range
+    filtra_vulkan_open:options filtra_vulkan_output:range filtra_vulkan_requirements:vulkan
+    filtra_vulkan_submit:ticket)
 
 set(calls "")
 file(GLOB headers ${INCLUDE_DIR}/filtra/*.h)

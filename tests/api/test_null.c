@@ -5,6 +5,7 @@
 #include "support/run.h"
 
 #include <filtra/filtra.h>
+#include <filtra/vulkan.h>
 
 static filtra_device *device;
 static filtra_arena *arena;

@@ -49,6 +49,21 @@ TEST(test_usage) {
   }
 }
 
+TEST(test_check_report_usage) {
+  static const char *const cases[][2] = {
+      {"--json", "leave out --json"},
+      {"--precision bf16", "leave out --precision"},
+      {"x.safetensors", "leave out the files"},
+      {"--caps @/home/me/my.caps", "names a folder, which would be in the report"}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    assert_code(test_filtra("check --report r.json %s 2>&1", cases[i][0]), 2);
+    assert_printed(cases[i][1]);
+  }
+  assert_code(test_filtra("check --seconds 3 2>&1"), 2);
+  assert_printed("--seconds is of tuning for --report");
+  assert_code(test_filtra("check --report %s/no/r.json 2>&1", test_folder()), 2);
+}
+
 /* The cases that come along, and one line for a report. */
 TEST(test_check) {
   assert_code(test_run_command("", "check --quiet --device cpu --cache-dir ''"), 0);

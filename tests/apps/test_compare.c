@@ -175,6 +175,21 @@ TEST(test_warnings) {
   assert_printed("commit cccccccccccc-dirty, which may stand for different programs");
 }
 
+/* A report is a benchmark's file, and also says what it checked. */
+TEST(test_reports) {
+  json_t *report = file_b(), *bad = file_b();
+  json_t *const both[] = {report, bad};
+  for (int i = 0; i < 2; i++) {
+    json_object_set_new(both[i], "format", json_string("filtra-report-1"));
+    json_object_set_new(both[i], "check", json_pack("{si si}", "files", 29, "passed", i ? 27 : 29));
+  }
+  compare(0, test_text("%s %s %s", write_a(), write_file(report), write_file(bad)));
+  assert_printed("| Golden cases |");
+  assert_printed(" | 29 of 29 pass | 27 of 29 pass |");
+  assert_printed("2 of 29 golden cases fail: its times may be of wrong results.");
+  assert_printed("| square (tiled) | 4.00 ms | 2.00 ms | 2.00 ");
+}
+
 /* ---- the page ---- */
 
 static size_t count(const char *text, const char *part) {
@@ -397,7 +412,7 @@ TEST(test_wrong) {
   static const struct {
     const char *from, *to, *part;
   } cases[] = {
-      {"filtra-bench-1", "filtra-bench-2", "\"format\" is \"filtra-bench-2\", accepted is"},
+      {"filtra-bench-1", "filtra-bench-2", "\"format\" is \"filtra-bench-2\", accepted are"},
       {"\"format\"", "\"former\"", "is no file of 'filtra bench --out'"},
       {"{\"format\"", "[1]{\"format\"", "not valid JSON"},
       {"\"filtra\": \"0.1.0\", ", "", "\"filtra\" is missing"},

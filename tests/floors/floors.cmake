@@ -139,7 +139,7 @@ endforeach()
 # Device functions are members of a table and leave no symbol.
 file(GLOB_RECURSE sources ${SOURCE_DIR}/runtime/*.c ${SOURCE_DIR}/runtime/*.h
      ${SOURCE_DIR}/apps/*.c)
-list(FILTER sources EXCLUDE REGEX "/runtime/gpu/")
+list(FILTER sources EXCLUDE REGEX "/runtime/gpu/|/apps/examples/") # applications
 foreach(source IN LISTS sources)
   file(STRINGS ${source} lines
        REGEX "(^|[^A-Za-z0-9_])(vk[A-Z][a-z]|Vk[A-Z][a-z])|gpu/internal\\.h")

@@ -39,8 +39,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL take_cache(VkDevice device,
 static filtra_device *device(void) {
   static filtra_device none;
   static struct ft_pipeline_store store;
-  vkGetPhysicalDeviceProperties = tell;
-  vkGetPhysicalDeviceProperties2 = tell_more;
+  static ft_instance instance;
+  instance.vk.vkGetPhysicalDeviceProperties = tell;
+  instance.vk.vkGetPhysicalDeviceProperties2 = tell_more;
+  none.instance = &instance;
   none.vk.vkCreatePipelineCache = take_cache;
   none.pipelines = &store;
   none.caps = (ft_caps){

@@ -73,7 +73,9 @@ TEST(test_refused) {
 
 /* What a device takes over when it is opened, whatever it can do. */
 static ft_matrix_verdict opened(const char *folder) {
-  filtra_device dev = {.physical = test_device()->physical, .caps = *ft_caps_of(test_device())};
+  filtra_device dev = {.instance = test_device()->instance,
+                       .physical = test_device()->physical,
+                       .caps = *ft_caps_of(test_device())};
   assert_ok(ft_matrix_open_cached(&dev, folder));
   free(dev.matrix_path);
   return dev.matrix_verdict;

@@ -112,7 +112,7 @@ static filtra_status measure(bench *b, filtra_status *failed) {
 
 static const char NAME[] = "filtra bench";
 
-static filtra_status save(const json_t *document, ft_atomic_file *file) {
+filtra_status bench_save(const json_t *document, ft_atomic_file *file) {
   bool failed = json_dumpf(document, file->stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (command_json_starved() || (failed && !ferror(file->stream))) {
     ft_atomic_abort(file);
@@ -120,6 +120,24 @@ static filtra_status save(const json_t *document, ft_atomic_file *file) {
   }
   fputc('\n', file->stream);
   return ft_atomic_commit(file);
+}
+
+filtra_status bench_quick(const filtra_device_options *device, const char *precisions,
+                          json_t **document, filtra_status *failed) {
+  const bench_arguments a = {.device = *device,
+                             .ops = "all",
+                             .mixers = "all",
+                             .precisions = precisions,
+                             .quick = true,
+                             .json = true};
+  bench b = {.arguments = &a};
+  *failed = FILTRA_OK;
+  filtra_status status = measure(&b, failed);
+  if (status)
+    json_decref(b.document);
+  else
+    *document = b.document;
+  return status;
 }
 
 static int run_tasks(const bench_arguments *a) {
@@ -135,7 +153,7 @@ static int run_tasks(const bench_arguments *a) {
   if (a->out && status)
     ft_atomic_abort(&file);
   else if (a->out)
-    status = save(b.document, &file);
+    status = bench_save(b.document, &file);
   int code = COMMAND_DONE;
   if (status)
     code = command_fail(NAME, status);

@@ -5,6 +5,7 @@
 #ifndef FILTRA_BENCH_H
 #define FILTRA_BENCH_H
 
+#include "base/file.h"
 #include "common/command.h"
 #include "gpu/gpu.h"
 #include "graph/graph.h"
@@ -55,6 +56,13 @@ typedef struct bench_plan {
   size_t count, capacity;
   bool failed; /* out of memory */
 } bench_plan;
+
+/** Measures what --quick does, in a list of precisions, and prints progress alone; the caller frees
+ * *document. *failed: the last failure of a case. */
+filtra_status bench_quick(const filtra_device_options *device, const char *precisions,
+                          json_t **document, filtra_status *failed);
+/** Writes a document and commits the file, or aborts it. */
+filtra_status bench_save(const json_t *document, ft_atomic_file *file);
 
 /** Measures messages between ranks (ranks.c); returns the exit code. */
 int bench_ranks(bool json);

@@ -2,10 +2,16 @@
 #include "base/file.h"
 #include "common/options.h"
 
+#include "devices/matrices.h"
 #include "golden.h"
+#include "report.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char NAME[] = "filtra check";
 
 static void print_help(void) {
   printf(
@@ -18,13 +24,21 @@ static void print_help(void) {
       "  --precision P      bf16 or fp16: only layers and models, whose tensors may err by 48\n"
       "                     roundings of the largest element\n"
       "  --json             print one JSON object\n"
-      "  --quiet            only print failures and the summary\n%s",
-      device_options_help);
+      "  --quiet            only print failures and the summary\n"
+      "  --report FILE      also measure as filtra bench --quick does, and tune, and write all of "
+      "it\n"
+      "                     and what the device is to a file that can be sent: it names device,\n"
+      "                     driver, processor and system, and no person, machine or folder.\n"
+      "                     filtra compare reads it\n"
+      "  --seconds S        of tuning for the report, by default %d; nothing of it is kept\n%s",
+      CHECK_TUNING_SECONDS, device_options_help);
 }
 
 typedef struct check_arguments {
   filtra_device_options device;
   const filtra_precision *precision;
+  const char *report;
+  uint64_t seconds;
   bool json, quiet;
 } check_arguments;
 
@@ -61,6 +75,7 @@ typedef struct tally {
   const check_arguments *arguments;
   json_t *cases;
   int count, passed, code;
+  bool cpu;       /* the device is a CPU driver, which computes in 16 bits by detours: minutes */
   double seconds; /* start time */
   double worst;   /* largest error relative to its tolerance, */
   char worst_name[256];
@@ -88,10 +103,8 @@ static filtra_status check_file(tally *t, const golden_file *file, bool *pass, b
     json_array_append_new(t->cases, json_pack("{ss sb ss}", "file", file->name, "pass", false,
                                               "error", filtra_error_message()));
   if (status) return status;
-  if (t->cases)
-    json_array_append_new(t->cases, report_json(file->name, &report));
-  else
-    print_report(file->name, &report, t->arguments->quiet);
+  if (t->cases) json_array_append_new(t->cases, report_json(file->name, &report));
+  if (!t->arguments->json) print_report(file->name, &report, t->arguments->quiet);
   count_errors(t, file, &report);
   golden_report_free(&report);
   return FILTRA_OK;
@@ -102,21 +115,30 @@ static void count_file(tally *t, const golden_file *file) {
   if (t->code == COMMAND_DEVICE_LOST) return;
   filtra_status status = check_file(t, file, &pass, &skipped);
   if (skipped) return;
-  int code = status ? command_fail("filtra check", status) : pass ? COMMAND_DONE : COMMAND_FAILED;
+  int code = status ? command_fail(NAME, status) : pass ? COMMAND_DONE : COMMAND_FAILED;
   t->count++;
   t->passed += pass;
   if (t->code < code) t->code = code;
+}
+
+/* Takes the cases. */
+static json_t *summary_json(tally *t, double seconds) {
+  json_t *cases = t->cases;
+  t->cases = NULL;
+  return json_pack("{si si sf so}", "files", t->count, "passed", t->passed, "seconds", seconds,
+                   "cases", cases);
 }
 
 /* Prints one line, to be pasted into a report. */
 static int conclude(tally *t) {
   const filtra_device_info *info = filtra_device_get_info(t->device);
   double seconds = ft_seconds() - t->seconds;
-  if (t->cases) {
-    int printed = command_print_json(
-        "filtra check",
-        json_pack("{si si ss ss sf so}", "files", t->count, "passed", t->passed, "device",
-                  info->name, "driver", info->driver, "seconds", seconds, "cases", t->cases));
+  if (t->arguments->json) {
+    json_t *root = summary_json(t, seconds);
+    if (root)
+      json_object_update_new(root,
+                             json_pack("{ss ss}", "device", info->name, "driver", info->driver));
+    int printed = command_print_json(NAME, root);
     return t->code ? t->code : printed;
   }
   printf("filtra %s (%s): %d of %d golden cases pass on %s, %s, in %.0f s", filtra_version(),
@@ -129,25 +151,71 @@ static int conclude(tally *t) {
 
 static const command_option OPTIONS[] = {
     COMMAND_PRECISION(check_arguments, precision),
+    COMMAND_TEXT("report", check_arguments, report),
+    COMMAND_NUMBER("seconds", check_arguments, seconds, 1, 86400),
     COMMAND_FLAG("json", check_arguments, json),
     COMMAND_FLAG("quiet", check_arguments, quiet),
 };
+
+/* Checks combinations of options; returns -1, or the exit code for wrong usage. */
+static int check_usage(const char *name, const check_arguments *a, bool files) {
+  const char *caps = a->device.caps ? a->device.caps : getenv("FILTRA_CAPS");
+  if (!a->report)
+    return a->seconds ? command_misused(name, "--seconds is of tuning for --report") : -1;
+  if (files || a->json || a->precision)
+    return command_misused(name, "--report is of all that comes with filtra: leave out %s",
+                           files     ? "the files"
+                           : a->json ? "--json"
+                                     : "--precision");
+  if (caps && strpbrk(caps, "/\\"))
+    return command_misused(
+        name, "--caps %s names a folder, which would be in the report: give keys", caps);
+  return -1;
+}
+
+/* Runs the files that are named, or else all that come with filtra. */
+static int run_files(tally *t, int argc, char **argv) {
+  filtra_status status = filtra_device_open(&t->arguments->device, &t->device);
+  if (status) return command_fail(NAME, status);
+  t->cpu = filtra_device_get_info(t->device)->device_class == FILTRA_DEVICE_CPU;
+  for (int i = optind; i < argc; i++)
+    count_file(t, &(golden_file){.name = argv[i]});
+  for (const golden_file *f = golden_files; f->name && optind == argc; f++)
+    count_file(t, f);
+  int code = conclude(t);
+  filtra_device_close(&t->device);
+  return code;
+}
+
+/* The same, and goes on with what else a report has, even where cases fail. */
+static int run_with_report(tally *t, int argc, char **argv) {
+  const check_arguments *a = t->arguments;
+  ft_atomic_file file;
+  command_catch_interrupts();
+  filtra_status status = ft_atomic_open(a->report, &file); /* fails now, not after minutes */
+  if (status) return command_fail(NAME, status);
+  matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
+  int code = run_files(t, argc, argv);
+  if (!t->count) { /* there is no device */
+    ft_atomic_abort(&file);
+    return code;
+  }
+  int written = check_report(&a->device, t->cpu ? "fp32" : "all",
+                             a->seconds ? (double)a->seconds : CHECK_TUNING_SECONDS,
+                             summary_json(t, ft_seconds() - t->seconds), a->report, &file);
+  return written > code ? written : code;
+}
 
 int run_check(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
                                     .words = true};
   check_arguments a = {0};
   int code = command_take(argc, argv, &line, &a);
+  if (code < 0) code = check_usage(argv[0], &a, optind < argc);
   if (code >= 0) return code;
   tally t = {.arguments = &a, .seconds = ft_seconds()};
-  filtra_status status = filtra_device_open(&a.device, &t.device);
-  if (status) return command_fail("filtra check", status);
-  if (a.json) t.cases = json_array();
-  for (int i = optind; i < argc; i++)
-    count_file(&t, &(golden_file){.name = argv[i]});
-  for (const golden_file *f = golden_files; f->name && optind == argc; f++)
-    count_file(&t, f);
-  code = conclude(&t);
-  filtra_device_close(&t.device);
+  if (a.json || a.report) t.cases = json_array();
+  code = a.report ? run_with_report(&t, argc, argv) : run_files(&t, argc, argv);
+  json_decref(t.cases);
   return code;
 }

@@ -10,7 +10,8 @@
 static void print_help(void) {
   printf(
       "Usage: filtra compare FILE... [OPTION]...\n"
-      "Lays files of 'filtra bench --out' side by side, 1 to %d of them: what each device is and\n"
+      "Lays files of 'filtra bench --out' and 'filtra check --report' side by side, 1 to %d of\n"
+      "them: what each device is and\n"
       "reaches at most, every case's times with their ratio to the first file's, rooflines,\n"
       "growth with the length of a sequence, and how far the same training run's losses differ.\n"
       "Prints Markdown unless told otherwise.\n\n"

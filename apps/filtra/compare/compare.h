@@ -45,6 +45,7 @@ typedef struct compare_machine {
   const char *device, *driver, *kind, *api, *cpu, *system;
   bool quick;
   double memory, subgroup, cores;
+  double golden_cases, golden_passed;        /* of a report; NaN: not in the file */
   double peak_gflops, peak_gbytes, dispatch; /* dispatch: seconds */
   double peak_bf16, peak_fp16;               /* GFLOP/s of matrix units */
   compare_entry *entries;

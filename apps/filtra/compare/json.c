@@ -8,14 +8,15 @@ static json_t *number(double x) {
 }
 
 static json_t *machine(const compare_machine *m) {
-  return json_pack("{ss ss ss ss ss ss ss ss sb so so so so so so so}", "label", m->label, "file",
-                   m->path, "device", m->device, "driver", m->driver, "class", m->kind, "filtra",
-                   m->version, "commit", m->commit, "caps", m->caps, "quick", m->quick,
+  return json_pack("{ss ss ss ss ss ss ss ss sb so so so so so so so so so}", "label", m->label,
+                   "file", m->path, "device", m->device, "driver", m->driver, "class", m->kind,
+                   "filtra", m->version, "commit", m->commit, "caps", m->caps, "quick", m->quick,
                    "memory_bytes", number(m->memory), "subgroup_size", number(m->subgroup),
                    "peak_gflops", number(m->peak_gflops), "peak_matrix_bf16_gflops",
                    number(m->peak_bf16), "peak_matrix_fp16_gflops", number(m->peak_fp16),
                    "peak_gbytes_per_second", number(m->peak_gbytes), "dispatch_seconds",
-                   number(m->dispatch));
+                   number(m->dispatch), "golden_cases", number(m->golden_cases), "golden_passed",
+                   number(m->golden_passed));
 }
 
 /* null: not in the file */

@@ -204,6 +204,13 @@ static filtra_status warn_of(comparison *c, const compare_machine *a, const comp
                            *a->caps ? "under --caps " : none, a->caps));
 }
 
+static filtra_status warn_of_results(comparison *c, const compare_machine *m) {
+  if (!(m->golden_passed < m->golden_cases)) return FILTRA_OK;
+  return warn(c,
+              ft_format("on %s %.0f of %.0f golden cases fail: its times may be of wrong results.",
+                        m->label, m->golden_cases - m->golden_passed, m->golden_cases));
+}
+
 /* ---- losses ---- */
 
 static const compare_losses *losses_of(const compare_machine *m, const char *mixer) {
@@ -311,6 +318,8 @@ bool compare_has_losses(const compare_agreement *a, size_t machine) {
 filtra_status compare_match(comparison *c) {
   for (size_t k = 0; k < c->machine_count; k++)
     FT_TRY(name_machine(c, k));
+  for (size_t k = 0; k < c->machine_count; k++)
+    FT_TRY(warn_of_results(c, &c->machines[k]));
   for (size_t k = 1; k < c->machine_count; k++)
     FT_TRY(warn_of(c, &c->machines[0], &c->machines[k]));
   FT_TRY(match_cases(c));

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char FORMAT[] = "filtra-bench-1";
+/* Of a benchmark, and of a report, which is one that also has other things. */
+static const char FORMAT[] = "filtra-bench-1", REPORT_FORMAT[] = "filtra-report-1";
 
 enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000 };
 
@@ -237,6 +238,11 @@ static const field COPY_FIELDS[] = {
 static const field DISPATCH_FIELDS[] = {
     {"seconds_best", offsetof(compare_machine, dispatch), FIELD_AMOUNT, false}};
 
+static const field CHECK_FIELDS[] = {
+    {"files", offsetof(compare_machine, golden_cases), FIELD_AMOUNT, false},
+    {"passed", offsetof(compare_machine, golden_passed), FIELD_AMOUNT, false},
+};
+
 static const struct {
   const char *outer, *name; /* `name` within the object `outer`; NULL: at the top level */
   const field *fields;
@@ -244,6 +250,7 @@ static const struct {
   bool needed;
 } PARTS[] = {
     {NULL, "device", DEVICE_FIELDS, FT_COUNT(DEVICE_FIELDS), true},
+    {NULL, "check", CHECK_FIELDS, FT_COUNT(CHECK_FIELDS), false},
     {NULL, "host", HOST_FIELDS, FT_COUNT(HOST_FIELDS), false},
     {"peaks", "fma", FMA_FIELDS, FT_COUNT(FMA_FIELDS), false},
     {"peaks", "matrix_bf16", BF16_FIELDS, FT_COUNT(BF16_FIELDS), false},
@@ -271,10 +278,11 @@ static filtra_status check_format(const compare_machine *m) {
                    "%s: must be an object written by 'filtra bench --out', not %s", m->path,
                    fields_type(m->root));
   const char *format = json_string_value(json_object_get(m->root, "format"));
-  if (format && !strcmp(format, FORMAT)) return FILTRA_OK;
+  if (format && (!strcmp(format, FORMAT) || !strcmp(format, REPORT_FORMAT))) return FILTRA_OK;
   if (format)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"format\" is \"%.40s\", accepted is \"%s\"", m->path,
-                   format, FORMAT);
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"format\" is \"%.40s\", accepted are \"%s\" and \"%s\"", m->path, format,
+                   FORMAT, REPORT_FORMAT);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: is no file of 'filtra bench --out': \"format\": \"%s\" is missing", m->path,
                  FORMAT);

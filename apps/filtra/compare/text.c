@@ -94,6 +94,13 @@ static void put_dispatch(const compare_machine *m, char out[COMPARE_TEXT]) {
   put(out, seconds_text(m->dispatch, number));
 }
 
+static void put_check(const compare_machine *m, char out[COMPARE_TEXT]) {
+  if (isnan(m->golden_cases) || isnan(m->golden_passed))
+    put(out, "");
+  else
+    snprintf(out, COMPARE_TEXT, "%.0f of %.0f pass", m->golden_passed, m->golden_cases);
+}
+
 static void put_file(const compare_machine *m, char out[COMPARE_TEXT]) {
   put(out, m->path);
 }
@@ -118,6 +125,7 @@ static const struct {
     {"Measured at", put_date},
     {"Sizes", put_sizes},
     {"Caps override", put_caps},
+    {"Golden cases", put_check},
     {"File", put_file},
 };
 

@@ -34,6 +34,7 @@ typedef struct session {
   ft_tuning *tuning; /* stored and new entries */
   ft_tuning *asked;  /* the questions to tune */
   size_t *work, work_count;
+  double until; /* a time; 0: until all is tuned */
   json_t *results;
 } session;
 
@@ -170,6 +171,10 @@ static void print_summary(const session *s) {
   printf(s->path ? "; stored in %s\n" : "; stored nowhere: there is no cache folder\n", s->path);
 }
 
+static bool goes_on(const session *s) {
+  return !command_interrupted() && (s->until <= 0.0 || ft_seconds() < s->until);
+}
+
 static filtra_status tune_all(session *s) {
   const tune_arguments *a = s->arguments;
   s->asked = ft_tuning_new();
@@ -181,13 +186,28 @@ static filtra_status tune_all(session *s) {
   if (!a->json) print_heading(s);
   double since = ft_seconds();
   filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < s->work_count && !status; i++) {
+  for (size_t i = 0; i < s->work_count && !status && goes_on(s); i++) {
     show_progress(s, i, since);
     status = tune_one(s, &s->asked->questions[s->work[i]]);
     fflush(stdout);
   }
   show_progress(s, s->work_count, since);
   if (!status && !a->json) print_summary(s);
+  return status;
+}
+
+filtra_status tune_some(filtra_device *device, double seconds, json_t **results) {
+  const tune_arguments a = {.quick = true, .json = true};
+  session s = {.arguments = &a,
+               .device = device,
+               .tuning = ft_tuning_new(),
+               .until = ft_seconds() + seconds,
+               .results = json_array()};
+  filtra_status status = s.tuning ? tune_all(&s) : FILTRA_ERROR_HOST_MEMORY;
+  ft_tuning_release(&s.tuning);
+  ft_tuning_release(&s.asked);
+  free(s.work);
+  *results = s.results;
   return status;
 }
 
