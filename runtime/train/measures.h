@@ -63,7 +63,7 @@ filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *
                                const uint8_t *predicted, const float *logits, filtra_scores **out);
 /** Fills labels [samples, classes] of a split: 1 where a label applies. */
 filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, uint8_t *labels);
-/** Whether a logit predicts its label: its probability is above 0.5. */
+/** Whether a logit predicts its label: its probability is above 0.5, before it is rounded. */
 static inline bool ft_predicts_label(float logit) {
   return logit > 0.0f;
 }
