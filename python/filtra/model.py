@@ -17,7 +17,7 @@ from ._library import lib
 from ._object import Object
 from .batches import Batch
 from .data import Dataset
-from .device import Device, device_of
+from .device import Device, Where, device_of
 from .parameters import Parameters
 
 __all__ = ["Memory", "Model"]
@@ -66,7 +66,7 @@ class Model(Object):
     data : Dataset, optional
         The data that it learns: sizes and task are taken from them, and model files record how
         they were read.
-    device : Device, optional
+    device : Device, str or int, optional
         Default: `default_device()`.
     mixer : str, dict or list
         A mixer's name, ``{"name": "agf", "K": 5}``, or a list of such with "layers".
@@ -82,7 +82,7 @@ class Model(Object):
     """
 
     def __init__(
-        self, data: Dataset | None = None, *, device: Device | None = None, **config: Any
+        self, data: Dataset | None = None, *, device: Where = None, **config: Any
     ) -> None:
         device = device_of(device)
         filled = _config(data, config)
@@ -96,18 +96,18 @@ class Model(Object):
         )
 
     @classmethod
-    def _new(cls, device: Device | None, function: Any, *arguments: Any) -> Model:
+    def _new(cls, device: Where, function: Any, *arguments: Any) -> Model:
         self = cls.__new__(cls)
         self._create(device_of(device), function, *arguments)
         return self
 
     @classmethod
-    def load(cls, path: _convert.Path, *, device: Device | None = None) -> Model:
+    def load(cls, path: _convert.Path, *, device: Where = None) -> Model:
         """Load a file of `save`, which holds the configuration too."""
         return cls._new(device, lib.filtra_model_load, _convert.path(path))
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, device: Device | None = None) -> Model:
+    def from_bytes(cls, data: bytes, *, device: Where = None) -> Model:
         """Load what `to_bytes` returned."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data must be bytes, not {type(data).__name__}")
@@ -116,7 +116,7 @@ class Model(Object):
 
     @classmethod
     def from_pretrained(
-        cls, path: _convert.Path, *, device: Device | None = None, **changes: Any
+        cls, path: _convert.Path, *, device: Where = None, **changes: Any
     ) -> Model:
         """Create a model from one that was trained before.
 
@@ -139,7 +139,7 @@ class Model(Object):
         *,
         data: Dataset | None = None,
         training: bool = True,
-        device: Device | None = None,
+        device: Where = None,
         **config: Any,
     ) -> Memory:
         """Compute the device memory of a model for batches of `size` samples of `length` tokens."""

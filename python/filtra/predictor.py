@@ -13,7 +13,7 @@ from ._errors import ArgumentError
 from ._library import lib
 from ._object import Object
 from ._samples import as_array
-from .device import Device, device_of
+from .device import Device, Where, device_of
 from .model import Model
 from .tokenizer import Tokenizer
 
@@ -34,7 +34,7 @@ class Predictor(Object):
     ----------
     source : path, bytes or Model
         A run folder's model.safetensors or a file of `Model.save`, its content, or a model.
-    device : Device, optional
+    device : Device, str or int, optional
     batch_size : int
         Most samples computed together.
     precision : str, optional
@@ -51,7 +51,7 @@ class Predictor(Object):
         self,
         source: Source,
         *,
-        device: Device | None = None,
+        device: Where = None,
         batch_size: int = 16,
         precision: str | None = None,
         vector: str | None = None,
@@ -59,7 +59,7 @@ class Predictor(Object):
         prepare_all: bool = False,
     ) -> None:
         if isinstance(source, Model):
-            device = device or source.device
+            device = source.device if device is None else device
             source = source.to_bytes()
         arguments: tuple[Any, ...]
         if isinstance(source, (bytes, bytearray, memoryview)):

@@ -77,6 +77,14 @@ def _class_of(value: Any, kinds: tuple[type, ...], expected: str) -> None:
         raise TypeError(f"{expected}, not {type(value).__name__}")
 
 
+def loader_of(data: Dataset, batch_size: int, seed: int, class_weights: Any) -> Loader:
+    """Return the loader of a training: in an order drawn by `seed`, with the data's weights."""
+    return data.loader(
+        "train", batch_size, shuffle=True, seed=seed, class_weights=class_weights,
+        sample_weights=True,
+    )
+
+
 class Trainer(Object):
     """Trains a model: optimizer state, step count and training graphs.
 
@@ -186,22 +194,32 @@ class Trainer(Object):
         TrainerMetrics
             Of the last step.
         """
-        epochs = _convert.whole(epochs, "epochs", 1)
         batches: Any = data
+        validation = None
         if isinstance(data, Dataset):
-            batches = data.loader(
-                "train", batch_size, shuffle=True, seed=seed, class_weights=class_weights,
-                sample_weights=True,
-            )
+            batches = loader_of(data, batch_size, seed, class_weights)
+            validation = data if data.counts["val"] else None
         elif class_weights is not None:
             raise ArgumentError("class_weights are for a Dataset; batches have their weights")
+        return self._fit(batches, validation, batch_size, epochs, callbacks, progress)
+
+    def _fit(
+        self,
+        batches: Any,
+        validation: Dataset | None,
+        batch_size: int,
+        epochs: int,
+        callbacks: Sequence[Callback],
+        progress: bool,
+    ) -> results.TrainerMetrics:
+        """Train by passes over batches; `batch_size` is the validation's."""
+        epochs = _convert.whole(epochs, "epochs", 1)
         listed = list(callbacks)
         for callback in listed:
             _class_of(callback, (Callback,), "callbacks must be objects of filtra.Callback")
         if progress:
             count = len(batches) if hasattr(batches, "__len__") else 0
             listed.append(Progress(self.steps + epochs * count))
-        validation = data if isinstance(data, Dataset) and data.counts["val"] else None
         try:
             for callback in listed:
                 callback.on_begin(self)

@@ -72,9 +72,12 @@ def test_warnings_name_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cannot_be_pickled_or_copied() -> None:
     with filtra.Device("cpu") as device:
-        for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        for attempt in (pickle.dumps, copy.copy):
             with pytest.raises(TypeError, match="a Device cannot be pickled"):
                 attempt(device)
+        assert copy.deepcopy(device) is device  # clones of an estimator share it
+        with pytest.raises(TypeError, match="a Graph cannot be pickled or copied"):
+            copy.deepcopy(filtra.Graph(device))
 
 
 class Arena(Object):
@@ -302,3 +305,14 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_a_call() -> None:
     done = run(CTRL_C)
     assert done.stdout == "interrupted True\n" and not done.stderr, done.stderr
+
+
+def test_named_wherever_one_is_taken() -> None:
+    with filtra.Graph("cpu") as graph, filtra.Parameters(device="cpu") as parameters:
+        assert graph._handle.parents == parameters._handle.parents  # the same device
+    with pytest.raises(TypeError, match='a str such as "cpu", an index or None; not float'):
+        filtra.Graph(1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not bool"):
+        filtra.Graph(True)
+    with pytest.raises(filtra.NoDeviceError, match="nothing-like-it"):
+        filtra.Graph("nothing-like-it")

@@ -59,6 +59,15 @@ def test_pipelines_and_searches(vectors: Any) -> None:
     assert search.fit(X, y).best_params_["mixer"] in ("softmax", "linear")
 
 
+def test_on_a_device_object(vectors: Any) -> None:
+    X, y = vectors
+    with filtra.Device("cpu") as device:
+        model = FiltraClassifier(**{**QUICK, "device": device, "epochs": 3})
+        first = sklearn.base.clone(model).fit(X, y).predict_proba(X)
+        named = FiltraClassifier(**{**QUICK, "epochs": 3}).fit(X, y)
+        np.testing.assert_array_equal(named.predict_proba(X), first)
+
+
 def test_pickled(vectors: Any) -> None:
     X, y = vectors
     model = FiltraClassifier(**QUICK).fit(X, y)
