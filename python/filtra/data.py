@@ -149,7 +149,8 @@ class Dataset(Object):
         sample_weight : array_like of float, [samples], optional
             Weights in the loss of training, above 0.
         classes : array_like, optional
-            All classes, sorted, where y may lack some.
+            All classes, in the order of their labels, where y may lack some. Default: those of y,
+            sorted.
         standardise : bool
             Whether numbers get mean 0 and deviation 1 by the training split.
         like : bytes, optional

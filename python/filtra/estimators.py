@@ -121,10 +121,13 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
         """Check samples: vectors as scikit-learn does, others as `Dataset.from_arrays`."""
+        if isinstance(X, np.ma.MaskedArray) and np.any(X.mask):
+            raise ArgumentError("X has masked elements: fill them, with NaN where missing")
         kind = self.kind
         if kind == "auto":
             kind = self._guess(X) if reset else self.kind_
         if kind == "vectors":
+            _samples.refuse_texts(X)
             options: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
             if y is None:
                 X = validate_data(self, X, reset=reset, **options)

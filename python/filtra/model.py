@@ -81,6 +81,8 @@ class Model(Object):
         Naming the field and its accepted range.
     """
 
+    _sizes: tuple[int, int, str] | None = None  # numbers of a step, outputs, task
+
     def __init__(
         self, data: Dataset | None = None, *, device: Where = None, **config: Any
     ) -> None:
@@ -227,9 +229,19 @@ class Model(Object):
 
     def set_data(self, data: Dataset) -> None:
         """Record how data were read, so that predictors read requests the same way."""
+        if not isinstance(data, Dataset):
+            raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
         self._call(lib.filtra_model_set_data, data._pointer)
 
     # ---- what it does ----
+
+    def _fitting(self, batch: Batch) -> Any:
+        """Return the struct of a batch that has the sizes which the model reads."""
+        if not isinstance(batch, Batch):
+            raise TypeError(f"batch must be a filtra.Batch, not {type(batch).__name__}")
+        if self._sizes is None:
+            self._sizes = (self.config["features"], self.outputs, self.task)
+        return batch.fitting(*self._sizes)
 
     def predict_batch(self, batch: Batch, out: Any = None) -> Any:
         """Predict a batch.
@@ -240,7 +252,7 @@ class Model(Object):
             Logits [size, classes]; values [size, 1] in regression; of a language model logits
             [size, length, vocabulary].
         """
-        struct = batch.pointed()
+        struct = self._fitting(batch)
         shape: tuple[int, ...] = (struct.size, self.outputs)
         if self.task == "language_model":
             shape = (struct.size, struct.length, self.outputs)
@@ -264,7 +276,7 @@ class Model(Object):
         """Return a batch's loss, its score (accuracy; in regression absolute error) and weight."""
         loss, score, weight = ctypes.c_double(), ctypes.c_double(), ctypes.c_double()
         self._call(
-            lib.filtra_model_evaluate_batch, ctypes.byref(batch.pointed()), ctypes.byref(loss),
+            lib.filtra_model_evaluate_batch, ctypes.byref(self._fitting(batch)), ctypes.byref(loss),
             ctypes.byref(score), ctypes.byref(weight),
         )
         return loss.value, score.value, weight.value
