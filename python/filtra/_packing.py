@@ -24,7 +24,8 @@ TARGETS = {
 
 def one_type(y: Any, name: str) -> Any:
     """Return targets as an array; refuse missing ones, and texts among what is none."""
-    if isinstance(y, (str, bytes, Mapping, Set)) or not hasattr(type(y), "__len__"):
+    listed = hasattr(type(y), "__len__") or hasattr(y, "__array__")
+    if isinstance(y, (str, bytes, Mapping, Set)) or not listed:
         raise TypeError(f"{name} must be an array or a list, not {type(y).__name__}")
     if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
         raise ArgumentError(f"{name} has masked elements: leave such samples out")
@@ -44,6 +45,8 @@ def one_type(y: Any, name: str) -> Any:
                 f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"
             )
     values = np.array(given) if values.dtype == object and given else values
+    if values.dtype.kind == "c":  # as scikit-learn says it
+        raise ArgumentError(f"Complex data not supported: {name} is {values.dtype}")
     if values.dtype.kind not in "biufUO":
         raise TypeError(
             f"{name} is {values.dtype}: targets are numbers or texts (.astype(str) makes texts)"

@@ -42,11 +42,14 @@ def test_checks_of_scikit_learn(kind: Any, capsys: Any) -> None:
     assert {r["check_name"] for r in found if r["status"] == "skipped"} <= {"check_array_api_input"}
 
 
-def test_checks_of_aeon() -> None:
+def test_checks_of_aeon(capsys: Any) -> None:
     checking = pytest.importorskip("aeon.testing.estimator_checking")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checking.check_estimator(filtra.FiltraTimeSeriesClassifier, verbose=False)
+    with capsys.disabled():
+        names = sorted({str(name).split("(")[0] for name in found})
+        print(f"\nFiltraTimeSeriesClassifier: {len(found)} checks: {', '.join(names)}")
     assert len(found) > 20
     assert {str(result) for result in found.values()} == {"PASSED"}
 

@@ -62,7 +62,7 @@ DATA = [
     (arrays(X, (i % 2 for i in range(16))), TypeError, "not generator"),
     (arrays(X, "ab" * 8), TypeError, "not str"),
     (arrays(X, np.arange(16).astype("M8[D]")), TypeError, "datetime64"),
-    (arrays(X, np.array(Y) * 1j), TypeError, "complex128"),
+    (arrays(X, np.array(Y) * 1j), ValueError, "y is complex128"),
     (arrays(X, np.array([b"a", b"b"] * 8)), TypeError, "numbers or texts"),
     (arrays(X, np.ma.masked_array(Y, Y)), ValueError, "y has masked"),
     (arrays(X, Y, classes=[0, 1, 0]), ValueError, "one twice"),
