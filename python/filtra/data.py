@@ -220,6 +220,10 @@ class Dataset(Object):
             twice = frame.columns[frame.columns.duplicated()][0]
             raise ArgumentError(f"the frame has two columns {twice!r}")
         used = [target, text, group, time]
+        columns = [columns] if isinstance(columns, str) else columns
+        for name in columns or ():
+            if name in used:
+                raise ArgumentError(f"column {name!r} is among `columns` and has another use, too")
         for column in [name for name in [*used, *(columns or ())] if name is not None]:
             if column not in frame.columns:
                 raise ArgumentError(

@@ -99,6 +99,10 @@ def test_frames() -> None:
         Dataset.from_frame(frame[:3], "y", group="g", time="t")
     with pytest.raises(ValueError, match="two columns 'a'"):
         Dataset.from_frame(pd.DataFrame(np.ones((4, 3)), columns=["a", "a", "y"]), "y")
+    plain = pd.DataFrame({"long": [1.0, 2.0] * 4, "y": [0, 1] * 4})
+    assert len(Dataset.from_frame(plain, "y", columns="long")) == 8
+    with pytest.raises(ValueError, match="column 'y' is among `columns` and has another use"):
+        Dataset.from_frame(plain, "y", columns=["long", "y"])
     texts = pd.DataFrame({"text": ["a", None] * 4, "y": [0, 1] * 4})
     with pytest.raises(TypeError, match=r"X\[1\]: text must be a str"):
         Dataset.from_frame(texts, "y", text="text", tokenizer="bytes")
@@ -261,6 +265,10 @@ def test_characters_are_those_of_the_texts() -> None:
 def test_a_mixer_has_a_name() -> None:
     with pytest.raises(TypeError, match=r'@filtra.mixer\("name"\)'):
         filtra.mixer(lambda scope, inputs: inputs.x)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be a function, not int"):
+        filtra.mixer("none")(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a filtra.Tokenizer, not NoneType and str"):
+        next(filtra.generate(None, "a", "b"))  # type: ignore[arg-type]
 
 
 def test_predictions(device: filtra.Device, tmp_path: Path) -> None:
