@@ -195,8 +195,9 @@ FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *
  * `transformers` loads: config.json, model.safetensors (F32), and tokenizer.json or
  * preprocessor_config.json where the model was imported with one; for the mixers gfsa, plaplacian
  * and agf also filtra_filters.py, which computes them in PyTorch (docs/pretrained.md). Needs no
- * device. Fails with ARGUMENT for a model with other mixers than these and softmax, and, naming the
- * key, for one that is none of their architectures that filtra_model_import reads. */
+ * device. Fails with ARGUMENT for a model with other mixers than these and softmax, with
+ * `symmetric` p-Laplacian attention, and, naming the key, for one that is none of their
+ * architectures that filtra_model_import reads. */
 FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this

@@ -81,8 +81,8 @@ typedef struct filtra_request {
   uint32_t channels;     /**< of pixels: 1 grey; 3 red, green, blue */
   /** Receive info.outputs numbers each; NULL: not needed. Logits are those of
    * filtra_model_predict_batch, of a language model those after the last token. Probabilities are
-   * their softmax, of several labels the sigmoid of each: those above 0.5 are predicted. Not
-   * available in regression. */
+   * their softmax, of several labels the sigmoid of each: those with a logit above 0 are predicted.
+   * Not available in regression. */
   float *logits, *probabilities;
   /** Receives the sequence's vector, info.outputs numbers: required of a predictor with
    * `vector`, which has no logits; NULL with others. */

@@ -275,7 +275,7 @@ FILTRA_API filtra_status filtra_run_measure(filtra_device *device,
                                             filtra_run_memory_use *plan);
 
 /** Evaluates a model on a split, in batches of `batch_size`. Fails with NONFINITE if the loss is
- * not finite. */
+ * not finite, and with INPUT for data of other sizes than the model's. */
 FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
                                                      const filtra_dataset *data, filtra_split split,
                                                      uint32_t batch_size,

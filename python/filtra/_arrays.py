@@ -52,6 +52,8 @@ def _check_shape(array: Any, shape: tuple[int | None, ...] | None, name: str) ->
 def _converted(array: Any, dtype: np.dtype[Any], name: str) -> Any:
     """Convert to another type where no number changes but by rounding."""
     kind = array.dtype.kind
+    if not array.size and kind == "f":  # an empty list
+        return np.zeros(array.shape, dtype)
     allowed = "biuf" if dtype.kind == "f" else "biu"
     if kind not in allowed:
         what = {"O": "Python objects", "U": "texts", "S": "bytes", "c": "complex numbers",

@@ -144,6 +144,15 @@ def refuse_option(name: str, known: Iterable[str]) -> NoReturn:
     raise TypeError(f"there is no option {name!r}; {advice}")
 
 
+def options_of(struct: type[ctypes.Structure]) -> set[str]:
+    """Return the fields that are numbers, texts, bools or enums."""
+    kinds = {*_FLOATS, *_RANGES, ctypes.c_bool, ctypes.c_char_p, *getattr(struct, "enums", ())}
+    return {
+        label for label, kind, *_ in struct._fields_
+        if (kind in kinds or label in kinds) and label != "group_count"
+    }
+
+
 def _field(struct: ctypes.Structure, label: str, kind: Any, value: Any, name: str) -> Any:
     enum = getattr(struct, "enums", {}).get(label)
     if enum is not None:
@@ -161,6 +170,14 @@ def _field(struct: ctypes.Structure, label: str, kind: Any, value: Any, name: st
     return value
 
 
+ABOVE_ZERO = frozenset((
+    "layers", "heads", "width", "norm_epsilon", "learning_rate", "beta1", "beta2", "epsilon",
+    "accumulate", "layer_decay", "batch_size", "validation_share", "crop_pct", "crop_ratio",
+    "crop_scale",
+))
+"""Options of which C takes 0 for the default, and that cannot be 0."""
+
+
 def fill(struct_type: type[Struct], /, **fields: Any) -> Struct:
     """Make a struct: zeros, and the given fields.
 
@@ -172,8 +189,15 @@ def fill(struct_type: type[Struct], /, **fields: Any) -> Struct:
     for label, value in fields.items():
         if label not in kinds:
             refuse_option(label, kinds)
-        if value is not None:
+        if value is None:
+            continue
+        if label in ABOVE_ZERO and isinstance(value, (int, float)) and value == 0:
+            raise ArgumentError(f"{label} is 0, accepted are numbers above 0")
+        try:
             setattr(struct, label, _field(struct, label, kinds[label], value, label))
+        except TypeError as error:
+            raise TypeError(str(error) if label in str(error) else
+                            f"{label} cannot be {value!r}: it is no option of this call") from None
     return struct
 
 

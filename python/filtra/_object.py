@@ -264,11 +264,14 @@ class Object:
             try:
                 with interruptible():
                     function(*arguments, ctypes.byref(made))
-            except BaseException:  # a warning that the user has raised as an error
-                if made:
+                self._own(made, free, above, gate)
+            except BaseException:  # Ctrl-C, or a warning that the user has raised as an error
+                owned: Handle | None = self.__dict__.get("_handle")
+                if owned is not None:
+                    owned.destroy()
+                elif made:
                     lib.free_function(free)(ctypes.byref(made))
                 raise
-            self._own(made, free, above, gate)
 
     def _own(
         self, pointer: Any, free: str | None, parents: Iterable[Object], gate: Gate | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,11 @@ TARGETS = {
 
 def one_type(y: Any, name: str) -> Any:
     """Return targets as an array; refuse missing ones, and texts among what is none."""
+    listed = hasattr(type(y), "__len__") or hasattr(y, "__array__")
+    if isinstance(y, (str, bytes, Mapping, Set)) or not listed:
+        raise TypeError(f"{name} must be an array or a list, not {type(y).__name__}")
+    if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
+        raise ArgumentError(f"{name} has masked elements: leave such samples out")
     try:
         values = np.asarray(y)
     except ValueError:
@@ -39,7 +44,14 @@ def one_type(y: Any, name: str) -> Any:
             raise TypeError(
                 f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"
             )
-    return np.array(given) if values.dtype == object and given else values
+    values = np.array(given) if values.dtype == object and given else values
+    if values.dtype.kind == "c":  # as scikit-learn says it
+        raise ArgumentError(f"Complex data not supported: {name} is {values.dtype}")
+    if values.dtype.kind not in "biufUO":
+        raise TypeError(
+            f"{name} is {values.dtype}: targets are numbers or texts (.astype(str) makes texts)"
+        )
+    return values
 
 
 class Targets:
@@ -72,7 +84,10 @@ class Targets:
             return np.unique(self.y)
         if isinstance(self.y, np.ndarray):
             return np.arange(self.y.shape[1])
-        return np.array(sorted({label for row in self.y for label in row}))
+        found = {label for row in self.y for label in row}
+        if not found:
+            raise ArgumentError("no sample has a label")
+        return np.unique(one_type(list(found), "labels"))
 
     def values(self, name: str) -> Any:
         """Return float32 values, all finite."""
@@ -83,8 +98,9 @@ class Targets:
 
     def labels(self, classes: Any, name: str) -> Any:
         """Return the positions of classes in a sorted array of all."""
-        found = np.searchsorted(classes, self.y)
-        found = np.minimum(found, len(classes) - 1)
+        order = np.argsort(classes, kind="stable")
+        found = np.searchsorted(classes, self.y, sorter=order)
+        found = order[np.minimum(found, len(classes) - 1)]
         wrong = classes[found] != self.y
         if wrong.any():
             i = int(np.argmax(wrong))
@@ -153,7 +169,9 @@ class Packer:
         self.moments: tuple[Any, Any] | None = None
         self.target = target
         self.tokenizer = tokenizer
-        self.classes = None if classes is None else np.asarray(classes)
+        self.classes = None if classes is None else one_type(classes, "classes")
+        if self.classes is not None and len(np.unique(self.classes)) < len(self.classes):
+            raise ArgumentError("classes has one twice")
         self.arrays = _c.filtra_dataset_arrays()
         self.kept: list[Any] = []
         if tokenizer is not None:

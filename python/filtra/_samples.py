@@ -43,15 +43,50 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, (str, np.str_))
 
 
+def refuse_texts(frame: Any) -> None:
+    """Refuse a DataFrame of pandas with a column that is no numbers; pass all else."""
+    if not hasattr(frame, "iloc") or getattr(frame, "ndim", 1) != 2:
+        return
+    for name, kind in zip(frame.columns, frame.dtypes):
+        numbers = getattr(kind, "kind", "O") in "fiub"
+        if not numbers and not (kind == object and frame[name].map(_is_number).all(axis=None)):
+            raise TypeError(
+                f"column {name!r} is {kind}, not numbers: leave it out or encode it; a column of "
+                f"texts is given as frame[{name!r}]"
+            )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number))
+
+
+def _of_pandas(values: Any) -> Any:
+    """Return the array of a DataFrame or Series; numbers with <NA> become float with NaN."""
+    if getattr(values, "ndim", 1) != 2:
+        return values.to_numpy()
+    refuse_texts(values)
+    plain = values.to_numpy()
+    return values.to_numpy(np.float64, na_value=np.nan) if plain.dtype == object else plain
+
+
 def as_array(values: Any) -> Any:
     """Return arrays, pandas' objects and lists of equal rows as an array; other lists as lists.
 
     A list with a text is one of texts, so that NumPy makes no text of what else is in it.
     """
+    if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
+        raise ArgumentError("samples have masked elements: fill them, with NaN where missing")
     if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
+        values = _of_pandas(values)
     elif hasattr(values, "__array__"):
-        values = np.asarray(values)
+        try:
+            values = np.asarray(values)
+        except (RuntimeError, TypeError) as error:  # a tensor of torch
+            raise TypeError(
+                f"samples are a {type(values).__name__} that NumPy cannot read: {error}"
+            ) from None
+        if values.ndim == 0:
+            raise ArgumentError(f"samples must be an array or a list, not the number {values}")
     if isinstance(values, np.ndarray):
         return list(values) if values.dtype == object and values.ndim == 1 else values
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
@@ -66,10 +101,19 @@ def as_array(values: Any) -> Any:
         return values
 
 
+def _row(value: Any, name: str) -> Any:
+    """Return one sample of a list as an array."""
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, RuntimeError):
+        raise TypeError(f"{name} must be an array, or lists of equal lengths") from None
+
+
 def _kind_of_list(values: list[Any], name: str) -> str:
     if any(_is_text(value) for value in values):
         return "texts"
-    first = np.asarray(values[0])
+    rows = (_row(value, f"{name}[{i}]") for i, value in enumerate(values))
+    first = next((row for row in rows if row.size), np.empty(0, np.float32))
     if first.dtype.kind in "iub" and first.ndim == 1:
         return "tokens"
     if (first.dtype.kind == "f" and first.ndim == 1) or (
@@ -105,8 +149,9 @@ def kind_of(values: Any, name: str, whole: str | None = None) -> str:
                 f"columns of numbers: say kind=\"tokens\" or kind=\"vectors\""
             )
         return whole
+    hint = f" (one number a sample: {name}.reshape(-1, 1))" if dimensions == 1 else ""
     raise ArgumentError(
-        f"{name} is {values.dtype} of {dimensions} dimensions; samples are texts or "
+        f"{name} is {values.dtype} of {dimensions} dimensions{hint}; samples are texts or "
         + "; ".join(_LAYOUT.values())
     )
 
@@ -130,6 +175,8 @@ def _pack_tokens(values: Any, name: str) -> Samples:
 
 
 def _join(kind: str, rows: list[Any], features: int) -> Samples:
+    if kind == "series" and not features:
+        raise ArgumentError("a step of series has 0 features; one is the least")
     lengths = np.array([len(row) for row in rows], np.uint32)
     numbers = np.concatenate(rows) if rows else np.empty(0, np.float32)
     return Samples(kind, lengths, np.ascontiguousarray(numbers), features)
@@ -141,7 +188,7 @@ def _pack_series(values: Any, name: str) -> Samples:
         values = list(values)
     rows = []
     for i, row in enumerate(values):
-        array = np.asarray(row)
+        array = _row(row, f"{name}[{i}]")
         array = array[:, None] if array.ndim == 1 else array
         rows.append(_arrays.array_of(array, _arrays.F32, (None, None), f"{name}[{i}]"))
         if rows[i].shape[1] != rows[0].shape[1]:
@@ -153,6 +200,8 @@ def _pack_series(values: Any, name: str) -> Samples:
 
 def _pack_vectors(values: Any, name: str) -> Samples:
     array = _arrays.array_of(values, _arrays.F32, (None, None), name)
+    if not array.shape[1]:
+        raise ArgumentError(f"{name} has 0 columns; one is the least")
     lengths = np.full(len(array), array.shape[1], np.uint32)
     return Samples("vectors", lengths, array.reshape(-1, 1), 1)
 

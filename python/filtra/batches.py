@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,6 +135,29 @@ class Batch:
         found = getattr(struct, name)
         return np.ctypeslib.as_array(found, shape).copy() if found else None
 
+    def _sizes(self) -> tuple[int, int, bool | None]:
+        """Return numbers of a step, labels, and whether labels are of each token; 0, None: none."""
+        if self.loader is not None:
+            return self.loader.features, self.loader.classes, self.loader.next_tokens
+        features, targets, labels = map(self.arrays.get, ("features", "targets", "labels"))
+        return (
+            0 if features is None else features.shape[2],
+            0 if targets is None else targets.shape[1],
+            None if labels is None else labels.ndim == 2,
+        )
+
+    def fitting(self, features: int, outputs: int, task: str) -> Any:
+        """Return the struct for a call of a model, which reads arrays of its own sizes."""
+        own, targets, next_tokens = self._sizes()
+        if own and features and own != features:
+            raise ArgumentError(f"the batch has {own} numbers a step, the model reads {features}")
+        if task == "multi_label" and targets and targets != outputs:
+            raise ArgumentError(f"the batch has {targets} labels, the model {outputs}")
+        if next_tokens is not None and next_tokens != (task == "language_model"):
+            wanted = "[size]" if next_tokens else "[size, length], next tokens"
+            raise ArgumentError(f"labels of a batch for {task} are {wanted}")
+        return self.pointed()
+
     def pointed(self) -> Any:
         """Return the struct for a call; refuse one whose memory its loader has given away."""
         if self.loader is not None and (self.loader.closed or self.loader.taken != self.number):
@@ -202,6 +225,8 @@ class Loader(Object):
             _c.filtra_loader_options, split=split, batch_size=batch_size, shuffle=shuffle,
             seed=seed, drop_last=drop_last, sample_weights=sample_weights,
         )
+        if isinstance(class_weights, (str, Mapping)):
+            raise TypeError("class_weights must be a list of a number for each class, in order")
         if class_weights is not None:
             wanted = _arrays.array_of(
                 class_weights, _arrays.F32, (len(data.classes),), "class_weights"

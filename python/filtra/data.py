@@ -149,7 +149,8 @@ class Dataset(Object):
         sample_weight : array_like of float, [samples], optional
             Weights in the loss of training, above 0.
         classes : array_like, optional
-            All classes, sorted, where y may lack some.
+            All classes, in the order of their labels, where y may lack some. Default: those of y,
+            sorted.
         standardise : bool
             Whether numbers get mean 0 and deviation 1 by the training split.
         like : bytes, optional
@@ -219,6 +220,10 @@ class Dataset(Object):
             twice = frame.columns[frame.columns.duplicated()][0]
             raise ArgumentError(f"the frame has two columns {twice!r}")
         used = [target, text, group, time]
+        columns = [columns] if isinstance(columns, str) else columns
+        for name in columns or ():
+            if name in used:
+                raise ArgumentError(f"column {name!r} is among `columns` and has another use, too")
         for column in [name for name in [*used, *(columns or ())] if name is not None]:
             if column not in frame.columns:
                 raise ArgumentError(

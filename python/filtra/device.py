@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Union
 
 from . import _c, _convert
 from ._library import lib
@@ -142,11 +142,31 @@ class Device(Object):
         """Number of messages of the validation layer so far; 0 without it."""
         return int(self._call(lib.filtra_device_validation_count))
 
+    def __deepcopy__(self, memo: Any) -> Device:
+        """Return this: copies of an estimator share its device."""
+        return self
+
     def __repr__(self) -> str:
         return f"<Device {'closed' if self.closed else self.name}>"
 
 
-_default: dict[int, Device] = {}
+Where = Union[Device, str, int, None]
+"""A device, what `Device` takes for `select`, or None for the default one."""
+_shared: dict[tuple[int, str | None], Device] = {}
+
+
+def _share(select: str | None) -> Device:
+    """Return the device of that selection, which all share who name it; opened on first use.
+
+    A process that was forked opens its own.
+    """
+    key = os.getpid(), select
+    device = _shared.get(key)
+    if device is None or device.closed:
+        for other in [other for other in _shared if other[0] != key[0]]:
+            del _shared[other]
+        device = _shared[key] = Device(select)
+    return device
 
 
 def default_device() -> Device:
@@ -154,18 +174,17 @@ def default_device() -> Device:
 
     A process that was forked opens its own.
     """
-    device = _default.get(os.getpid())
-    if device is None or device.closed:
-        _default.clear()
-        device = _default[os.getpid()] = Device()
-    return device
+    return _share(None)
 
 
 def device_of(value: Any) -> Device:
-    """Return `value` if it is an open device, of None the default one; refuse all else."""
-    if value is None:
-        return default_device()
+    """Return `value` if it is an open device, of None the default one, else the one it names."""
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
+        return _share(None if value is None else str(value))
     if not isinstance(value, Device):
-        raise TypeError(f"device must be a filtra.Device, not {type(value).__name__}")
+        raise TypeError(
+            f'device must be a filtra.Device, a str such as "cpu", an index or None; not '
+            f"{type(value).__name__}"
+        )
     value._pointer  # noqa: B018  raises if it is closed
     return value

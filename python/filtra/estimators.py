@@ -32,28 +32,16 @@ from ._errors import ArgumentError, FiltraWarning
 from ._fitting import Curve, Patience, merge, weighted
 from ._packing import one_type
 from .data import Dataset
-from .device import Device, default_device
+from .device import Where, device_of
 from .model import Model
 from .predictor import Predictor
 from .tokenizer import Tokenizer, encode_all
-from .trainer import Callback, Trainer
+from .trainer import Callback, Trainer, loader_of
 
 __all__ = ["FiltraClassifier", "FiltraRegressor"]
 
 ROWS = 16  # that predictors compute together
-_devices: dict[str, Device] = {}
 _predictors: weakref.WeakKeyDictionary[Any, dict[Any, Predictor]] = weakref.WeakKeyDictionary()
-
-
-def _device(select: str | None) -> Device:
-    """Return the device that a parameter names; all estimators share it."""
-    if select is None:
-        return default_device()
-    if not isinstance(select, str):
-        raise TypeError(f"device must be a str or None, not {type(select).__name__}")
-    if select not in _devices or _devices[select].closed:
-        _devices[select] = Device(select)
-    return _devices[select]
 
 
 class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -94,7 +82,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         patience: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
-        device: str | None = None,
+        device: Where = None,
         verbose: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -133,10 +121,13 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
         """Check samples: vectors as scikit-learn does, others as `Dataset.from_arrays`."""
+        if isinstance(X, np.ma.MaskedArray) and np.any(X.mask):
+            raise ArgumentError("X has masked elements: fill them, with NaN where missing")
         kind = self.kind
         if kind == "auto":
             kind = self._guess(X) if reset else self.kind_
         if kind == "vectors":
+            _samples.refuse_texts(X)
             options: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
             if y is None:
                 X = validate_data(self, X, reset=reset, **options)
@@ -241,7 +232,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.kind_ == "vectors":  # columns differ by their positions alone
             options.setdefault("embedding_init", 0.5)
         return Model(
-            data, device=_device(self.device), mixer=self.mixer, layers=self.layers,
+            data, device=device_of(self.device), mixer=self.mixer, layers=self.layers,
             heads=self.heads, width=self.width, ffn_width=self.ffn_width or 0,
             dropout=float(self.dropout), seed=seed, **options,
         )
@@ -263,7 +254,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._forget()
         with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
             model = (
-                Model.from_bytes(self._content, device=_device(self.device)) if again
+                Model.from_bytes(self._content, device=device_of(self.device)) if again
                 else self._new_model(data, seed, self._vocabulary(X))
             )
             with model:
@@ -277,19 +268,18 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self, model: Model, data: Dataset, epochs: int, seed: int, stop: Callback | None,
         class_weights: Any,
     ) -> None:
-        with data.loader("train", self.batch_size) as loader:
-            steps = len(loader) * epochs
+        loader = loader_of(data, self.batch_size, seed, class_weights)
         options: dict[str, Any] = {
             "learning_rate": self.learning_rate, "weight_decay": self.weight_decay,
-            "schedule": self.schedule if epochs else "constant", "steps": steps, "seed": seed,
-            **(self.train_options or {}),
+            "schedule": self.schedule if epochs else "constant", "steps": len(loader) * epochs,
+            "seed": seed, **(self.train_options or {}),
         }
         curve = Curve()
         callbacks = [curve, *([stop] if stop else [])]
+        validation = data if data.counts["val"] else None
         with Trainer(model, **options) as trainer:
-            trainer.fit(
-                data, epochs=epochs or 1, batch_size=self.batch_size, seed=seed,
-                class_weights=class_weights, callbacks=callbacks, progress=self.verbose > 0,
+            trainer._fit(
+                loader, validation, self.batch_size, epochs or 1, callbacks, self.verbose > 0
             )
         self.loss_curve_ = curve.curve
         self.n_iter_ = len(curve.curve)
@@ -305,7 +295,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         made = _predictors.setdefault(self, {})
         if vector not in made or made[vector].closed:
             made[vector] = Predictor(
-                self._content, device=_device(self.device), batch_size=ROWS, vector=vector
+                self._content, device=device_of(self.device), batch_size=ROWS, vector=vector
             )
         return made[vector]
 
@@ -347,7 +337,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def save(self, path: Any) -> None:
         """Write the trained model to a file that every command of filtra reads."""
-        with Model.from_bytes(self.model_, device=_device(self.device)) as model:
+        with Model.from_bytes(self.model_, device=device_of(self.device)) as model:
             model.save(path)
 
 
@@ -386,8 +376,8 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         Whether `fit` goes on with the weights of the last one.
     random_state : int, RandomState or None
         Of initial values, order and dropout.
-    device : str, optional
-        As of `Device`. Default: the best.
+    device : Device, str or int, optional
+        As of `Model`. Default: the best.
     verbose : int
         Above 0: a bar is shown.
     n_jobs : None
@@ -429,7 +419,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
-        device: str | None = None,
+        device: Where = None,
         verbose: int = 0,
         n_jobs: int | None = None,
     ) -> None:

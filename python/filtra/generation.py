@@ -138,6 +138,11 @@ def generate(
     str
         What each token adds; "" where a token is a part of a character.
     """
+    if not isinstance(model, Model) or not isinstance(tokenizer, Tokenizer):
+        raise TypeError(
+            f"generate(model, tokenizer, prompt) takes a filtra.Model and a filtra.Tokenizer, not "
+            f"{type(model).__name__} and {type(tokenizer).__name__}"
+        )
     ids = tokenizer.encode(prompt)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     previous = int(ids[-1]) if len(ids) else -1

@@ -26,7 +26,7 @@ from . import _arrays, _c, _convert
 from ._errors import ArgumentError, interruptible
 from ._library import lib
 from ._object import Handle, Object
-from .device import Device, device_of
+from .device import Where, device_of
 from .parameters import Parameters, parameter_options
 from .tensor import Tensor, tensor_pointer
 
@@ -59,10 +59,10 @@ class Arena(Object):
 
     Parameters
     ----------
-    device : Device, optional
+    device : Device, str or int, optional
     """
 
-    def __init__(self, device: Device | None = None) -> None:
+    def __init__(self, device: Where = None) -> None:
         opened = device_of(device)
         self._make(
             _c.filtra_arena, "filtra_arena_destroy", lib.filtra_arena_create, opened._pointer,
@@ -75,7 +75,7 @@ class Graph(Object):
 
     Parameters
     ----------
-    device : Device, optional
+    device : Device, str or int, optional
     training : bool
         Whether dropout is active.
     slots : int
@@ -86,7 +86,7 @@ class Graph(Object):
 
     def __init__(
         self,
-        device: Device | None = None,
+        device: Where = None,
         *,
         training: bool = False,
         slots: int = 0,

@@ -247,6 +247,8 @@ def mixer(
         raise TypeError('a mixer has a name: write @filtra.mixer("name")')
 
     def register(build: Build) -> Build:
+        if not callable(build):
+            raise TypeError(f"mixer {name!r} must be a function, not {type(build).__name__}")
         for key, option in options.items():
             if not isinstance(option, MixerOption) or type(option.default) not in _TYPES:
                 raise TypeError(f"{key} must be a filtra.MixerOption of a bool, int, float or str")

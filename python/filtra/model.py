@@ -17,7 +17,7 @@ from ._library import lib
 from ._object import Object
 from .batches import Batch
 from .data import Dataset
-from .device import Device, device_of
+from .device import Device, Where, device_of
 from .parameters import Parameters
 
 __all__ = ["Memory", "Model"]
@@ -66,7 +66,7 @@ class Model(Object):
     data : Dataset, optional
         The data that it learns: sizes and task are taken from them, and model files record how
         they were read.
-    device : Device, optional
+    device : Device, str or int, optional
         Default: `default_device()`.
     mixer : str, dict or list
         A mixer's name, ``{"name": "agf", "K": 5}``, or a list of such with "layers".
@@ -81,8 +81,10 @@ class Model(Object):
         Naming the field and its accepted range.
     """
 
+    _sizes: tuple[int, int, str] | None = None  # numbers of a step, outputs, task
+
     def __init__(
-        self, data: Dataset | None = None, *, device: Device | None = None, **config: Any
+        self, data: Dataset | None = None, *, device: Where = None, **config: Any
     ) -> None:
         device = device_of(device)
         filled = _config(data, config)
@@ -96,18 +98,18 @@ class Model(Object):
         )
 
     @classmethod
-    def _new(cls, device: Device | None, function: Any, *arguments: Any) -> Model:
+    def _new(cls, device: Where, function: Any, *arguments: Any) -> Model:
         self = cls.__new__(cls)
         self._create(device_of(device), function, *arguments)
         return self
 
     @classmethod
-    def load(cls, path: _convert.Path, *, device: Device | None = None) -> Model:
+    def load(cls, path: _convert.Path, *, device: Where = None) -> Model:
         """Load a file of `save`, which holds the configuration too."""
         return cls._new(device, lib.filtra_model_load, _convert.path(path))
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, device: Device | None = None) -> Model:
+    def from_bytes(cls, data: bytes, *, device: Where = None) -> Model:
         """Load what `to_bytes` returned."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data must be bytes, not {type(data).__name__}")
@@ -116,7 +118,7 @@ class Model(Object):
 
     @classmethod
     def from_pretrained(
-        cls, path: _convert.Path, *, device: Device | None = None, **changes: Any
+        cls, path: _convert.Path, *, device: Where = None, **changes: Any
     ) -> Model:
         """Create a model from one that was trained before.
 
@@ -139,7 +141,7 @@ class Model(Object):
         *,
         data: Dataset | None = None,
         training: bool = True,
-        device: Device | None = None,
+        device: Where = None,
         **config: Any,
     ) -> Memory:
         """Compute the device memory of a model for batches of `size` samples of `length` tokens."""
@@ -227,9 +229,19 @@ class Model(Object):
 
     def set_data(self, data: Dataset) -> None:
         """Record how data were read, so that predictors read requests the same way."""
+        if not isinstance(data, Dataset):
+            raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
         self._call(lib.filtra_model_set_data, data._pointer)
 
     # ---- what it does ----
+
+    def _fitting(self, batch: Batch) -> Any:
+        """Return the struct of a batch that has the sizes which the model reads."""
+        if not isinstance(batch, Batch):
+            raise TypeError(f"batch must be a filtra.Batch, not {type(batch).__name__}")
+        if self._sizes is None:
+            self._sizes = (self.config["features"], self.outputs, self.task)
+        return batch.fitting(*self._sizes)
 
     def predict_batch(self, batch: Batch, out: Any = None) -> Any:
         """Predict a batch.
@@ -240,7 +252,7 @@ class Model(Object):
             Logits [size, classes]; values [size, 1] in regression; of a language model logits
             [size, length, vocabulary].
         """
-        struct = batch.pointed()
+        struct = self._fitting(batch)
         shape: tuple[int, ...] = (struct.size, self.outputs)
         if self.task == "language_model":
             shape = (struct.size, struct.length, self.outputs)
@@ -264,7 +276,7 @@ class Model(Object):
         """Return a batch's loss, its score (accuracy; in regression absolute error) and weight."""
         loss, score, weight = ctypes.c_double(), ctypes.c_double(), ctypes.c_double()
         self._call(
-            lib.filtra_model_evaluate_batch, ctypes.byref(batch.pointed()), ctypes.byref(loss),
+            lib.filtra_model_evaluate_batch, ctypes.byref(self._fitting(batch)), ctypes.byref(loss),
             ctypes.byref(score), ctypes.byref(weight),
         )
         return loss.value, score.value, weight.value

@@ -9,7 +9,7 @@ from typing import Any
 from . import _arrays, _c, _convert
 from ._library import lib
 from ._object import Object
-from .device import Device, device_of
+from .device import Where, device_of
 
 __all__ = ["Parameters"]
 
@@ -32,10 +32,10 @@ class Parameters(Object, MutableMapping[str, Any]):
 
     Parameters
     ----------
-    device : Device, optional
+    device : Device, str or int, optional
     """
 
-    def __init__(self, device: Device | None = None) -> None:
+    def __init__(self, device: Where = None) -> None:
         opened = device_of(device)
         self._make(
             _c.filtra_parameters, "filtra_parameters_destroy", lib.filtra_parameters_create,

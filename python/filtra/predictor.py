@@ -13,7 +13,7 @@ from ._errors import ArgumentError
 from ._library import lib
 from ._object import Object
 from ._samples import as_array
-from .device import Device, device_of
+from .device import Device, Where, device_of
 from .model import Model
 from .tokenizer import Tokenizer
 
@@ -34,7 +34,7 @@ class Predictor(Object):
     ----------
     source : path, bytes or Model
         A run folder's model.safetensors or a file of `Model.save`, its content, or a model.
-    device : Device, optional
+    device : Device, str or int, optional
     batch_size : int
         Most samples computed together.
     precision : str, optional
@@ -51,7 +51,7 @@ class Predictor(Object):
         self,
         source: Source,
         *,
-        device: Device | None = None,
+        device: Where = None,
         batch_size: int = 16,
         precision: str | None = None,
         vector: str | None = None,
@@ -59,7 +59,7 @@ class Predictor(Object):
         prepare_all: bool = False,
     ) -> None:
         if isinstance(source, Model):
-            device = device or source.device
+            device = source.device if device is None else device
             source = source.to_bytes()
         arguments: tuple[Any, ...]
         if isinstance(source, (bytes, bytearray, memoryview)):
@@ -129,7 +129,8 @@ class Predictor(Object):
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
         if array.ndim == 0:
             raise TypeError(
-                f"{name} must be a text, ids, numbers or an image, not {type(value).__name__}"
+                f"{name} must be a text, ids, numbers or an image, not {type(value).__name__}; one "
+                f"sample alone is given as [sample]"
             )
         if array.dtype == np.uint8 and array.ndim in (2, 3):
             array = np.ascontiguousarray(array)
@@ -193,8 +194,11 @@ class Predictor(Object):
         -------
         numpy.ndarray, [samples]
             float32 values in regression; else names of classes, or labels (int32) where classes
-            have none.
+            have none. Of several labels int32 [samples, labels] of 0 and 1: those with a logit
+            above 0, a probability above 0.5.
         """
+        if self.task == "multi_label":
+            return (self.logits(X) > 0).astype(np.int32)
         answers, _ = self._predict(X)
         if self.task == "regression":
             return np.array([answer.value for answer in answers], np.float32)
@@ -202,7 +206,7 @@ class Predictor(Object):
         return np.array(self.classes)[labels] if self.classes else labels
 
     def predict_proba(self, X: Any) -> Any:
-        """Return probabilities of the classes, float32 [samples, classes]."""
+        """Return probabilities of the classes, or of each label, float32 [samples, classes]."""
         if self.task == "regression":
             raise ArgumentError("a regression has no probabilities: use predict")
         return self._predict(X, "probabilities")[1]["probabilities"]

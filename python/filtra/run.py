@@ -16,7 +16,7 @@ from . import _c, _convert, _errors, results
 from ._library import lib
 from ._object import Gate, Object
 from .data import Dataset
-from .device import Device, device_of
+from .device import Where, device_of
 from .model import Model, mixer_text
 from .predictor import Predictor
 from .tokenizer import Tokenizer
@@ -157,7 +157,7 @@ def train(
     config: Mapping[str, Any] | None = None,
     data: Dataset | _convert.Path | None = None,
     *,
-    device: Device | None = None,
+    device: Where = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = False,
     allow_changes: bool = False,
@@ -226,7 +226,7 @@ def measure(
     config: Mapping[str, Any],
     data: Dataset | None = None,
     *,
-    device: Device | None = None,
+    device: Where = None,
 ) -> dict[str, Any]:
     """Compute the device memory of a run before anything is made.
 
@@ -249,7 +249,7 @@ def import_run(
     source: _convert.Path,
     folder: _convert.Path,
     *,
-    device: Device | None = None,
+    device: Where = None,
     **changes: Any,
 ) -> Run:
     """Make a run folder, without data, of a model that was trained elsewhere."""
@@ -339,7 +339,7 @@ class Run(Object):
         ax.legend()
         return ax
 
-    def model(self, *, device: Device | None = None) -> Model:
+    def model(self, *, device: Where = None) -> Model:
         """Load the best model."""
         opened = device_of(device)
         model = Model.__new__(Model)
@@ -351,7 +351,7 @@ class Run(Object):
         )
         return model
 
-    def predictor(self, *, device: Device | None = None, **options: Any) -> Predictor:
+    def predictor(self, *, device: Where = None, **options: Any) -> Predictor:
         """Load the best model as a predictor: see `Predictor`."""
         predictor = Predictor.__new__(Predictor)
         predictor._create(
@@ -378,7 +378,7 @@ class Run(Object):
         data: _convert.OptionalPath = None,
         *,
         precision: str | None = None,
-        device: Device | None = None,
+        device: Where = None,
     ) -> results.Evaluation:
         """Evaluate the best model on a split of its data, or of those at a path."""
         found, reference = results.new(_c.filtra_evaluation)

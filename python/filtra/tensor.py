@@ -200,8 +200,8 @@ class Tensor:
     def __getitem__(self, key: Any) -> Tensor:
         """Slice by whole numbers, which drop an axis, and slices of step 1: a dense copy."""
         keys = key if isinstance(key, tuple) else (key,)
-        if Ellipsis in keys:
-            at = keys.index(Ellipsis)
+        at = next((i for i, part in enumerate(keys) if part is Ellipsis), None)
+        if at is not None:
             fill = (slice(None),) * (self.ndim - len(keys) + 1)
             keys = keys[:at] + fill + keys[at + 1 :]
         if len(keys) > self.ndim:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import ctypes
 import json
+import os
 import tempfile
 import warnings
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays, _c, _convert
-from ._errors import ArgumentError, FiltraWarning
+from ._errors import ArgumentError, FiltraWarning, PathError
 from ._library import lib
 from ._object import Gate, Object
 
@@ -47,13 +48,21 @@ class Tokenizer(Object):
         if isinstance(source, str) and source in CONSTANT:
             found = lib.filtra_tokenizer_find(_convert.text(source, "source"))
             self._own(found, None, (), Gate())
-        else:
-            self._make(
-                _c.filtra_tokenizer,
-                "filtra_tokenizer_destroy",
-                lib.filtra_tokenizer_load,
-                _convert.path(source, "source"),
+            return
+        path = _convert.path(source, "tokenizer")
+        if source in FITTED:
+            raise ArgumentError(
+                f"{source!r} is fitted to texts: Tokenizer.fit(texts, {source!r}), or tokenizer="
+                f"{source!r} of a data set"
             )
+        if not os.path.exists(path):
+            raise PathError(
+                f"tokenizer {source!r} is neither a file or folder nor one of "
+                f"{', '.join((*CONSTANT, *FITTED))}; nothing is downloaded"
+            )
+        self._make(
+            _c.filtra_tokenizer, "filtra_tokenizer_destroy", lib.filtra_tokenizer_load, path
+        )
 
     @classmethod
     def _of(cls, pointer: Any, owner: Object) -> Tokenizer | None:

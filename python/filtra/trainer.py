@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _c, _convert, results
@@ -77,6 +77,21 @@ def _class_of(value: Any, kinds: tuple[type, ...], expected: str) -> None:
         raise TypeError(f"{expected}, not {type(value).__name__}")
 
 
+def _listed(value: Any) -> Any:
+    """Return names, or names with numbers, as the keys of docs/config.md have them."""
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={number}" for name, number in value.items())
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
+def loader_of(data: Dataset, batch_size: int, seed: int, class_weights: Any) -> Loader:
+    """Return the loader of a training: in an order drawn by `seed`, with the data's weights."""
+    return data.loader(
+        "train", batch_size, shuffle=True, seed=seed, class_weights=class_weights,
+        sample_weights=True,
+    )
+
+
 class Trainer(Object):
     """Trains a model: optimizer state, step count and training graphs.
 
@@ -87,17 +102,19 @@ class Trainer(Object):
         Of the optimizer: `kind` ("adamw", "adam", "radam"), `learning_rate`, `schedule`, `steps`,
         `warmup_steps`, `weight_decay`, `decay_all`, `beta1`, `beta2`, `epsilon`, `clip_norm`,
         `loss_scale`. Of training: `label_smoothing`, `accumulate`, `recompute`, `loss_chunks`,
-        `seed` (of dropout), `layer_decay`, `regression_loss`, `freeze`, `learning_rates`,
-        `weight_decays`, `mixed_labels`. docs/config.md explains them.
+        `seed` (of dropout), `layer_decay`, `regression_loss`, `freeze` (a str or a list),
+        `learning_rates`, `weight_decays` (a str, or a dict of names to numbers), `mixed_labels`.
+        docs/config.md explains them.
     """
 
     def __init__(self, model: Model, **options: Any) -> None:
         _class_of(model, (Model,), "model must be a filtra.Model")
-        of_optimizer = {entry[0] for entry in _c.filtra_optimizer_options._fields_}
-        known = of_optimizer.union(entry[0] for entry in _c.filtra_train_options._fields_)
+        of_optimizer = _convert.options_of(_c.filtra_optimizer_options)
+        known = of_optimizer | _convert.options_of(_c.filtra_train_options)
         for name in options:
             if name not in known:
                 _convert.refuse_option(name, known)
+        options = {name: _listed(value) for name, value in options.items()}
         first = {name: options.pop(name) for name in list(options) if name in of_optimizer}
         filled = _convert.fill(_c.filtra_train_options, **options)
         filled.optimizer = _convert.fill(_c.filtra_optimizer_options, **first)
@@ -128,7 +145,7 @@ class Trainer(Object):
             If an earlier step produced a NaN or an infinity. That step and this were not taken.
         """
         found, reference = results.new(_c.filtra_trainer_metrics)
-        self._call(lib.filtra_trainer_step, ctypes.byref(batch.pointed()), reference)
+        self._call(lib.filtra_trainer_step, ctypes.byref(self.model._fitting(batch)), reference)
         return results.metrics(found)
 
     def finish(self) -> results.TrainerMetrics:
@@ -164,7 +181,7 @@ class Trainer(Object):
         batch_size: int = 32,
         seed: int = 0,
         class_weights: Any = None,
-        callbacks: Sequence[Callback] = (),
+        callbacks: Callback | Sequence[Callback] = (),
         progress: bool = False,
     ) -> results.TrainerMetrics:
         """Train by passes over data.
@@ -177,7 +194,7 @@ class Trainer(Object):
         epochs : int
         batch_size : int
         class_weights : array_like of float, [classes], optional
-        callbacks : sequence of Callback
+        callbacks : Callback, or sequence of them
         progress : bool
             Whether a bar is shown (tqdm), or lines are logged.
 
@@ -186,22 +203,34 @@ class Trainer(Object):
         TrainerMetrics
             Of the last step.
         """
-        epochs = _convert.whole(epochs, "epochs", 1)
         batches: Any = data
+        validation = None
         if isinstance(data, Dataset):
-            batches = data.loader(
-                "train", batch_size, shuffle=True, seed=seed, class_weights=class_weights,
-                sample_weights=True,
-            )
+            batches = loader_of(data, batch_size, seed, class_weights)
+            validation = data if data.counts["val"] else None
         elif class_weights is not None:
             raise ArgumentError("class_weights are for a Dataset; batches have their weights")
-        listed = list(callbacks)
+        return self._fit(batches, validation, batch_size, epochs, callbacks, progress)
+
+    def _fit(
+        self,
+        batches: Any,
+        validation: Dataset | None,
+        batch_size: int,
+        epochs: int,
+        callbacks: Callback | Sequence[Callback],
+        progress: bool,
+    ) -> results.TrainerMetrics:
+        """Train by passes over batches; `batch_size` is the validation's."""
+        epochs = _convert.whole(epochs, "epochs", 1)
+        given: Any = callbacks
+        alone = isinstance(given, Callback) or not isinstance(given, Iterable)
+        listed: list[Callback] = [given] if alone else list(given)
         for callback in listed:
             _class_of(callback, (Callback,), "callbacks must be objects of filtra.Callback")
         if progress:
             count = len(batches) if hasattr(batches, "__len__") else 0
             listed.append(Progress(self.steps + epochs * count))
-        validation = data if isinstance(data, Dataset) and data.counts["val"] else None
         try:
             for callback in listed:
                 callback.on_begin(self)
@@ -224,6 +253,7 @@ class Trainer(Object):
     def _pass(self, batches: Iterable[Batch], callbacks: Sequence[Callback]) -> int:
         """Take a step with each batch; return how many there were."""
         count = 0
+        _class_of(batches, (Iterable,), "data must be a Dataset, a Loader or batches")
         for batch in batches:
             _class_of(batch, (Batch,), "data must be a Dataset, a Loader or batches")
             found = self.step(batch)

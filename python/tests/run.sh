@@ -4,6 +4,7 @@
 #   run.sh headers COMPILER LIBRARY   python/filtra/_c is what the headers say
 #   run.sh pytest COMPILER LIBRARY COMMAND    python/tests, with that library and command, except
 #   run.sh longer COMPILER LIBRARY COMMAND    examples, documentation, others' checks of estimators
+#   run.sh mistakes COMPILER LIBRARY  what users do wrong, by a library with GCC's sanitizers
 #   run.sh mypy COMPILER LIBRARY      the types are complete
 #   run.sh wheel COMPILER KERNELS     a wheel is built, needs nothing, and passes these tests
 #
@@ -32,6 +33,15 @@ case $what in
     find_python numpy pytest
     exec "$python" -m pytest -q -p no:cacheprovider tests/test_examples.py tests/test_docs.py \
       tests/test_estimators.py
+    ;;
+  mistakes)
+    find_python numpy pytest
+    runtime=$("$compiler" -print-file-name=libasan.so)
+    [ -e "$runtime" ] || { echo "skipped: $compiler has no libasan.so"; exit 77; }
+    # What Python never frees is no leak of ours. Its arrays come from malloc, and so are watched.
+    exec env LD_PRELOAD="$runtime" ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 \
+      PYTHONMALLOC=malloc "$python" -m pytest -q -p no:cacheprovider tests/test_mistakes.py \
+      tests/test_arrays.py
     ;;
   mypy)
     find_python numpy mypy

@@ -11,11 +11,13 @@ import sys
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import filtra
 from filtra import _c, _library
+from filtra._library import lib
 from filtra._object import Object
 
 
@@ -70,9 +72,12 @@ def test_warnings_name_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cannot_be_pickled_or_copied() -> None:
     with filtra.Device("cpu") as device:
-        for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        for attempt in (pickle.dumps, copy.copy):
             with pytest.raises(TypeError, match="a Device cannot be pickled"):
                 attempt(device)
+        assert copy.deepcopy(device) is device  # clones of an estimator share it
+        with pytest.raises(TypeError, match="a Graph cannot be pickled or copied"):
+            copy.deepcopy(filtra.Graph(device))
 
 
 class Arena(Object):
@@ -108,6 +113,48 @@ def test_collected_in_any_order(order: tuple[int, ...]) -> None:
         objects[index] = None  # type: ignore[call-overload]
         gc.collect()
     assert handle.pointer is None
+
+
+def test_interrupted_at_any_line(device: filtra.Device, monkeypatch: Any) -> None:
+    """Ctrl-C while an object is made leaves nothing of it."""
+    made, freed = [], []
+    create, destroy = lib.filtra_graph_create, lib.free_function("filtra_graph_destroy")
+    monkeypatch.setattr(lib, "filtra_graph_create", lambda *a: made.append(1) or create(*a))
+    monkeypatch.setitem(
+        lib._free, "filtra_graph_destroy", lambda *a: freed.append(1) or destroy(*a)
+    )
+    left = 0
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal left
+        code = frame.f_code
+        of_objects = code.co_filename.endswith("_object.py")
+        if not of_objects or code.co_name not in ("_make", "_own", "need", "__init__"):
+            return None
+        if code.co_name == "_make":
+            return trace
+        left -= event == "line" and bool(made)
+        if not left:
+            left = -1
+            raise KeyboardInterrupt
+        return trace
+
+    for count in range(1, 60):
+        del made[:], freed[:]
+        left, interrupted = count, False
+        try:
+            sys.settrace(trace)
+            filtra.Graph(device)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            sys.settrace(None)
+        gc.collect()
+        assert len(freed) == len(made) == 1, count
+        assert not any(child.kind == "Graph" for child in device._handle.children)
+        if not interrupted:
+            break
+    assert 10 < count < 59
 
 
 def test_collected_in_a_circle() -> None:
@@ -258,3 +305,14 @@ except KeyboardInterrupt:
 def test_ctrl_c_ends_a_call() -> None:
     done = run(CTRL_C)
     assert done.stdout == "interrupted True\n" and not done.stderr, done.stderr
+
+
+def test_named_wherever_one_is_taken() -> None:
+    with filtra.Graph("cpu") as graph, filtra.Parameters(device="cpu") as parameters:
+        assert graph._handle.parents == parameters._handle.parents  # the same device
+    with pytest.raises(TypeError, match='a str such as "cpu", an index or None; not float'):
+        filtra.Graph(1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not bool"):
+        filtra.Graph(True)
+    with pytest.raises(filtra.NoDeviceError, match="nothing-like-it"):
+        filtra.Graph("nothing-like-it")

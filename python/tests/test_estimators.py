@@ -42,11 +42,14 @@ def test_checks_of_scikit_learn(kind: Any, capsys: Any) -> None:
     assert {r["check_name"] for r in found if r["status"] == "skipped"} <= {"check_array_api_input"}
 
 
-def test_checks_of_aeon() -> None:
+def test_checks_of_aeon(capsys: Any) -> None:
     checking = pytest.importorskip("aeon.testing.estimator_checking")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = checking.check_estimator(filtra.FiltraTimeSeriesClassifier, verbose=False)
+    with capsys.disabled():
+        names = sorted({str(name).split("(")[0] for name in found})
+        print(f"\nFiltraTimeSeriesClassifier: {len(found)} checks: {', '.join(names)}")
     assert len(found) > 20
     assert {str(result) for result in found.values()} == {"PASSED"}
 
@@ -57,6 +60,15 @@ def test_pipelines_and_searches(vectors: Any) -> None:
     assert cross_val_score(pipe, X, y, cv=2).mean() > 0.6
     search = GridSearchCV(FiltraClassifier(**QUICK), {"mixer": ["softmax", "linear"]}, cv=2)
     assert search.fit(X, y).best_params_["mixer"] in ("softmax", "linear")
+
+
+def test_on_a_device_object(vectors: Any) -> None:
+    X, y = vectors
+    with filtra.Device("cpu") as device:
+        model = FiltraClassifier(**{**QUICK, "device": device, "epochs": 3})
+        first = sklearn.base.clone(model).fit(X, y).predict_proba(X)
+        named = FiltraClassifier(**{**QUICK, "epochs": 3}).fit(X, y)
+        np.testing.assert_array_equal(named.predict_proba(X), first)
 
 
 def test_pickled(vectors: Any) -> None:

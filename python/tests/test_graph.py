@@ -253,3 +253,8 @@ def test_first_error_stays(device: filtra.Device) -> None:
             ops.linear(x, g.input("w", (3, 5)))
         with pytest.raises(ValueError, match="linear"):
             g.compile()
+
+
+def test_indexed_by_what_is_no_index(device: filtra.Device) -> None:
+    with filtra.Graph(device) as g, pytest.raises(TypeError, match="index must be a whole number"):
+        g.input("x", (4, 3))[np.array([0, 1])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import filtra
-from filtra import Batch, Dataset, Model, Trainer
+from filtra import Batch, Dataset, Model, Trainer, _c, _convert
 
 X = np.random.default_rng(0).normal(size=(16, 3)).astype(np.float32)
 Y = [0, 1] * 8
@@ -47,6 +48,27 @@ DATA = [
     (arrays(X, Y, val=X), TypeError, r"val must be a pair \(X, y\)"),
     (arrays(X, Y, val=(X, [0, 1, 2, 1] * 4)), ValueError, r"val\[1\]\[2\] is 2"),
     (arrays((row for row in X), Y), TypeError, "generator"),
+    (arrays(np.ma.masked_array(X, X > 1), Y), ValueError, "masked"),
+    (arrays(X[:, 0], Y), ValueError, r"X.reshape\(-1, 1\)"),
+    (arrays(np.float32(3), Y), ValueError, "not the number 3.0"),
+    (arrays(X[:, :0], Y), ValueError, "X has 0 columns"),
+    (arrays(X[:, :, None][:, :, :0], Y), ValueError, "0 features"),
+    (arrays([[1], []] * 8, Y), ValueError, "sample 1 of train: a sequence of 0 tokens"),
+    (arrays([[[1, 2], [3]], [[4]]] * 8, Y), TypeError, r"X\[0\].*lists of equal lengths"),
+    (arrays(["a", "b"] * 8, Y, tokenizer="word"), OSError, "neither a file or folder nor one of"),
+    (arrays(["a", "b"] * 8, Y, tokenizer=3), TypeError, "tokenizer must be a str"),
+    (arrays(X, {0: 1}), TypeError, "not dict"),
+    (arrays(X, set(range(16))), TypeError, "not set"),
+    (arrays(X, (i % 2 for i in range(16))), TypeError, "not generator"),
+    (arrays(X, "ab" * 8), TypeError, "not str"),
+    (arrays(X, np.arange(16).astype("M8[D]")), TypeError, "datetime64"),
+    (arrays(X, np.array(Y) * 1j), ValueError, "y is complex128"),
+    (arrays(X, np.array([b"a", b"b"] * 8)), TypeError, "numbers or texts"),
+    (arrays(X, np.ma.masked_array(Y, Y)), ValueError, "y has masked"),
+    (arrays(X, Y, classes=[0, 1, 0]), ValueError, "one twice"),
+    (arrays(X, [[]] * 16, target="labels"), ValueError, "no sample has a label"),
+    (arrays(X, [["a"], [1]] * 8, target="labels"), TypeError, "of one type"),
+    (arrays(X, [["a"], [MISSING]] * 8, target="labels"), ValueError, "missing"),
     (lambda: Dataset.from_text("abc" * 9, validation_share=1.5), ValueError, "below 1"),
     (lambda: Dataset.from_frame(X, "y"), TypeError, "pandas.DataFrame"),
 ]
@@ -77,9 +99,29 @@ def test_frames() -> None:
         Dataset.from_frame(frame[:3], "y", group="g", time="t")
     with pytest.raises(ValueError, match="two columns 'a'"):
         Dataset.from_frame(pd.DataFrame(np.ones((4, 3)), columns=["a", "a", "y"]), "y")
+    plain = pd.DataFrame({"long": [1.0, 2.0] * 4, "y": [0, 1] * 4})
+    assert len(Dataset.from_frame(plain, "y", columns="long")) == 8
+    with pytest.raises(ValueError, match="column 'y' is among `columns` and has another use"):
+        Dataset.from_frame(plain, "y", columns=["long", "y"])
     texts = pd.DataFrame({"text": ["a", None] * 4, "y": [0, 1] * 4})
     with pytest.raises(TypeError, match=r"X\[1\]: text must be a str"):
         Dataset.from_frame(texts, "y", text="text", tokenizer="bytes")
+
+
+def test_frames_as_they_come() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": pd.array([1, None] * 8, dtype="Int64"), "b": 1.5})
+    plain = np.array([[1, 1.5], [MISSING, 1.5]] * 8)
+    given, same = (Dataset.from_arrays(x, Y, validation_share=0) for x in (frame, plain))
+    for i in range(16):
+        np.testing.assert_array_equal(given.sample(i).features, same.sample(i).features)
+    with pytest.raises(TypeError, match=r"column 't' is .*, not numbers.*frame\['t'\]"):
+        Dataset.from_arrays(frame.assign(t="x"), Y)
+
+
+def test_classes_in_an_order_of_ones_own() -> None:
+    data = Dataset.from_arrays(X, ["b", "a"] * 8, classes=["b", "a"], validation_share=0)
+    assert data.classes == ["b", "a"] and data.sample(0).label == 0 and data.sample(1).label == 1
 
 
 def test_models_and_trainers(device: filtra.Device) -> None:
@@ -104,6 +146,74 @@ def test_models_and_trainers(device: filtra.Device) -> None:
         filtra.complete_config("agf")  # type: ignore[arg-type]
 
 
+def of(shape: tuple[int, ...], device: filtra.Device, y: Any = Y, **options: Any) -> Model:
+    """Return a model of series of that shape."""
+    data = Dataset.from_arrays(np.zeros((16, *shape), np.float32), y, **options)
+    return Model(data, layers=1, width=8, device=device)
+
+
+def test_batches_have_the_sizes_of_the_model(device: filtra.Device) -> None:
+    wide = of((6, 2), device)
+    trainer = Trainer(wide, learning_rate=1e-3)
+    narrow = Batch(features=np.zeros((4, 6, 1)), labels=[0] * 4)
+    for call in (wide.predict_batch, wide.evaluate_batch, trainer.step):
+        with pytest.raises(ValueError, match="has 1 numbers a step, the model reads 2"):
+            call(narrow)
+        with pytest.raises(TypeError, match="must be a filtra.Batch, not list"):
+            call([1])  # type: ignore[arg-type]
+    other = Dataset.from_arrays(np.zeros((16, 6, 1)), Y)
+    with pytest.raises(ValueError, match="1 numbers a step, the model reads 2"):
+        trainer.fit(other)
+    with pytest.raises(ValueError, match="1 numbers a step, the model reads 2"):
+        wide.evaluate(other)
+    with pytest.raises(ValueError, match=r"labels of a batch for classification are \[size\]"):
+        trainer.step(Batch(features=np.zeros((4, 6, 2)), labels=np.zeros((4, 6), int)))
+    several = of((6, 1), device, np.eye(3)[[0, 1, 2, 0] * 4], target="labels")
+    with pytest.raises(ValueError, match="has 1 labels, the model 3"):
+        several.evaluate_batch(Batch(features=np.zeros((4, 6, 1)), targets=np.ones((4, 1))))
+    text = Model(Dataset.from_text("a b c" * 40, length=8), layers=1, width=8, device=device)
+    with pytest.raises(ValueError, match=r"are \[size, length\], next tokens"):
+        text.evaluate_batch(Batch(np.zeros((4, 8), int), labels=[1] * 4))
+
+
+def test_options_that_cannot_be_zero(device: filtra.Device) -> None:
+    """Zero is the default to C; where it is out of the range it must not become that."""
+    page = Path(__file__).parents[2] / "docs" / "config.md"
+    rows = re.findall(r"^\| `(\w+)` \| (?:whole )?number, (\S+) to", page.read_text("utf-8"), re.M)
+    structs = (_c.filtra_model_config, _c.filtra_optimizer_options, _c.filtra_train_options,
+               _c.filtra_dataset_options, _c.filtra_augmentation)
+    fields = {entry[0] for struct in structs for entry in struct._fields_}
+    bounded = {name for name, low in rows if float(low) > 0 and name in fields}
+    assert bounded == _convert.ABOVE_ZERO - {"batch_size"}
+    with of((6, 1), device) as model, pytest.raises(ValueError, match="learning_rate is 0"):
+        Trainer(model, learning_rate=0.0)
+    with pytest.raises(ValueError, match="layers is 0, accepted are numbers above 0"):
+        Model(layers=0, vocabulary=4, classes=2, device=device)
+
+
+def test_options_of_trainers(device: filtra.Device) -> None:
+    class Stop(filtra.Callback):
+        def on_step(self, trainer: Any, metrics: Any) -> None:
+            raise filtra.StopTraining
+
+    data = Dataset.from_arrays(X, Y)
+    with Model(data, layers=1, width=8, device=device) as model:
+        with pytest.raises(TypeError, match="there is no option 'optimizer'"):
+            Trainer(model, optimizer="adam")
+        Trainer(model, freeze=["embeddings", "biases"], learning_rates={"head": 10}).close()
+        trainer = Trainer(model, learning_rate=1e-3)
+        trainer.fit(data, epochs=9, callbacks=Stop())
+        assert trainer.steps == 1
+        for arguments, message in (
+            ({"callbacks": print}, "objects of filtra.Callback"),
+            ({"data": None}, "data must be a Dataset"),
+            ({"class_weights": "balanced"}, "a number for each"),
+            ({"class_weights": {0: 1}}, "a number for each"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                trainer.fit(**{"data": data, **arguments})  # type: ignore[arg-type]
+
+
 def test_ids_need_no_vocabulary(device: filtra.Device) -> None:
     data = Dataset.from_arrays([[1, 5], [2]] * 4, [0, 1] * 4, test=([[6]], [1]), kind="tokens")
     with Model(data, layers=1, width=8, device=device) as model:
@@ -122,9 +232,19 @@ def test_estimators(device: filtra.Device) -> None:
         ({"patience": 1, "validation_share": 0}, Y, "patience needs validation_share"),
         ({}, ["a", MISSING] * 8, r"y\[1\] is missing"),
         ({}, ["a", None] * 8, r"y\[1\] is missing"),
+        ({"learning_rate": 0}, Y, "learning_rate is 0"),
     ):
         with pytest.raises(ValueError, match=message):
             filtra.FiltraClassifier(**{"epochs": 1, **small, **options}).fit(X, y)
+
+
+def test_estimators_of_what_is_no_numbers() -> None:
+    pytest.importorskip("sklearn")
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=r"texts is given as frame\['t'\]"):
+        filtra.FiltraClassifier(device="cpu").fit(pd.DataFrame({"t": ["a", "b"] * 8}), Y)
+    with pytest.raises(ValueError, match="X has masked elements"):
+        filtra.FiltraClassifier(device="cpu").fit(np.ma.masked_array(X, X > 1), Y)
 
 
 def test_characters_are_those_of_the_texts() -> None:
@@ -145,6 +265,10 @@ def test_characters_are_those_of_the_texts() -> None:
 def test_a_mixer_has_a_name() -> None:
     with pytest.raises(TypeError, match=r'@filtra.mixer\("name"\)'):
         filtra.mixer(lambda scope, inputs: inputs.x)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be a function, not int"):
+        filtra.mixer("none")(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a filtra.Tokenizer, not NoneType and str"):
+        next(filtra.generate(None, "a", "b"))  # type: ignore[arg-type]
 
 
 def test_predictions(device: filtra.Device, tmp_path: Path) -> None:

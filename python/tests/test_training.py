@@ -282,3 +282,15 @@ def test_a_closed_device_closes_all(data: Dataset) -> None:
     for call in (trainer.finish, model.to_bytes, lambda: predictor.predict([[0.0] * 5])):
         with pytest.raises(filtra.ClosedError):
             call()
+
+
+def test_several_labels_are_predicted_each(device: filtra.Device) -> None:
+    X = np.random.default_rng(0).normal(size=(64, 4, 1))
+    y = np.stack([X[:, 0, 0] > 0, X[:, 1, 0] > 0], axis=1).astype(int)
+    data = Dataset.from_arrays(X, y, target="labels", validation_share=0)
+    with Model(data, layers=1, width=16, pooling="flatten", device=device) as model:
+        Trainer(model, learning_rate=1e-2).fit(data, epochs=60)
+        with filtra.Predictor(model) as predictor:
+            found = predictor.predict(X)
+            np.testing.assert_array_equal(found, predictor.predict_proba(X) > 0.5)
+    assert (found == y).mean() > 0.95

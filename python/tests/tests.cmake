@@ -1,7 +1,9 @@
 # The Python package: that it declares what the headers do, its own tests, and its wheel.
 set(python ${PROJECT_SOURCE_DIR}/python)
 set(tests headers mypy)
-if(NOT FILTRA_SANITIZE) # a Python cannot load a library with AddressSanitizer
+if(FILTRA_SANITIZE) # which Python loads where its runtime is loaded first
+  list(APPEND tests mistakes)
+else()
   list(APPEND tests pytest longer)
 endif()
 foreach(test ${tests})

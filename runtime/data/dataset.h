@@ -122,7 +122,7 @@ float ft_sample_weight(const filtra_dataset *dataset, filtra_split split, uint64
 /** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
 
-/** Adds a label to the set that is being made; one that is there already is not added again. */
+/** Adds a label to the set that is being made, which has it once however often it is added. */
 filtra_status ft_samples_add_label(ft_samples *samples, int32_t label);
 /** Ends that set: *set is what the row of its sample holds as its label. */
 filtra_status ft_samples_end_set(ft_samples *samples, int32_t *set);

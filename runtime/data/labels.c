@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,31 @@ void ft_trim(const char **text, size_t *length) {
   }
 }
 
+/* ---- finding ---- */
+
+/* Where a name stands among the places, or the free place where it belongs. */
+static size_t place_of(const ft_labels *labels, const char *name, size_t length) {
+  const size_t mask = labels->place_count - 1;
+  size_t at = (size_t)ft_hash_bytes(0, name, length) & mask;
+  for (; labels->places[at]; at = (at + 1) & mask) {
+    const char *found = labels->names[labels->places[at] - 1];
+    if (!strncmp(found, name, length) && !found[length]) break;
+  }
+  return at;
+}
+
+/* Puts all names into `count` places, a power of two above twice their number. */
+static filtra_status place_all(ft_labels *labels, size_t count) {
+  uint32_t *places = ft_calloc(count, sizeof *places);
+  if (!places) return FILTRA_ERROR_HOST_MEMORY;
+  free(labels->places);
+  labels->places = places;
+  labels->place_count = count;
+  for (size_t i = 0; i < labels->count; i++)
+    places[place_of(labels, labels->names[i], strlen(labels->names[i]))] = (uint32_t)i + 1;
+  return FILTRA_OK;
+}
+
 static filtra_status add(ft_labels *labels, const char *name, size_t length) {
   if (length > MAX_NAME)
     return ft_fail(FILTRA_ERROR_INPUT, "a class name of %zu bytes; at most %d are accepted", length,
@@ -34,19 +60,19 @@ static filtra_status add(ft_labels *labels, const char *name, size_t length) {
   FT_TRY(FT_GROW(labels->names, labels->count, labels->capacity));
   char *copy = ft_calloc(length + 1, 1);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  memcpy(copy, name, length);
-  labels->names[labels->count++] = copy;
+  labels->places[place_of(labels, name, length)] = (uint32_t)labels->count + 1;
+  labels->names[labels->count++] = memcpy(copy, name, length);
   return FILTRA_OK;
 }
 
 filtra_status ft_labels_find(ft_labels *labels, const char *name, size_t length, int32_t *label) {
   ft_trim(&name, &length);
   if (length == 0) return ft_fail(FILTRA_ERROR_INPUT, "the class is empty");
-  for (size_t i = 0; i < labels->count; i++) {
-    *label = (int32_t)i;
-    if (!strncmp(labels->names[i], name, length) && !labels->names[i][length]) return FILTRA_OK;
-  }
-  *label = (int32_t)labels->count;
+  if (2 * labels->count >= labels->place_count)
+    FT_TRY(place_all(labels, labels->place_count ? 2 * labels->place_count : 16));
+  const uint32_t found = labels->places[place_of(labels, name, length)];
+  *label = (int32_t)(found ? found - 1 : labels->count);
+  if (found) return FILTRA_OK;
   if (!labels->closed) return add(labels, name, length);
   return ft_fail(FILTRA_ERROR_INPUT, "\"%.*s\" is none of the %zu classes",
                  (int)(length < 40 ? length : 40), name, labels->count);
@@ -92,6 +118,7 @@ filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *sampl
       labels->names[i] = sorted[i].name;
       renumbered[sorted[i].label] = (int32_t)i;
     }
+    status = place_all(labels, labels->place_count);
     ft_samples_map_labels(samples, renumbered);
     for (size_t i = 0; i < samples->count && !samples->set_count; i++)
       if (samples->rows[i].label >= 0) samples->rows[i].label = renumbered[samples->rows[i].label];
@@ -105,10 +132,12 @@ void ft_labels_give(ft_labels *labels, filtra_dataset *ds) {
   ds->info.classes = (uint32_t)labels->count;
   ds->owned_class_names = labels->names;
   ds->class_names = (const char *const *)labels->names;
+  free(labels->places);
   *labels = (ft_labels){.closed = true};
 }
 
 void ft_labels_free(ft_labels *labels) {
   ft_free_names(labels->names, labels->count);
+  free(labels->places);
   *labels = (ft_labels){0};
 }

@@ -8,6 +8,8 @@
 typedef struct ft_labels {
   char **names;
   size_t count, capacity;
+  uint32_t *places; /* [place_count] by the hash of a name: its label + 1; 0: free */
+  size_t place_count;
   bool closed; /* the list is complete: unknown names are errors */
 } ft_labels;
 

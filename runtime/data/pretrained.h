@@ -129,6 +129,8 @@ filtra_status ft_pretrained_read(const json_t *root, filtra_tokenizer **out);
 
 /* ---- pretrained_files.c ---- */
 
+/** Whether a folder has a tokenizer's vocabulary. */
+filtra_status ft_pretrained_is(const char *folder, bool *is);
 /** Makes the tokenizer.json of a folder: that file, or what vocab.json and merges.txt, or
  * vocab.txt, and the folder's other files say. Errors name the file. */
 filtra_status ft_pretrained_load(const char *folder, json_t **root);

@@ -1,5 +1,6 @@
 /* Makes tokenizer.json of the files of a folder: that file with what tokenizer_config.json says
- * otherwise, or vocab.json and merges.txt, or vocab.txt. Called by tokenizer.c. */
+ * otherwise, or vocab.json and merges.txt, or vocab.txt. Called by tokenizer.c, and train/start.c.
+ */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -9,6 +10,11 @@
 #include <string.h>
 
 /* ---- files ---- */
+
+/* Names of each file of a folder; vocabularies and merges have older ones, too. */
+static const char *const WHOLE[] = {"tokenizer.json"}, *const LIST[] = {"vocab.txt"},
+                         *const VOCABULARY[] = {"vocab.json", "encoder.json"},
+                         *const MERGES[] = {"merges.txt", "vocab.bpe"};
 
 /* Reads a file of the folder; *out is NULL if there is none. */
 static filtra_status read_optional(const char *folder, const char *name, json_t **out) {
@@ -23,12 +29,12 @@ static filtra_status read_optional(const char *folder, const char *name, json_t 
   return status;
 }
 
-/* Path of the first of two files that is there; NULL, with FILTRA_OK: neither. */
-static filtra_status find_file(const char *folder, const char *first, const char *second,
+/* Path of the first of `count` files that is there; NULL, with FILTRA_OK: none. */
+static filtra_status find_file(const char *folder, const char *const *names, size_t count,
                                char **path) {
   *path = NULL;
-  for (int i = 0; i < 2 && !*path; i++) {
-    char *at = ft_path_join(folder, i ? second : first);
+  for (size_t i = 0; i < count && !*path; i++) {
+    char *at = ft_path_join(folder, names[i]);
     if (!at) return FILTRA_ERROR_HOST_MEMORY;
     if (ft_file_exists(at))
       *path = at;
@@ -102,9 +108,9 @@ static filtra_status read_text_files(ft_pretrained_folder *f, const char *vocabu
 
 static filtra_status read_folder(ft_pretrained_folder *f, json_t **root) {
   char *vocabulary = NULL, *merges = NULL, *list = NULL;
-  filtra_status status = find_file(f->path, "vocab.json", "encoder.json", &vocabulary);
-  if (!status) status = find_file(f->path, "merges.txt", "vocab.bpe", &merges);
-  if (!status) status = find_file(f->path, "vocab.txt", "vocab.txt", &list);
+  filtra_status status = find_file(f->path, VOCABULARY, FT_COUNT(VOCABULARY), &vocabulary);
+  if (!status) status = find_file(f->path, MERGES, FT_COUNT(MERGES), &merges);
+  if (!status) status = find_file(f->path, LIST, FT_COUNT(LIST), &list);
   if (!status && !(vocabulary && merges) && !list)
     status = ft_fail(FILTRA_ERROR_INPUT,
                      vocabulary ? "%s: has a vocabulary but no merges.txt"
@@ -122,11 +128,21 @@ static filtra_status read_folder(ft_pretrained_folder *f, json_t **root) {
   return status;
 }
 
+filtra_status ft_pretrained_is(const char *folder, bool *is) {
+  char *found;
+  FT_TRY(find_file(folder, WHOLE, FT_COUNT(WHOLE), &found));
+  if (!found) FT_TRY(find_file(folder, VOCABULARY, FT_COUNT(VOCABULARY), &found));
+  if (!found) FT_TRY(find_file(folder, LIST, FT_COUNT(LIST), &found));
+  *is = found != NULL;
+  free(found);
+  return FILTRA_OK;
+}
+
 filtra_status ft_pretrained_load(const char *folder, json_t **root) {
   ft_pretrained_folder f = {.path = folder};
   *root = NULL;
   filtra_status status = read_optional(folder, "tokenizer_config.json", &f.config);
-  if (!status) status = read_optional(folder, "tokenizer.json", root);
+  if (!status) status = read_optional(folder, *WHOLE, root);
   if (!status && *root) {
     status = ft_pretrained_configure(*root, f.config);
   } else if (!status) {

@@ -26,8 +26,6 @@ static int compare_labels(const void *a, const void *b) {
 }
 
 filtra_status ft_samples_add_label(ft_samples *s, int32_t label) {
-  for (size_t i = begin_of(s, s->set_count); i < s->label_count; i++)
-    if (s->label_ids[i] == label) return FILTRA_OK;
   FT_TRY(FT_GROW(s->label_ids, s->label_count, s->label_capacity));
   s->label_ids[s->label_count++] = label;
   return FILTRA_OK;
@@ -38,12 +36,23 @@ static void sort_set(ft_samples *s, size_t set) {
   if (count > 1) qsort(s->label_ids + begin, count, sizeof *s->label_ids, compare_labels);
 }
 
+/* Leaves each label of the last set once. */
+static void drop_repeated(ft_samples *s, size_t set) {
+  size_t kept = begin_of(s, set);
+  for (size_t i = kept; i < s->label_count; i++)
+    if (i == begin_of(s, set) || s->label_ids[i] != s->label_ids[kept - 1])
+      s->label_ids[kept++] = s->label_ids[i];
+  s->label_count = kept;
+  s->set_ends[set] = kept;
+}
+
 filtra_status ft_samples_end_set(ft_samples *s, int32_t *set) {
   if (s->set_count == INT32_MAX)
     return ft_fail(FILTRA_ERROR_INPUT, "more than %d samples with labels", INT32_MAX);
   FT_TRY(FT_GROW(s->set_ends, s->set_count, s->set_capacity));
   s->set_ends[s->set_count] = s->label_count;
   sort_set(s, s->set_count);
+  drop_repeated(s, s->set_count);
   *set = (int32_t)s->set_count++;
   return FILTRA_OK;
 }

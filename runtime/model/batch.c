@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "ops/support.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,8 +224,9 @@ static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch
   *score = filtra_affine(g, error, o->target_scale, 0.0f);
 }
 
-/* Loss and score of several labels; the score is whether all are right: 0 is then the largest of 0
- * and x (1 - 2 t), logits x and targets t. */
+/* Loss and score of several labels; the score is whether all are right. A label with logit x and
+ * target t is wrong where x (1 - 2 t) is above 0, and, since 0 predicts no label, also where x is 0
+ * and t is 1: FLT_MIN t counts beside 0 alone. */
 static void judge_labels(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
                          filtra_tensor **loss, filtra_tensor **score) {
   const int64_t shape[] = {b->rows, o->classes}, column[] = {b->rows, 1};
@@ -235,6 +237,7 @@ static void judge_labels(filtra_graph *g, const filtra_model_config *o, ft_batch
   *loss = filtra_binary_cross_entropy(g, b->logits, b->targets, b->label_weights);
   filtra_tensor *zero = filtra_constant(g, 2, column, 0.0f);
   filtra_tensor *wrong = filtra_multiply(g, b->logits, filtra_affine(g, b->targets, -2.0f, 1.0f));
+  wrong = filtra_add(g, wrong, filtra_affine(g, b->targets, FLT_MIN, 0.0f));
   *score = filtra_accuracy(g, filtra_concat(g, 1, 2, (filtra_tensor *[]){zero, wrong}), b->labels);
 }
 

@@ -122,17 +122,24 @@ static filtra_status read_image_keys(ft_start *p) {
   return status;
 }
 
+/* Opens a model file; of another file, what lies beside it says what should have been given. */
+static filtra_status open_own(ft_start *p, const char *path) {
+  filtra_status status = ft_safetensors_open(path, &p->own);
+  if (!status && ft_safetensors_meta(p->own, FT_MODEL_CONFIG_KEY)) return FILTRA_OK;
+  if (!status || !ft_ends_with(path, ".safetensors")) FT_TRY(ft_hf_check_file(path));
+  return status ? status
+                : ft_fail(FILTRA_ERROR_INPUT,
+                          "%s has weights and says nothing of their model: if it is one of Hugging "
+                          "Face's, put its config.json beside it and give the folder",
+                          path);
+}
+
 static filtra_status read_own(ft_start *p) {
   ft_model_options options;
   char *inside = ft_path_join(p->path, MODEL_FILE);
   if (!inside) return FILTRA_ERROR_HOST_MEMORY;
   const char *path = ft_file_exists(inside) ? inside : p->path;
-  filtra_status status = ft_safetensors_open(path, &p->own);
-  if (!status && !ft_safetensors_meta(p->own, FT_MODEL_CONFIG_KEY))
-    status = ft_fail(FILTRA_ERROR_INPUT,
-                     "%s has weights and says nothing of their model: if it is one of Hugging "
-                     "Face's, put its config.json beside it and give the folder",
-                     path);
+  filtra_status status = open_own(p, path);
   if (!status) status = ft_model_file_options(p->own, path, &options);
   free(inside);
   FT_TRY(status);

@@ -27,6 +27,9 @@ extern const char *const ft_measure_names[];
 static inline bool ft_task_is_scored(filtra_task task) {
   return task < FILTRA_TASK_REGRESSION || task == FILTRA_TASK_MULTI_LABEL;
 }
+/** Fails with INPUT unless samples of the data have as many numbers a step, and labels, as the
+ * model, which reads arrays of these sizes. */
+filtra_status ft_check_fits(const filtra_model *model, const filtra_dataset *data);
 /** Whether a model of the task has the measure. */
 bool ft_measure_fits(ft_measure measure, filtra_task task);
 /** Lists the measures of a task, with commas between. */
@@ -63,7 +66,7 @@ filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *
                                const uint8_t *predicted, const float *logits, filtra_scores **out);
 /** Fills labels [samples, classes] of a split: 1 where a label applies. */
 filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, uint8_t *labels);
-/** Whether a logit predicts its label: its probability is above 0.5. */
+/** Whether a logit predicts its label: its probability is above 0.5, before it is rounded. */
 static inline bool ft_predicts_label(float logit) {
   return logit > 0.0f;
 }

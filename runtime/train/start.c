@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "data/pretrained.h"
 #include "data/tokenizer.h"
 #include "graph/parameters.h"
 #include "train/measures.h"
@@ -53,22 +54,15 @@ filtra_status ft_run_expand(const json_t *given, json_t **out) {
 
 filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer **tokenizer,
                                  filtra_tokenizer **owned) {
-  static const char *const FILES[] = {"tokenizer.json", "vocab.json", "vocab.txt", "encoder.json"};
+  bool there;
   const char *folder = ft_start_folder(start);
   *tokenizer = *owned = NULL;
   if (!folder)
     return ft_tokenizer_described(json_object_get(ft_start_input(start), "tokenizer"), tokenizer,
                                   owned);
-  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
-    char *path = ft_path_join(folder, FILES[i]);
-    const bool there = path && ft_file_exists(path);
-    free(path);
-    if (!path) return FILTRA_ERROR_HOST_MEMORY;
-    if (!there) continue;
-    FT_TRY(filtra_tokenizer_load(folder, owned));
-    *tokenizer = *owned;
-    return FILTRA_OK;
-  }
+  FT_TRY(ft_pretrained_is(folder, &there));
+  if (there) FT_TRY(filtra_tokenizer_load(folder, owned));
+  *tokenizer = *owned;
   return FILTRA_OK;
 }
 

@@ -49,6 +49,59 @@ TEST(classes_of_lines) {
   assert_printed("\tagain\n");
 }
 
+/* A model of two labels whose logits are 0 and just above it: probabilities of 0.5 both. */
+static const char *undecided(void) {
+  static const float BIAS[2] = {0, 1e-9f}, NONE[2 * 8] = {0};
+  const char *run = make_run("a.csv", "text,label\na,x;y\nb,y\n",
+                             "--set label_separator=';' --set head=linear"),
+             *file = test_path(run, "model.safetensors");
+  owned_model *model = NULL;
+  assert_ok(filtra_model_load(test_device(), file, &model));
+  filtra_parameters *params = filtra_model_parameters(model);
+  assert_ok(filtra_parameters_set(params, "head.weight", NONE, FT_COUNT(NONE)));
+  assert_ok(filtra_parameters_set(params, "head.bias", BIAS, FT_COUNT(BIAS)));
+  assert_ok(filtra_model_save(model, file));
+  return run;
+}
+
+TEST(labels_are_predicted_by_logits_above_0) {
+  const char *run = undecided();
+  assert_code(predict(run, "a\\n", ""), 0);
+  assert_printed("y\t0.500,0.500\ta\n");
+  assert_code(predict(run, "a\\n", "--json"), 0);
+  json_auto_t *root = test_output_json();
+  const json_t *one = json_array_get(json_object_get(root, "predictions"), 0);
+  assert_int_equal(json_array_size(json_object_get(one, "labels")), 1);
+  assert_code(test_filtra("eval --device cpu --cache-dir '' %s --split train 2>&1", run), 0);
+  assert_printed("\ny                               1         1    1.0000 ");
+}
+
+/* Where no label applies there is no recall, and a dash in its place. */
+TEST(scores_without_any_label) {
+  const char *run = make_run("a.csv", "text,x,y\na,1,0\nb,0,1\n", "--set target_column=x,y"),
+             *data = test_path(test_folder(), "b.csv");
+  test_write(data, "text,x,y\na,0,0\n", 15);
+  assert_code(test_filtra("eval --device cpu --cache-dir '' %s --data %s 2>&1", run, data), 0);
+  assert_printed("; mean recall –, macro F1 ");
+  assert_null(strstr(test_output, "nan"));
+}
+
+/* ; stands between labels, and \; within the name of one. */
+TEST(labels_with_the_separator_in_their_names) {
+  static const char TABLE[] = "text,label\na,x;y|z\nab,z|v\\w\nb,x;y\n";
+  const char *run = make_run("a.csv", TABLE, "--set label_separator='|'"),
+             *csv_file = test_text("%s.csv", run), *data = test_path(test_folder(), "b.csv");
+  test_write(data, TABLE, sizeof TABLE - 1);
+  assert_code(predict(run, "", test_text("--data %s", data)), 0);
+  assert_printed("\tx\\;y;z\n");
+  assert_printed("\tv\\\\w;z\n");
+  assert_printed("\tx\\;y\n");
+  assert_code(predict(run, "", test_text("--data %s --output %s", data, csv_file)), 0);
+  owned char *csv = test_read(csv_file, NULL);
+  assert_non_null(strstr(csv, ",x\\;y;z,"));
+  assert_non_null(strstr(csv, ",v\\\\w;z,"));
+}
+
 /* Labels above 0.5 with ; between, and the probability of each. */
 TEST(several_labels) {
   static const char TABLE[] = "text,label\nab,x;y\nb,y\na,x\nbb,\n";

@@ -186,6 +186,18 @@ TEST(tokenizers_belong_to_models) {
   assert_printed("has no tokenizer: the model reads token ids alone");
 }
 
+/* What a file says of its model counts before what lies beside it. */
+TEST(own_models_beside_foreign_ones) {
+  const char *folder = brought(), *own = test_path(folder, "own.safetensors");
+  size_t size;
+  owned char *bytes = test_read(test_path(imported(""), "model.safetensors"), &size);
+  test_write(own, bytes, size);
+  assert_code(test_filtra("import %s --out %s --device cpu 2>&1", own, test_new_run()), 0);
+  test_write(own, bytes, size / 2);
+  assert_prints(test_filtra("import %s --out %s --device cpu 2>&1", own, test_new_run()), 2,
+                "own.safetensors: tensor ");
+}
+
 TEST(mistakes_are_told) {
   const char *folder = brought(), *run = imported("--set classes=4 --mixer plaplacian");
   static const struct {

@@ -7,6 +7,7 @@
 #include "train/measures.h"
 
 #include <filtra/filtra.h>
+#include <float.h>
 #include <jansson.h>
 
 enum { SAMPLES = 6, LABELS = 3 };
@@ -166,6 +167,42 @@ TEST(weights_are_of_where_a_label_applies) {
   b.targets = NULL;
   assert_fails(filtra_trainer_step(trainer, &b, NULL), FILTRA_ERROR_ARGUMENT,
                "needs targets and weights here");
+}
+
+/* A logit of 0 predicts no label, one just above it does: in training as elsewhere. */
+TEST(logits_of_zero_predict_no_label) {
+  static const float BIAS[3] = {0, FLT_MIN, -FLT_MIN};
+  const int32_t tokens[4] = {1, 2, 3, 4}, lengths[2] = {2, 2};
+  const float weights[2] = {1, 1}, none[3 * 8] = {0};
+  float targets[6] = {0, 1, 0, 1, 1, 0}, x[6];
+  filtra_batch b = {.size = 2,
+                    .length = 2,
+                    .count = 2,
+                    .tokens = tokens,
+                    .lengths = lengths,
+                    .weights = weights,
+                    .targets = targets};
+  owned_model *model =
+      test_model(test_device(), &(filtra_model_config){.task = FILTRA_TASK_MULTI_LABEL,
+                                                       .vocabulary = 8,
+                                                       .classes = 3,
+                                                       .width = 8,
+                                                       .layers = 1,
+                                                       .head = FILTRA_HEAD_LINEAR});
+  filtra_parameters *params = filtra_model_parameters(model);
+  assert_ok(filtra_parameters_set(params, "head.weight", none, FT_COUNT(none)));
+  assert_ok(filtra_parameters_set(params, "head.bias", BIAS, FT_COUNT(BIAS)));
+  assert_ok(filtra_model_predict_batch(model, &b, x));
+  assert_memory_equal(x, BIAS, sizeof BIAS);
+  assert_true(!ft_predicts_label(x[0]) && ft_predicts_label(x[1]) && !ft_predicts_label(x[2]));
+  for (int right = 1; right >= 0; right--) { /* of two samples */
+    filtra_trainer_metrics m;
+    owned_trainer *trainer = test_trainer(model, NULL);
+    targets[3] = right ? 0.0f : 1.0f;
+    assert_ok(filtra_trainer_step(trainer, &b, NULL));
+    assert_ok(filtra_trainer_finish(trainer, &m));
+    assert_float_equal(m.accuracy, right ? 1.0 : 0.5, 0);
+  }
 }
 
 TEST(settings_of_labels) {

@@ -128,4 +128,38 @@ TEST(models_are_scored) {
   filtra_scores_destroy(&same);
 }
 
+/* Two series of three steps, of as many numbers a step, and of labels. */
+static filtra_dataset *sized(uint32_t features, uint32_t labels) {
+  static const uint32_t lengths[2] = {3, 3};
+  static const float numbers[2 * 3 * 2] = {1, 2, 3, 4};
+  static const uint8_t applies[2 * 3] = {1, 0, 1};
+  filtra_dataset *data;
+  assert_ok(filtra_dataset_create(
+      &(filtra_dataset_arrays){.splits = {[FILTRA_SPLIT_TEST] = {.count = 2,
+                                                                 .lengths = lengths,
+                                                                 .features = numbers,
+                                                                 .targets = applies}},
+                               .features = features,
+                               .target = FILTRA_TARGET_LABELS,
+                               .classes = labels},
+      &data));
+  return data;
+}
+
+/* Data whose arrays are smaller than a model reads are not read. */
+TEST(data_of_other_sizes) {
+  owned_dataset *own = sized(2, 3), *narrow = sized(1, 3), *fewer = sized(2, 2);
+  owned_model *model = test_model(
+      test_device(), &(filtra_model_config){.data = own, .width = 8, .layers = 1, .heads = 1});
+  filtra_evaluation e;
+  float results[2 * 3];
+  assert_ok(filtra_model_evaluate_split(model, own, FILTRA_SPLIT_TEST, 2, &e));
+  assert_fails(filtra_model_evaluate_split(model, narrow, FILTRA_SPLIT_TEST, 2, &e),
+               FILTRA_ERROR_INPUT, "the data have 1 numbers a step, the model reads 2");
+  assert_fails(filtra_model_predict_split(model, narrow, FILTRA_SPLIT_TEST, 2, results),
+               FILTRA_ERROR_INPUT, "the data have 1 numbers a step");
+  assert_fails(filtra_model_evaluate_split(model, fewer, FILTRA_SPLIT_TEST, 2, &e),
+               FILTRA_ERROR_INPUT, "the data have 2 labels, the model has 3");
+}
+
 TEST_MAIN(NULL, test_teardown)

@@ -45,10 +45,11 @@ static void print_confusion(const filtra_scores *s, class_names names) {
 }
 
 void scores_print(const filtra_scores *s, class_names names) {
-  char auc[NUMBER_TEXT], macro[NUMBER_TEXT];
-  printf("95%% interval of the accuracy %.2f%% to %.2f%%; %s %.2f%%, macro F1 %s, AUC %s",
+  char auc[NUMBER_TEXT], macro[NUMBER_TEXT], recall[NUMBER_TEXT];
+  printf("95%% interval of the accuracy %.2f%% to %.2f%%; %s %s, macro F1 %s, AUC %s",
          100.0 * s->accuracy_low, 100.0 * s->accuracy_high,
-         isnan(s->matthews) ? "mean recall" : "balanced accuracy", 100.0 * s->balanced_accuracy,
+         isnan(s->matthews) ? "mean recall" : "balanced accuracy",
+         number_text("%.2f%%", 100.0 * s->balanced_accuracy, recall),
          number_text("%.4f", s->macro_f1, macro), number_text("%.4f", s->auc, auc));
   if (!isnan(s->matthews)) printf(", Matthews' correlation %.4f", s->matthews);
   putchar('\n');

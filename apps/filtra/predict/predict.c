@@ -39,7 +39,8 @@ static void print_help(void) {
       "line holds both texts with a tab between; for an imported model it may. Empty lines are\n"
       "skipped; a line that cannot be read is said with its number, and the exit code is 2 at\n"
       "the end. In names, tabs and line ends are written as \\t and \\n. Of several labels,\n"
-      "those above 0.5 are printed with ; between, and the probabilities of all with commas.\n\n"
+      "those above 0.5 are printed with ; between, which is \\; within a name, and the\n"
+      "probabilities of all with commas.\n\n"
       "  --run DIR          the run folder, too; or a model file, for lines of text\n"
       "  --input FILE       one text a line, of pairs two with a tab between; - (default) is\n"
       "                     standard input\n"
@@ -84,7 +85,7 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
   const bool values = answers_are_values(&p->answers);
   float *const second = p->numbers + p->info->outputs;
   request.probabilities = values || p->vectors ? NULL : p->numbers;
-  request.logits = p->answers.logits && !p->vectors ? second : NULL;
+  request.logits = request.probabilities ? second : NULL;
   request.vector = p->vectors ? second : NULL;
   FT_TRY(filtra_predictor_predict(p->predictor, 1, &request, &made));
   return answers_add(&p->answers, &(answer){.number = l->number,

@@ -55,9 +55,9 @@ static size_t next_class(const answers *a, const float *probabilities, size_t la
   return best;
 }
 
-/* Whether label k is predicted. */
+/* Whether label k is predicted (filtra/predictor.h): probabilities are rounded, logits are not. */
 static bool is_predicted(const answer *one, int64_t k) {
-  return one->probabilities[k] > 0.5f;
+  return one->logits[k] > 0.0f;
 }
 
 /* Whether the data say that label k applies. */
@@ -69,13 +69,21 @@ static bool applies(const filtra_sample *s, int64_t k) {
 
 /* ---- lines ---- */
 
+/* Prints a name that stands between others: ; as \;, as a tab is \t. */
+static void print_label(const char *name) {
+  for (; *name; name++) {
+    if (*name == ';') putchar('\\');
+    command_print_field((const char[]){*name, '\0'}, 0);
+  }
+}
+
 /* Prints the labels that are predicted, or that the data say, with ; between. */
 static void print_labels(const answers *a, const answer *one, bool said) {
   bool any = false;
   for (int64_t k = 0; k < a->info->outputs; k++) {
     if (said ? !applies(one->sample, k) : !is_predicted(one, k)) continue;
     if (any) putchar(';');
-    command_print_field(answers_class(a, k), 0);
+    print_label(answers_class(a, k));
     any = true;
   }
 }
@@ -247,6 +255,14 @@ static void write_csv_header(const answers *a) {
   fputc('\n', a->stream);
 }
 
+/* Writes a name that stands between others within quotes: ; as \; and \ as \\. */
+static void write_label(FILE *to, const char *name) {
+  for (; *name; name++) {
+    if (*name == ';' || *name == '\\') fputc('\\', to);
+    write_quoted(to, (const char[]){*name, '\0'});
+  }
+}
+
 /* Writes the labels that are predicted, or that the data say, as one field with ; between. */
 static void write_labels(const answers *a, const answer *one, bool said) {
   bool quoted = false, any = false;
@@ -257,7 +273,7 @@ static void write_labels(const answers *a, const answer *one, bool said) {
   for (int64_t k = 0; k < a->info->outputs; k++) {
     if (said ? !applies(one->sample, k) : !is_predicted(one, k)) continue;
     if (any) fputc(';', a->stream);
-    write_quoted(a->stream, answers_class(a, k));
+    write_label(a->stream, answers_class(a, k));
     any = true;
   }
   if (quoted) fputc('"', a->stream);

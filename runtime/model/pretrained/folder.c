@@ -36,7 +36,7 @@ static filtra_status find_folder(const char *path, char **folder, bool *foreign)
   return *folder ? ft_hf_folder_is(*folder, foreign) : FILTRA_ERROR_HOST_MEMORY;
 }
 
-static filtra_status check_file(const char *path) {
+filtra_status ft_hf_check_file(const char *path) {
   char *folder;
   bool foreign;
   filtra_status status = find_folder(path, &folder, &foreign);
@@ -68,7 +68,7 @@ filtra_status ft_hf_check_path(const char *path) {
         "a model file. Of a model of the Hugging Face hub that is the folder that `hf "
         "download NAME --local-dir FOLDER` makes: nothing is downloaded here",
         path);
-  return folder ? FILTRA_OK : check_file(path);
+  return FILTRA_OK;
 }
 
 static filtra_status add_file(ft_hf_folder *f, const char *folder, const char *name) {

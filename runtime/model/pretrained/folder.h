@@ -17,9 +17,12 @@ typedef struct ft_hf_folder {
 
 /** Whether it is such a folder: it has a config.json with "model_type". */
 filtra_status ft_hf_folder_is(const char *path, bool *is);
-/** Fails with PATH where nothing is there, and with INPUT where a path is neither a folder with a
- * model nor a file that could be one of Filtra's; says what to give instead. */
+/** Fails with PATH where nothing is there, and with INPUT where a path is a folder without a model;
+ * says what to give instead. */
 filtra_status ft_hf_check_path(const char *path);
+/** Fails with INPUT where a file that is no model of Filtra's is of a folder of Hugging Face's, or
+ * can have no weights; says what to give instead. */
+filtra_status ft_hf_check_file(const char *path);
 /** Reads config.json and all weights. Caller closes; *out is all 0 after a failure. */
 filtra_status ft_hf_folder_open(const char *path, ft_hf_folder *out);
 void ft_hf_folder_close(ft_hf_folder *folder);
