@@ -60,6 +60,21 @@ TEST(test_inspect_tables) {
   assert_null(strstr(test_output, "notes.txt is left out"));
 }
 
+TEST(test_inspect_molecules) {
+  static const char TABLE[] = "smiles,value\nCCO,1.5\nC1CC1,-2\nC,0.5\nC=O,1\n";
+  const char *folder = test_folder();
+  char path[512];
+  snprintf(path, sizeof path, "%s/molecules.csv", folder);
+  assert_ok(ft_file_write(path, TABLE, strlen(TABLE)));
+  assert_int_equal(run("data inspect %s/molecules.csv --tokenizer smiles --json", folder), 0);
+  json_t *root = test_output_json();
+  assert_number(root, "edge_types", 5);
+  assert_true(json_is_array(json_object_get(json_object_get(root, "first"), "edges")));
+  json_decref(root);
+  assert_int_equal(run("data inspect %s/molecules.csv --tokenizer smiles", folder), 0);
+  assert_printed("samples are graphs: tokens are their nodes, edges have 5 types");
+}
+
 TEST(test_inspect_text) {
   const char *folder = test_folder();
   char path[512];

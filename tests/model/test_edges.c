@@ -133,6 +133,11 @@ TEST(batches_that_are_no_graphs_are_named) {
   ft_safetensors_close(&g.file);
 }
 
+TEST(they_are_not_exported) {
+  assert_fails(filtra_model_export(path_of(FILES[0], ".safetensors"), "out"), FILTRA_ERROR_ARGUMENT,
+               "the model reads graphs (\"edge_types\")");
+}
+
 static void refuse(filtra_model_config config, const char *text) {
   filtra_model *model;
   config.vocabulary = 9;

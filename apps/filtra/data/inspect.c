@@ -20,7 +20,8 @@ static void print_help(void) {
       "recomputed are.\n\n"
       "  --format NAME         one of those below, instead of what the content says\n"
       "  --tokenizer NAME      how text becomes tokens: bytes, characters, words, printable, dna,\n"
-      "                        or the path of a pretrained model's tokenizer\n"
+      "                        smiles (molecules, as graphs), or the path of a pretrained\n"
+      "                        model's tokenizer\n"
       "  --text-column NAME    of a table, the column to read, by name or number\n"
       "  --target-column NAME  and the one to predict; of several, A,B, each is 0 or 1\n"
       "  --label-separator C   what separates labels in it: one character, space or tab\n"
@@ -275,6 +276,8 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
     print_split(info, i, &splits[i]);
   filtra_status status = info->classes ? print_classes(ds, splits) : FILTRA_OK;
   if (info->tokenizer) print_vocabulary(info->tokenizer);
+  if (info->edge_types)
+    printf("  samples are graphs: tokens are their nodes, edges have %u types\n", info->edge_types);
   if (!info->tokenizer) putchar('\n');
   if (!status) status = print_first(ds);
   return status ? command_fail("filtra data inspect", status) : COMMAND_DONE;
@@ -350,6 +353,13 @@ static json_t *labels_json(const filtra_sample *s) {
   return list;
 }
 
+static json_t *edges_json(const filtra_sample *s) {
+  json_t *list = json_array();
+  for (const int32_t *e = s->edges; e < s->edges + (size_t)s->edge_count * 3; e += 3)
+    json_array_append_new(list, json_pack("[i, i, i]", e[0], e[1], e[2]));
+  return list;
+}
+
 static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   filtra_split split = first_split(info);
@@ -374,6 +384,7 @@ static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
   if (s.second)
     first = ft_json_join(first, json_pack("{so}", "second",
                                           tokens_json(info->tokenizer, s.second, s.second_length)));
+  if (info->edge_types) first = ft_json_join(first, json_pack("{so}", "edges", edges_json(&s)));
   *out = first;
   return FILTRA_OK;
 }
@@ -392,10 +403,11 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
   for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
     json_object_set_new(all, filtra_split_name(i), split_json(info, i, &splits[i]));
   json_t *root = json_pack(
-      "{ss ss ss ss si si si si ss* so so sb so so}", "path", path, "format", info->format, "input",
-      inputs[info->input], "target", targets[info->target], "sequences", (int)info->sequences,
-      "features", (int)info->features, "height", (int)info->height, "width", (int)info->width,
-      "tokenizer", info->tokenizer ? filtra_tokenizer_name(info->tokenizer) : NULL, "vocabulary",
+      "{ss ss ss ss si si si si si ss* so so sb so so}", "path", path, "format", info->format,
+      "input", inputs[info->input], "target", targets[info->target], "sequences",
+      (int)info->sequences, "edge_types", (int)info->edge_types, "features", (int)info->features,
+      "height", (int)info->height, "width", (int)info->width, "tokenizer",
+      info->tokenizer ? filtra_tokenizer_name(info->tokenizer) : NULL, "vocabulary",
       vocabulary_json(info->tokenizer), "classes", classes_json(ds), "validation_held_out",
       (int)info->validation_held_out, "splits", all, "first", first);
   return command_print_json("filtra data inspect", root);

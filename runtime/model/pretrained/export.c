@@ -70,6 +70,11 @@ static filtra_status check_keys(const exporting *e, const json_t *written) {
   json_t *all;
   const char *key;
   json_t *value;
+  if (json_integer_value(json_object_get(e->keys, "edge_types")))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "%s: the model reads graphs (\"edge_types\"), which no architecture that is "
+                   "written does",
+                   e->path);
   FT_TRY(read_again(e, written, &all));
   filtra_status status = FILTRA_OK;
   json_object_foreach(e->keys, key, value) {
