@@ -45,6 +45,14 @@
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
  *                  imgs/ and metadata/, or its parent. Shuffled the same way each time, then 80 %
  *                  train, 10 % val and 10 % test
+ *   "tu"           graphs as TU Dortmund's collection distributes them, in one folder: NAME_A.txt,
+ *                  an edge a line, as two nodes counted from 1 over all graphs;
+ *                  NAME_graph_indicator.txt, each node's graph; NAME_graph_labels.txt, classes, or
+ *                  NAME_graph_attributes.txt, a number each (with both, where `targets` says
+ *                  values); and NAME_node_labels.txt and NAME_edge_labels.txt, if they are there.
+ *                  A node's id is its label + 1, an edge's type its label, 0 to 63. Edges have no
+ *                  direction; those from a node to itself are left out. Attributes of nodes and
+ *                  edges are not read. All graphs are training data
  *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders, which
  *                  may also be called training; valid, validation, dev, eval; testing, ind; in any
  *                  case. All of one size, unless image_size resizes them. They are turned upright

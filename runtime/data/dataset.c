@@ -25,6 +25,7 @@ static const ft_dataset_format *const formats[] = {
     &ft_format_idx,
     &ft_format_numpy,
     &ft_format_pathfinder,
+    &ft_format_tu,
     &ft_format_image_table,
     &ft_format_image_folder,
     &ft_format_image_files,

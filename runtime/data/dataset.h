@@ -215,6 +215,6 @@ extern const ft_dataset_format ft_format_aan_pairs, ft_format_fasta, ft_format_t
 extern const ft_dataset_format ft_format_text_folders, ft_format_text_lm;
 extern const ft_dataset_format ft_format_cifar10, ft_format_idx, ft_format_pathfinder;
 extern const ft_dataset_format ft_format_image_folder, ft_format_image_table;
-extern const ft_dataset_format ft_format_image_files, ft_format_text_files;
+extern const ft_dataset_format ft_format_image_files, ft_format_text_files, ft_format_tu;
 
 #endif

@@ -48,6 +48,11 @@ static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int whi
   const filtra_tokenizer *t = p->info.tokenizer;
   if (p->columns > 1 || p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not text");
+  if (!t && ft_model_has_edges(&p->model->options.config))
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "the model reads graphs, and none of its data were text; predict a data set, or a "
+        "batch");
   if (!t)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "the model file does not say how text becomes tokens: its program did not name "

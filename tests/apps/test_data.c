@@ -75,6 +75,24 @@ TEST(test_inspect_molecules) {
   assert_printed("samples are graphs: tokens are their nodes, edges have 5 types");
 }
 
+/* Nodes without names are shown as their ids. */
+TEST(test_inspect_graphs) {
+  static const char *const FILES[][2] = {{"T_A.txt", "1,2\n2,1\n"},
+                                         {"T_graph_indicator.txt", "1\n1\n2\n3\n"},
+                                         {"T_node_labels.txt", "4\n5\n6\n7\n"},
+                                         {"T_graph_labels.txt", "1\n1\n1\n"}};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, FILES[i][0]);
+    assert_ok(ft_file_write(path, FILES[i][1], strlen(FILES[i][1])));
+  }
+  assert_int_equal(run("data inspect %s", folder), 0);
+  assert_printed("edges have 1 type\n");
+  assert_printed("first of train, class 1, ");
+  assert_int_equal(run("data inspect %s --json", folder), 0);
+}
+
 TEST(test_inspect_text) {
   const char *folder = test_folder();
   char path[512];

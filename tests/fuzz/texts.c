@@ -45,6 +45,14 @@ FOLDER_READER(read_hyperpartisan, "hyperpartisan", "hyperpartisan", NULL,
 FOLDER_READER(read_text_folders, "text-folders", "documents", "characters",
               "documents/train/pos/0.txt", "documents/train/neg/0.txt", "documents/test/pos/0.txt")
 
+static void read_tu(const uint8_t *data, size_t size) {
+  static const char *const NAMES[] = {
+      "tu/T_A.txt",           "tu/T_graph_indicator.txt", "tu/T_graph_labels.txt",
+      "tu/T_node_labels.txt", "tu/T_edge_labels.txt",     NULL};
+  fuzz_files(data, size, NAMES);
+  fuzz_dataset(fuzz_path("tu"), &(filtra_dataset_options){.format = "tu"});
+}
+
 static void read_table(const uint8_t *data, size_t size) {
   static const char *const NAMES[] = {"table/train.csv", "table/test.csv", NULL};
   fuzz_files(data, size, NAMES);
@@ -134,6 +142,7 @@ const fuzz_reader fuzz_texts[] = {{"lra-listops", read_lra_listops},
                                   {"hyperpartisan", read_hyperpartisan},
                                   {"text-folders", read_text_folders},
                                   {"text-lm", read_text_lm},
+                                  {"tu", read_tu},
                                   {"table", read_table},
                                   {"symbols", read_symbols},
                                   {"tokenizer", read_tokenizer},

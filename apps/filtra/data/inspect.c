@@ -122,10 +122,21 @@ static bool is_spaced(const filtra_tokenizer *t) {
   return two > 2 * one;
 }
 
+/* Ids without a tokenizer. */
+static char *ids_text(const int32_t *ids, uint32_t count, bool more) {
+  const size_t each = sizeof "-2147483648";
+  char *text = ft_calloc(count + 1, each), *to = text;
+  for (uint32_t i = 0; i < count && text; i++)
+    to += snprintf(to, each + 1, "%s%d", i ? " " : "", ids[i]);
+  if (text && more) strcpy(to, " ...");
+  return text;
+}
+
 /* At most `limit` tokens as text; caller frees. NULL when out of memory. */
 static char *tokens_text(const filtra_tokenizer *t, const int32_t *tokens, uint32_t length,
                          uint32_t limit) {
   uint32_t shown = length < limit ? length : limit;
+  if (!t) return ids_text(tokens, shown, shown < length);
   bool spaced = is_spaced(t);
   size_t bytes = 8;
   for (uint32_t i = 0; i < shown; i++)
@@ -277,7 +288,8 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
   filtra_status status = info->classes ? print_classes(ds, splits) : FILTRA_OK;
   if (info->tokenizer) print_vocabulary(info->tokenizer);
   if (info->edge_types)
-    printf("  samples are graphs: tokens are their nodes, edges have %u types\n", info->edge_types);
+    printf("  samples are graphs: tokens are their nodes, edges have %u type%s\n", info->edge_types,
+           &"s"[info->edge_types == 1]);
   if (!info->tokenizer) putchar('\n');
   if (!status) status = print_first(ds);
   return status ? command_fail("filtra data inspect", status) : COMMAND_DONE;

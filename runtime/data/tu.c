@@ -1,0 +1,332 @@
+/* The format "tu", listed in dataset.c: graphs as the collection of TU Dortmund (Morris et al. 2020)
+ * distributes them. NAME_A.txt has an edge a line, as two nodes that are counted from 1 over all
+ * graphs; NAME_graph_indicator.txt has each node's graph; NAME_graph_labels.txt or
+ * NAME_graph_attributes.txt each graph's class or number; NAME_node_labels.txt and
+ * NAME_edge_labels.txt, which may be missing, what nodes and edges are. */
+#include "base/file.h"
+#include "base/lines.h"
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "data/labels.h"
+#include "data/names.h"
+#include "data/number.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char EDGES[] = "_A.txt";
+
+/* Whole numbers of a file's lines. */
+typedef struct numbers {
+  int32_t *list; /* [count] */
+  size_t count, capacity;
+} numbers;
+
+typedef struct edge {
+  int32_t first, second, type; /* nodes, first < second, from 0 over all graphs */
+} edge;
+
+typedef struct reader {
+  const char *path;
+  char *stem; /* the files' path up to the underscore */
+  filtra_dataset *ds;
+  const filtra_dataset_options *options;
+  numbers graphs, nodes, ends, types; /* graph of each node; its label; two nodes an edge; labels */
+  edge *edges;
+  size_t edge_count;
+  ft_labels classes;
+} reader;
+
+/* ---- files ---- */
+
+static char *file_of(const reader *r, const char *what) {
+  return ft_format("%s_%s.txt", r->stem, what);
+}
+
+static bool is_between(char c) {
+  return c == ' ' || c == '\t' || c == ',';
+}
+
+/* Adds the `columns` whole numbers of a line, with commas or spaces between. */
+static filtra_status add_numbers(const ft_lines *l, int columns, numbers *to) {
+  const char *at = l->line;
+  for (int i = 0; i < columns; i++) {
+    char *end;
+    while (i && is_between(*at))
+      at++;
+    const long number = strtol(at, &end, 10);
+    if (end == at || number < INT_MIN || number > INT_MAX) break;
+    FT_TRY(FT_GROW(to->list, to->count, to->capacity));
+    to->list[to->count++] = (int32_t)number;
+    at = end;
+    if (i == columns - 1 && at[strspn(at, " \t")] == '\0') return FILTRA_OK;
+  }
+  return ft_fail(FILTRA_ERROR_INPUT, "\"%.40s\" is not %s", l->line,
+                 columns == 1 ? "a whole number" : "two whole numbers with a comma between");
+}
+
+typedef filtra_status (*read_line)(reader *r, const ft_lines *l, void *to);
+
+static filtra_status read_pair(reader *r, const ft_lines *l, void *to) {
+  (void)r;
+  return add_numbers(l, 2, to);
+}
+
+static filtra_status read_one(reader *r, const ft_lines *l, void *to) {
+  (void)r;
+  return add_numbers(l, 1, to);
+}
+
+static filtra_status read_class(reader *r, const ft_lines *l, void *to) {
+  ft_sample_row *row = to;
+  return ft_labels_find(&r->classes, l->line, l->length, &row->label);
+}
+
+static filtra_status read_value(reader *r, const ft_lines *l, void *to) {
+  (void)r;
+  ft_sample_row *row = to;
+  return ft_read_number(l->line, l->length, &row->value);
+}
+
+/* Reads all lines that are not empty. `step` is the size of what each one fills, 0: all the same. */
+static filtra_status read_lines(reader *r, ft_lines *l, read_line read, void *to, size_t step,
+                                size_t expected) {
+  size_t count = 0;
+  for (;;) {
+    bool more;
+    FT_TRY(ft_lines_next(l, &more));
+    if (!more) break;
+    if (!l->length) continue;
+    filtra_status status =
+        expected && count == expected
+            ? ft_fail(FILTRA_ERROR_INPUT, "more lines than the %zu that belong here", expected)
+            : read(r, l, (char *)to + count * step);
+    if (status) return ft_fail_context(status, "%s:%llu", l->path, (unsigned long long)l->number);
+    count++;
+  }
+  if (!expected || count == expected) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s has %zu lines, %zu belong here", l->path, count, expected);
+}
+
+/* `expected` lines; 0: any number. */
+static filtra_status read_file(reader *r, const char *what, read_line read, void *to, size_t step,
+                               size_t expected) {
+  ft_lines lines;
+  char *path = file_of(r, what);
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_lines_open(path, &lines);
+  if (!status) {
+    status = read_lines(r, &lines, read, to, step, expected);
+    ft_lines_close(&lines);
+  }
+  free(path);
+  return status;
+}
+
+static filtra_status has_file(const reader *r, const char *what, bool *found) {
+  char *path = file_of(r, what);
+  *found = path && ft_data_file_exists(path);
+  free(path);
+  return path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+}
+
+/* ---- graphs ---- */
+
+/* Makes a sample of each graph, whose nodes follow each other. */
+static filtra_status make_rows(reader *r, ft_samples *to) {
+  const numbers *g = &r->graphs;
+  for (size_t i = 0; i < g->count; i++) {
+    const int32_t number = g->list[i], last = i ? g->list[i - 1] : 0;
+    if (number != last && number != last + 1)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s_graph_indicator.txt: node %zu is of graph %d, the node before it of graph "
+                     "%d; nodes of a graph follow each other, and graphs count from 1",
+                     r->stem, i + 1, number, last);
+    if (number != last) {
+      FT_TRY(FT_GROW(to->rows, to->count, to->capacity));
+      to->rows[to->count++] = (ft_sample_row){.first = i};
+    }
+    to->rows[to->count - 1].length++;
+  }
+  const uint32_t most = r->options->max_length;
+  for (size_t i = 0; i < to->count; i++)
+    if (most && to->rows[i].length > most)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: graph %zu has %u nodes, more than max_length %u; leave it out, or raise "
+                     "max_length",
+                     r->path, i + 1, to->rows[i].length, most);
+  return FILTRA_OK;
+}
+
+static int by_nodes(const void *a, const void *b) {
+  const edge *x = a, *y = b;
+  if (x->first != y->first) return x->first < y->first ? -1 : 1;
+  return (x->second > y->second) - (x->second < y->second);
+}
+
+/* Checks an edge of the file. */
+static filtra_status take_edge(reader *r, size_t i) {
+  const int32_t a = r->ends.list[2 * i], b = r->ends.list[2 * i + 1];
+  const int32_t type = r->types.count ? r->types.list[i] : 0;
+  const bool known =
+      a >= 1 && b >= 1 && (size_t)a <= r->graphs.count && (size_t)b <= r->graphs.count;
+  if (!known || r->graphs.list[a - 1] != r->graphs.list[b - 1])
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s%s: edge %zu joins nodes %d and %d, which are no two of one "
+                   "graph",
+                   r->stem, EDGES, i + 1, a, b);
+  if (type < 0 || type >= FT_MOST_EDGE_TYPES)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s_edge_labels.txt: edge %zu has the label %d, accepted are 0 to %d", r->stem,
+                   i + 1, type, FT_MOST_EDGE_TYPES - 1);
+  if (a == b) return FILTRA_OK;
+  if ((uint32_t)type >= r->ds->info.edge_types) r->ds->info.edge_types = (uint32_t)type + 1;
+  r->edges[r->edge_count++] = (edge){(a < b ? a : b) - 1, (a < b ? b : a) - 1, type};
+  return FILTRA_OK;
+}
+
+/* Lists each edge once, in the order of its nodes: files have both directions. */
+static filtra_status take_edges(reader *r) {
+  const size_t count = r->ends.count / 2;
+  size_t kept = 0;
+  r->ds->info.edge_types = 1;
+  r->edges = ft_calloc(count + 1, sizeof *r->edges);
+  if (!r->edges) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++)
+    FT_TRY(take_edge(r, i));
+  if (r->edge_count < count)
+    ft_log(FILTRA_LOG_WARNING, "%s: %zu edges from a node to itself are left out", r->path,
+           count - r->edge_count);
+  qsort(r->edges, r->edge_count, sizeof *r->edges, by_nodes);
+  for (size_t i = 0; i < r->edge_count; i++) {
+    const edge *e = &r->edges[i], *last = kept ? &r->edges[kept - 1] : NULL;
+    if (!last || by_nodes(e, last) != 0) {
+      r->edges[kept++] = *e;
+    } else if (e->type != last->type) {
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s%s: nodes %d and %d are joined by edges of different labels; edges have no "
+                     "direction",
+                     r->stem, EDGES, e->first + 1, e->second + 1);
+    }
+  }
+  r->edge_count = kept;
+  return FILTRA_OK;
+}
+
+static filtra_status add_nodes(reader *r, const ft_sample_row *row, size_t from, ft_tokens *to) {
+  FT_TRY(ft_tokens_reserve(to, row->length));
+  for (size_t i = from; i < from + row->length; i++) {
+    const int32_t label = r->nodes.count ? r->nodes.list[i] : 0;
+    if (label < 0 || label >= FT_MOST_IDS - 1)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s_node_labels.txt: node %zu has the label %d, accepted are 0 to %d", r->stem,
+                     i + 1, label, FT_MOST_IDS - 2);
+    to->ids[to->count++] = label + 1;
+  }
+  return FILTRA_OK;
+}
+
+/* Puts each graph's nodes, and its edges after them. */
+static filtra_status put_graphs(reader *r, ft_samples *to) {
+  size_t at = 0; /* in the edges */
+  for (size_t i = 0; i < to->count; i++) {
+    ft_sample_row *row = &to->rows[i];
+    const size_t from = row->first, end = from + row->length;
+    row->first = to->tokens.count;
+    FT_TRY(add_nodes(r, row, from, &to->tokens));
+    for (; at < r->edge_count && (size_t)r->edges[at].first < end; at++, row->edges++) {
+      FT_TRY(ft_tokens_reserve(&to->tokens, FT_EDGE_WORDS));
+      to->tokens.ids[to->tokens.count++] = r->edges[at].first - (int32_t)from;
+      to->tokens.ids[to->tokens.count++] = r->edges[at].second - (int32_t)from;
+      to->tokens.ids[to->tokens.count++] = r->edges[at].type;
+    }
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status read_targets(reader *r, ft_samples *to) {
+  bool classes, values;
+  FT_TRY(has_file(r, "graph_labels", &classes));
+  FT_TRY(has_file(r, "graph_attributes", &values));
+  if (!classes && !values)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: neither %s_graph_labels.txt nor %s_graph_attributes.txt is there", r->path,
+                   r->stem, r->stem);
+  if (values && (!classes || r->options->targets == FILTRA_TARGETS_VALUES)) {
+    r->ds->info.target = FILTRA_TARGET_VALUE;
+    return read_file(r, "graph_attributes", read_value, to->rows, sizeof *to->rows, to->count);
+  }
+  FT_TRY(read_file(r, "graph_labels", read_class, to->rows, sizeof *to->rows, to->count));
+  FT_TRY(ft_labels_close(&r->classes, true, to));
+  ft_labels_give(&r->classes, r->ds);
+  return FILTRA_OK;
+}
+
+static filtra_status read_all(reader *r) {
+  ft_samples *to = &r->ds->samples[FILTRA_SPLIT_TRAIN];
+  bool labelled;
+  FT_TRY(read_file(r, "graph_indicator", read_one, &r->graphs, 0, 0));
+  if (!r->graphs.count)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s_graph_indicator.txt has no nodes", r->stem);
+  FT_TRY(make_rows(r, to));
+  FT_TRY(read_file(r, "A", read_pair, &r->ends, 0, 0));
+  FT_TRY(has_file(r, "node_labels", &labelled));
+  if (labelled) FT_TRY(read_file(r, "node_labels", read_one, &r->nodes, 0, r->graphs.count));
+  FT_TRY(has_file(r, "edge_labels", &labelled));
+  if (labelled && r->ends.count)
+    FT_TRY(read_file(r, "edge_labels", read_one, &r->types, 0, r->ends.count / 2));
+  FT_TRY(take_edges(r));
+  FT_TRY(put_graphs(r, to));
+  return read_targets(r, to);
+}
+
+/* ---- the format ---- */
+
+static bool ends_with_edges(const char *name) {
+  return ft_ends_with(name, EDGES) && strlen(name) >= sizeof EDGES;
+}
+
+static filtra_status find_stem(const char *path, char **stem) {
+  char **names;
+  size_t count, found = 0;
+  *stem = NULL;
+  FT_TRY(ft_list_data(path, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    if (!ends_with_edges(names[i])) continue;
+    names[i][strlen(names[i]) + 1 - sizeof EDGES] = '\0';
+    if (!found++) *stem = ft_path_join(path, names[i]);
+  }
+  ft_free_names(names, count);
+  if (found == 1) return *stem ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: %zu files are called NAME%s, one data set has one", path,
+                 found, EDGES);
+}
+
+static filtra_status open_tu(const char *path, const filtra_dataset_options *options,
+                             filtra_dataset *ds) {
+  reader r = {.path = path, .ds = ds, .options = options};
+  filtra_status status = find_stem(path, &r.stem);
+  if (!status) status = read_all(&r);
+  ft_labels_free(&r.classes);
+  free(r.stem);
+  free(r.graphs.list);
+  free(r.nodes.list);
+  free(r.ends.list);
+  free(r.types.list);
+  free(r.edges);
+  return status;
+}
+
+static bool probe_tu(const ft_dataset_probe *p) {
+  bool edges = false, indicator = false;
+  for (size_t i = 0; i < p->count; i++) {
+    edges = edges || ends_with_edges(p->names[i]);
+    indicator = indicator || ft_ends_with(p->names[i], "_graph_indicator.txt");
+  }
+  return p->directory && edges && indicator;
+}
+
+const ft_dataset_format ft_format_tu = {
+    "tu", "graphs: NAME_A.txt, NAME_graph_indicator.txt, NAME_graph_labels.txt, and more", probe_tu,
+    open_tu};

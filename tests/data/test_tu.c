@@ -1,0 +1,112 @@
+/* Graphs as TU Dortmund distributes them: what is read, and what is refused. */
+#include "support/files.h"
+#include "support/harness.h"
+
+#include <filtra/data.h>
+
+/* A path of three nodes, a triangle and a node alone; both directions of each edge. */
+static const char *const FILES[][2] = {
+    {"T_graph_indicator.txt", "1\n1\n1\n2\n2\n2\n3\n"},
+    {"T_A.txt", "1, 2\n2, 1\n3, 2\n2, 3\n4,5\n5,4\n5,6\n6,5\n6,4\n4,6\n"},
+    {"T_node_labels.txt", "0\n2\n0\n1\n1\n1\n2\n"},
+    {"T_edge_labels.txt", "0\n0\n2\n2\n1\n1\n1\n1\n0\n0\n"},
+    {"T_graph_labels.txt", "-1\n1\n-1\n"},
+    {"T_graph_attributes.txt", "0.5\n-2\n3e1\n"}};
+enum { INDICATOR, EDGES, NODE_LABELS, EDGE_LABELS, CLASSES, VALUES, COUNT };
+
+/* Writes the files, but `changed` with another text; NULL: without it. */
+static const char *folder_with(int changed, const char *text) {
+  const char *folder = test_folder();
+  for (int i = 0; i < COUNT; i++) {
+    const char *content = i == changed ? text : FILES[i][1];
+    if (content) test_write_text(folder, FILES[i][0], content);
+  }
+  return folder;
+}
+
+static filtra_dataset *open_ok(const char *folder, const filtra_dataset_options *options) {
+  filtra_dataset *ds = test_open_dataset(folder, NULL, options);
+  assert_string_equal(filtra_dataset_get_info(ds)->format, "tu");
+  return ds;
+}
+
+/* Samples of the training split and those held out of it. */
+static filtra_sample sample_of(const filtra_dataset *ds, uint32_t length, int32_t token) {
+  filtra_sample s;
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_VAL; split++)
+    for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[split]; i++) {
+      assert_ok(filtra_dataset_sample(ds, split, i, &s));
+      if (s.length == length && s.tokens[0] == token) return s;
+    }
+  fail_msg("no sample of %u nodes that begin with %d", length, token);
+  return s;
+}
+
+TEST(graphs_with_classes) {
+  static const int32_t path[] = {0, 1, 0, 1, 2, 2}, triangle[] = {0, 1, 1, 0, 2, 0, 1, 2, 1};
+  owned_dataset *ds = open_ok(folder_with(COUNT, NULL), &(filtra_dataset_options){0});
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  assert_int_equal(info->edge_types, 3);
+  assert_int_equal(info->classes, 2);
+  assert_int_equal(info->longest, 3);
+  filtra_sample s = sample_of(ds, 3, 1);
+  assert_int_equal(s.edge_count, 2);
+  assert_memory_equal(s.edges, path, sizeof path);
+  assert_int_equal(s.tokens[1], 3);
+  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)s.label), "-1");
+  s = sample_of(ds, 3, 2);
+  assert_int_equal(s.edge_count, 3);
+  assert_memory_equal(s.edges, triangle, sizeof triangle);
+  assert_int_equal(sample_of(ds, 1, 3).edge_count, 0);
+}
+
+TEST(graphs_with_values_and_without_labels) {
+  owned_dataset *ds = open_ok(folder_with(COUNT, NULL),
+                              &(filtra_dataset_options){.targets = FILTRA_TARGETS_VALUES});
+  assert_true(sample_of(ds, 1, 3).value == 30.0f);
+  filtra_dataset_close(&ds);
+  ds = open_ok(folder_with(NODE_LABELS, NULL), &(filtra_dataset_options){0});
+  assert_int_equal(sample_of(ds, 1, 1).length, 1);
+  filtra_dataset_close(&ds);
+  ds = open_ok(folder_with(EDGE_LABELS, NULL), &(filtra_dataset_options){0});
+  assert_int_equal(filtra_dataset_get_info(ds)->edge_types, 1);
+  filtra_dataset_close(&ds);
+  ds = open_ok(folder_with(CLASSES, NULL), &(filtra_dataset_options){0});
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
+}
+
+TEST(what_is_refused) {
+  static const struct {
+    int file;
+    const char *text, *part;
+  } CASES[] = {
+      {INDICATOR, "1\n1\n1\n3\n3\n3\n4\n", "node 4 is of graph 3, the node before it of graph 1"},
+      {INDICATOR, "\n", "has no nodes"},
+      {INDICATOR, "1\nx\n", "T_graph_indicator.txt:2: \"x\" is not a whole number"},
+      {EDGES, "1 2 3\n", "T_A.txt:1: \"1 2 3\" is not two whole numbers"},
+      {EDGES, "1\n", "is not two whole numbers"},
+      {EDGES, "1,99999999999\n", "is not two whole numbers"},
+      {EDGES, "1,4\n2,1\n3,2\n2,3\n4,5\n5,4\n5,6\n6,5\n6,4\n4,6\n",
+       "edge 1 joins nodes 1 and 4, which are no two of one graph"},
+      {EDGES, "1,2\n2,1\n3,2\n2,3\n4,5\n5,4\n5,6\n6,5\n6,4\n4,8\n", "joins nodes 4 and 8"},
+      {EDGE_LABELS, "0\n1\n2\n2\n1\n1\n1\n1\n0\n0\n",
+       "nodes 1 and 2 are joined by edges of different labels"},
+      {EDGE_LABELS, "0\n", "has 1 lines, 10 belong here"},
+      {EDGE_LABELS, "64\n64\n2\n2\n1\n1\n1\n1\n0\n0\n", "has the label 64, accepted are 0 to 63"},
+      {NODE_LABELS, "0\n2\n0\n1\n1\n1\n-1\n", "node 7 has the label -1"},
+      {CLASSES, "1\n1\n1\n1\n", "T_graph_labels.txt:4: more lines than the 3 that belong here"}};
+  for (size_t i = 0; i < FT_COUNT(CASES); i++)
+    test_refuse_dataset(folder_with(CASES[i].file, CASES[i].text), &(filtra_dataset_options){0},
+                        CASES[i].part);
+  const char *folder = folder_with(COUNT, NULL);
+  test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 2},
+                      "graph 1 has 3 nodes, more than max_length 2");
+  test_write_text(folder, "U_A.txt", "1,2\n");
+  test_refuse_dataset(folder, &(filtra_dataset_options){0}, "2 files are called NAME_A.txt");
+}
+
+TEST(graphs_without_memory) {
+  test_dataset_memory(folder_with(COUNT, NULL), &(filtra_dataset_options){0});
+}
+
+TEST_MAIN(NULL, test_teardown)
