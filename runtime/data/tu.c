@@ -138,7 +138,7 @@ static filtra_status make_rows(reader *r, ft_samples *to) {
   const numbers *g = &r->graphs;
   for (size_t i = 0; i < g->count; i++) {
     const int32_t number = g->list[i], last = i ? g->list[i - 1] : 0;
-    if (number != last && number != last + 1)
+    if (number != last + 1 && (i == 0 || number != last))
       return ft_fail(FILTRA_ERROR_INPUT,
                      "%s_graph_indicator.txt: node %zu is of graph %d, the node before it of graph "
                      "%d; nodes of a graph follow each other, and graphs count from 1",

@@ -81,6 +81,7 @@ TEST(what_is_refused) {
     const char *text, *part;
   } CASES[] = {
       {INDICATOR, "1\n1\n1\n3\n3\n3\n4\n", "node 4 is of graph 3, the node before it of graph 1"},
+      {INDICATOR, "0\n0\n0\n1\n1\n1\n2\n", "node 1 is of graph 0"},
       {INDICATOR, "\n", "has no nodes"},
       {INDICATOR, "1\nx\n", "T_graph_indicator.txt:2: \"x\" is not a whole number"},
       {EDGES, "1 2 3\n", "T_A.txt:1: \"1 2 3\" is not two whole numbers"},
