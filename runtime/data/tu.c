@@ -1,5 +1,5 @@
-/* The format "tu", listed in dataset.c: graphs as the collection of TU Dortmund (Morris et al. 2020)
- * distributes them. NAME_A.txt has an edge a line, as two nodes that are counted from 1 over all
+/* The format "tu", listed in dataset.c: graphs as the collection of TU Dortmund (Morris et al.
+ * 2020) distributes them. NAME_A.txt has an edge a line, as two nodes that are counted from 1 over all
  * graphs; NAME_graph_indicator.txt has each node's graph; NAME_graph_labels.txt or
  * NAME_graph_attributes.txt each graph's class or number; NAME_node_labels.txt and
  * NAME_edge_labels.txt, which may be missing, what nodes and edges are. */
@@ -89,7 +89,8 @@ static filtra_status read_value(reader *r, const ft_lines *l, void *to) {
   return ft_read_number(l->line, l->length, &row->value);
 }
 
-/* Reads all lines that are not empty. `step` is the size of what each one fills, 0: all the same. */
+/* Reads all lines that are not empty. `step` is the size of what each one fills; 0: all fill the
+ * same. */
 static filtra_status read_lines(reader *r, ft_lines *l, read_line read, void *to, size_t step,
                                 size_t expected) {
   size_t count = 0;
