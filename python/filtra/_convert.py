@@ -124,7 +124,10 @@ def json_text(value: Any, name: str) -> bytes:
             return os.fspath(other)
         raise TypeError(f"{name} has {other!r}: its values are numbers, texts, lists and dicts")
 
-    return json.dumps(value, default=plain).encode()
+    try:
+        return json.dumps(value, default=plain, allow_nan=False).encode()
+    except ValueError:
+        raise ArgumentError(f"{name} has a NaN, an infinity or itself: {value!r}") from None
 
 
 def config_text(value: Any) -> bytes:

@@ -20,7 +20,7 @@ from .device import Where, device_of
 from .model import Model, mixer_text
 from .predictor import Predictor
 from .tokenizer import Tokenizer
-from .trainer import Callback, Progress, StopTraining
+from .trainer import Callback, Progress, StopTraining, listed_callbacks
 
 __all__ = [
     "Run", "RunProgress", "complete_config", "describe_config", "import_run", "measure",
@@ -158,7 +158,7 @@ def train(
     data: Dataset | _convert.Path | None = None,
     *,
     device: Where = None,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Callback | Sequence[Callback] = (),
     progress: bool = False,
     allow_changes: bool = False,
     steps: int = 0,
@@ -176,7 +176,7 @@ def train(
         Keys of docs/config.md, as ``{"mixer": "agf", "epochs": 3}``. None resumes the run.
     data : Dataset or path, optional
         In place of the key `data`. A `Dataset` of one's own is needed again for resuming.
-    callbacks : sequence of Callback
+    callbacks : Callback, or sequence of them
         `on_step` gets a `RunProgress`; `on_epoch` is called after each evaluation.
     progress : bool
         Whether a bar is shown (tqdm), or lines are logged.
@@ -191,14 +191,14 @@ def train(
         For a key or data that cannot be used; before the folder is made.
     """
     opened = device_of(device)
-    listener = _Listener(list(callbacks), progress)
+    listener = _Listener(listed_callbacks(callbacks), progress)
     options = _c.filtra_run_options()
     text = None
     if config is not None:
         _convert.config_text(config)
         keys = dict(config)
         if data is not None and not isinstance(data, Dataset):
-            keys["data"] = _convert.string(_convert.path(data, "data"))
+            keys["data"] = _convert.string(_convert.path(data, "data (a Dataset or a path)"))
         text = _convert.config_text(keys)
         mixer_text(keys.get("mixer"))
     elif data is not None and not isinstance(data, Dataset):

@@ -77,6 +77,15 @@ def _class_of(value: Any, kinds: tuple[type, ...], expected: str) -> None:
         raise TypeError(f"{expected}, not {type(value).__name__}")
 
 
+def listed_callbacks(given: Any) -> list[Callback]:
+    """Return callbacks, or one, as a list."""
+    alone = isinstance(given, Callback) or not isinstance(given, Iterable)
+    listed: list[Callback] = [given] if alone else list(given)
+    for callback in listed:
+        _class_of(callback, (Callback,), "callbacks must be objects of filtra.Callback")
+    return listed
+
+
 def _listed(value: Any) -> Any:
     """Return names, or names with numbers, as the keys of docs/config.md have them."""
     if isinstance(value, Mapping):
@@ -223,11 +232,7 @@ class Trainer(Object):
     ) -> results.TrainerMetrics:
         """Train by passes over batches; `batch_size` is the validation's."""
         epochs = _convert.whole(epochs, "epochs", 1)
-        given: Any = callbacks
-        alone = isinstance(given, Callback) or not isinstance(given, Iterable)
-        listed: list[Callback] = [given] if alone else list(given)
-        for callback in listed:
-            _class_of(callback, (Callback,), "callbacks must be objects of filtra.Callback")
+        listed = listed_callbacks(callbacks)
         if progress:
             count = len(batches) if hasattr(batches, "__len__") else 0
             listed.append(Progress(self.steps + epochs * count))

@@ -142,6 +142,14 @@ def test_models_and_trainers(device: filtra.Device) -> None:
             trainer.fit((Batch(features=X[:, :, None], labels=Y) for _ in range(2)), epochs=2)
         with pytest.raises(TypeError, match="filtra.Callback, not type"):
             trainer.fit(data, callbacks=[filtra.Callback])  # type: ignore[list-item]
+    for arguments, message in (
+        ({"callbacks": print}, "objects of filtra.Callback"),
+        ({"data": X}, r"data \(a Dataset or a path\) must be a str or a pathlib.Path, not ndarray"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            filtra.train("none", {}, device=device, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="mixer has a NaN"):
+        Model(data, mixer={"name": "agf", "K": MISSING}, **small)
     with pytest.raises(TypeError, match="config must be a dict"):
         filtra.complete_config("agf")  # type: ignore[arg-type]
 
