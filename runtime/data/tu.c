@@ -1,6 +1,6 @@
 /* The format "tu", listed in dataset.c: graphs as the collection of TU Dortmund (Morris et al.
- * 2020) distributes them. NAME_A.txt has an edge a line, as two nodes that are counted from 1 over all
- * graphs; NAME_graph_indicator.txt has each node's graph; NAME_graph_labels.txt or
+ * 2020) distributes them. NAME_A.txt has an edge a line, as two nodes that are counted from 1 over
+ * all graphs; NAME_graph_indicator.txt has each node's graph; NAME_graph_labels.txt or
  * NAME_graph_attributes.txt each graph's class or number; NAME_node_labels.txt and
  * NAME_edge_labels.txt, which may be missing, what nodes and edges are. */
 #include "base/file.h"
