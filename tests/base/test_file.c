@@ -331,6 +331,35 @@ TEST(test_cache_directory) {
   }
 }
 
+TEST(test_paths) {
+  static const struct {
+    const char *path, *name, *folder;
+    bool absolute;
+  } cases[] = {{"a", "a", ".", false},        {"a/b", "b", "a", false},  {"/a", "a", "/", true},
+               {"/a/b.c", "b.c", "/a", true}, {"a//b", "b", "a", false}, {"a/", "", "a", false},
+               {"/", "", "/", true},          {"", "", ".", false}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    owned char *folder = ft_path_folder(cases[i].path);
+    assert_string_equal(ft_path_name(cases[i].path), cases[i].name);
+    assert_string_equal(folder, cases[i].folder);
+    assert_int_equal(ft_path_is_absolute(cases[i].path), cases[i].absolute);
+  }
+  assert_int_equal(ft_path_length("a/b//"), 3);
+  assert_int_equal(ft_path_length("//"), 1);
+  assert_true(ft_is_name("a.b") && !ft_is_name("a/b") && !ft_is_name("/a"));
+  assert_null(ft_full_path("/none/at all"));
+}
+
+/* A run that was begun on Windows under Wine names its data with a drive. */
+TEST(test_paths_of_windows) {
+  const char *folder = test_folder();
+  const char *absolute = folder + (folder[0] == '/' ? 0 : 2);
+  owned char *path = ft_format("Z:%s", absolute);
+  assert_string_equal(ft_path_here(path), ft_is_separator('\\') ? path : absolute);
+  assert_string_equal(ft_path_here("Z:/none"), "Z:/none");
+  assert_string_equal(ft_path_here(absolute), absolute);
+}
+
 TEST(test_machine) {
   int number[6];
   assert_int_equal(sscanf(ft_date(), "%4d-%2d-%2dT%2d:%2d:%2dZ", &number[0], &number[1], &number[2],
