@@ -16,7 +16,7 @@ require_windows() {
   done
   [ -n "$missing" ] || return 0
   # shellcheck disable=SC2086 # a list of words
-  apt_install $missing
+  install_packages $missing
 }
 
 # The sources of Debian's packages, whose list apt keeps below build/windows.
@@ -70,4 +70,122 @@ build_libraries() {
   mv "$windows/prefix/lib/libcmocka-static.a" "$windows/prefix/lib/libcmocka.a"
   rm -f "$windows/prefix/lib/libcmocka.dll.a"
   : >"$windows/prefix/done"
+}
+
+# The headers of Vulkan and volk are the same for every system.
+build_windows() {
+  build_libraries
+  step "Building for Windows x86-64"
+  cp -r /usr/include/vulkan /usr/include/vk_video /usr/include/volk.[ch] "$windows/prefix/include/"
+  configure "$windows/filtra" -DBUILD_TESTING=ON -DFILTRA_KERNELS="$PWD/build" \
+    -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/windows.cmake" \
+    -DFILTRA_WINDOWS_PREFIX="$PWD/$windows/prefix"
+  compile "$windows/filtra"
+}
+
+# Wine's Vulkan, which hands calls on to this system's driver, needs a display. Its services outlive
+# programs, and would keep pipes of this shell open: all of it writes to files.
+start_wine() {
+  export WINEPREFIX="$PWD/$windows/wine" WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
+  export DISPLAY=:97
+  Xvfb "$DISPLAY" -screen 0 640x480x24 >"$windows/xvfb.log" 2>&1 &
+  display=$!
+  trap 'wineserver -k >/dev/null 2>&1; kill $display 2>/dev/null; rm -rf "$scratch"' EXIT
+  wineboot -i >"$windows/wineboot.log" 2>&1 || die "Wine does not start, see $windows/wineboot.log"
+  wineserver -p >/dev/null 2>&1
+  printf 'export VK_DRIVER_FILES=%s VK_ICD_FILENAMES=%s\n' "${VK_DRIVER_FILES:-}" \
+    "${VK_DRIVER_FILES:-}" >"$windows/filtra/driver"
+}
+
+# in_wine ARGUMENT...: the command as a Windows program.
+in_wine() { wine "$windows/filtra/filtra.exe" "$@" >>"$windows/command.log" 2>&1; }
+
+same() {
+  if cmp -s "$1" "$2"; then say "the same bytes: $3"; else
+    say "DIFFERENT: $3 ($1, $2)"
+    failures=$((failures + 1))
+  fi
+}
+
+# What the DLL gives is what the library gives, and it needs the system's DLLs alone.
+check_dll() {
+  x86_64-w64-mingw32-objdump -p "$windows/filtra/filtra.dll" >"$scratch/dll"
+  sed -n '/Ordinal.Name Pointer/,/^$/s/.*[] ]\(filtra_[a-z0-9_]*\)$/\1/p' "$scratch/dll" | sort \
+    >"$scratch/dll-names"
+  nm -D --defined-only build/libfiltra.so | sed 's/.* //; s/@.*//' | sort >"$scratch/names"
+  same "$scratch/dll-names" "$scratch/names" "$(wc -l <"$scratch/names") names in DLL and library"
+  others=$(sed -n 's/.*DLL Name: //p' "$scratch/dll" |
+    grep -viE '^(kernel32|advapi32|shell32|msvcrt)\.dll$' || true)
+  [ -z "$others" ] || { say "DIFFERENT: filtra.dll needs $others" && failures=$((failures + 1)); }
+}
+
+# train_short COMMAND... FOLDER: the demo's training, but shorter.
+train_short() {
+  "$@" --data "$windows/demo/listops" --steps 60 --seed 1 --set schedule=one_cycle \
+    --set warmup_steps=6 --set learning_rate=0.003 --set clip_norm=1 --set checkpoint_every=10
+}
+
+# Models are the same bits on both systems, and a run that was begun on one ends on the other.
+compare_systems() {
+  step "The demo's data and models on both systems"
+  rm -rf "$windows/demo"
+  mkdir -p "$windows/demo"
+  : >"$windows/command.log"
+  for system in linux windows; do
+    if [ $system = linux ]; then run=build/filtra; else run=in_wine; fi
+    $run data listops --out "$windows/demo/listops" --train 20000 --val 500 --test 1000 \
+      --min-length 3 --max-length 24 --max-depth 4 --max-args 4 --seed 1
+    cat "$windows"/demo/listops/* | cksum >"$windows/demo/listops-$system"
+    [ $system = windows ] || rm -rf "$windows/demo/listops"
+  done >>"$windows/command.log" 2>&1
+  same "$windows/demo/listops-linux" "$windows/demo/listops-windows" "ListOps data"
+  for mixer in agf softmax; do
+    train_short build/filtra train --mixer $mixer --out "$windows/demo/$mixer-linux" \
+      >>"$windows/command.log" 2>&1
+    train_short in_wine train --mixer $mixer --out "$windows/demo/$mixer-windows"
+    same "$windows/demo/$mixer-linux/model.safetensors" \
+      "$windows/demo/$mixer-windows/model.safetensors" "the model $mixer"
+  done
+  resume_elsewhere
+}
+
+resume_elsewhere() {
+  for system in linux windows; do
+    run="$windows/demo/begun-on-$system"
+    if [ $system = linux ]; then first="build/filtra" then=in_wine; else
+      first="wine $windows/filtra/filtra.exe" then=build/filtra
+    fi
+    # shellcheck disable=SC2086 # one or two words
+    train_short timeout -s TERM 4 $first train --mixer agf --out "$run" \
+      --set log_every=1 >>"$windows/command.log" 2>&1 || true
+    [ ! -e "$run/result.json" ] || say "(it ended before it was stopped)"
+    $then train --resume "$run" >>"$windows/command.log" 2>&1
+    same "$windows/demo/agf-linux/model.safetensors" "$run/model.safetensors" \
+      "the model agf, begun on $system and ended on the other"
+  done
+}
+
+windows_tests() {
+  failures=0
+  require_windows
+  build driver cmocka
+  find_newer_driver
+  [ -z "$newer_driver" ] || use_driver "$newer_driver"
+  build_windows
+  keep_compiled windows
+  start_wine
+  check_dll
+  compare_systems
+  step "Tests as Windows programs, in $windows/tests.log"
+  export FILTRA_TEST_QUICK=1 FILTRA_TEST_F32=1 LP_NUM_THREADS=0
+  began=$(now)
+  ctest --test-dir "$windows/filtra" --parallel 2 --output-on-failure --timeout 600 \
+    -LE '^thorough$' >"$windows/tests.log" 2>&1 || failures=$((failures + 1))
+  sed -n '/tests passed/,$p' "$windows/tests.log"
+  step "Left out, and why"
+  grep -v '^#' tests/windows/left_out.txt
+  grep -aoh '^SKIPPED: Windows has no .*' "$windows/filtra/Testing/Temporary/LastTest.log" |
+    sort | uniq -c
+  say "$(($(now) - began)) s; docs/windows.md says what only Windows itself can show"
+  [ "$failures" = 0 ] || die "$failures of these failed, see $windows/"
 }

@@ -24,7 +24,7 @@ wchar_t *ft_wide(const char *text) {
 
 char *ft_narrow(const wchar_t *text) {
   const int length = WideCharToMultiByte(CP_UTF8, 0, text, -1, NULL, 0, NULL, NULL);
-  char *narrow = length > 0 ? malloc((size_t)length) : NULL;
+  char *narrow = length > 0 ? ft_calloc((size_t)length, 1) : NULL;
   if (narrow) WideCharToMultiByte(CP_UTF8, 0, text, -1, narrow, length, NULL, NULL);
   return narrow;
 }
@@ -284,7 +284,7 @@ static filtra_status collect_names(HANDLE search, WIN32_FIND_DATAW *found, const
     if (!wcscmp(found->cFileName, L".") || !wcscmp(found->cFileName, L"..")) continue;
     FT_TRY(FT_GROW(*names, *count, capacity));
     char *name = ft_narrow(found->cFileName);
-    if (!name) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+    if (!name) return FILTRA_ERROR_HOST_MEMORY;
     (*names)[(*count)++] = name;
   } while (FindNextFileW(search, found));
   return GetLastError() == ERROR_NO_MORE_FILES ? FILTRA_OK : ft_fail_windows("list", path);
@@ -295,9 +295,10 @@ filtra_status ft_list_directory(const char *path, char ***names, size_t *count) 
   *count = 0;
   WIN32_FIND_DATAW found;
   char *pattern = ft_path_join(path, "*");
-  wchar_t *wide = pattern ? ft_wide_path(pattern) : NULL;
+  if (!pattern) return FILTRA_ERROR_HOST_MEMORY;
+  wchar_t *wide = ft_wide_path(pattern);
   HANDLE search = wide ? FindFirstFileW(wide, &found) : INVALID_HANDLE_VALUE;
-  const DWORD reason = GetLastError();
+  const DWORD reason = wide ? GetLastError() : ERROR_INVALID_NAME;
   free(pattern);
   free(wide);
   SetLastError(reason);
