@@ -36,6 +36,12 @@ const char *test_program(void) {
   return name;
 }
 
+char *test_full_path(const char *path) {
+  char *full = ft_full_path(path), *here = full ? ft_format("%s", full + 2) : NULL;
+  free(full);
+  return here;
+}
+
 /* ---- what is left out ---- */
 
 /* Whether a line of left_out.txt, "AREA/NAME:CASE reason", is about this program's case. */

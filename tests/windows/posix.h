@@ -98,9 +98,10 @@ const char *test_program(void);
 /* New folders. */
 #define mkdir(path, mode) mkdir(path)
 char *test_mkdtemp(char *pattern);
-#define mkdtemp            test_mkdtemp
-#define realpath(path, to) ((void)(to), ft_full_path(path))
-char *ft_full_path(const char *path);
+#define mkdtemp test_mkdtemp
+/* Without the drive, for programs outside of Wine. */
+#define realpath(path, to) ((void)(to), test_full_path(path))
+char *test_full_path(const char *path);
 
 /* A shell's pipes: the shell of the system below Wine. */
 FILE *test_popen(const char *command, const char *mode);
