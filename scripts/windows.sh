@@ -77,7 +77,8 @@ build_windows() {
   build_libraries
   step "Building for Windows x86-64"
   cp -r /usr/include/vulkan /usr/include/vk_video /usr/include/volk.[ch] "$windows/prefix/include/"
-  configure "$windows/filtra" -DBUILD_TESTING=ON -DFILTRA_KERNELS="$PWD/build" \
+  kernels=$(sed -n 's/^FILTRA_KERNELS:PATH=//p' build/CMakeCache.txt)
+  configure "$windows/filtra" -DBUILD_TESTING=ON -DFILTRA_KERNELS="${kernels:-$PWD/build}" \
     -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/windows.cmake" \
     -DFILTRA_WINDOWS_PREFIX="$PWD/$windows/prefix"
   compile "$windows/filtra"
@@ -87,12 +88,12 @@ build_windows() {
 # programs, and would keep pipes of this shell open: all of it writes to files.
 start_wine() {
   export WINEPREFIX="$PWD/$windows/wine" WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
-  export DISPLAY=:97
+  export DISPLAY=:$((100 + $$ % 1000))
   Xvfb "$DISPLAY" -screen 0 640x480x24 >"$windows/xvfb.log" 2>&1 &
   display=$!
   trap 'wineserver -k >/dev/null 2>&1; kill $display 2>/dev/null; rm -rf "$scratch"' EXIT
-  wineboot -i >"$windows/wineboot.log" 2>&1 || die "Wine does not start, see $windows/wineboot.log"
-  wineserver -p >/dev/null 2>&1
+  wineserver -p >"$windows/wineboot.log" 2>&1 || true # that of this folder runs already
+  wineboot -i >>"$windows/wineboot.log" 2>&1 || die "Wine does not start, see $windows/wineboot.log"
   printf 'export VK_DRIVER_FILES=%s VK_ICD_FILENAMES=%s\n' "${VK_DRIVER_FILES:-}" \
     "${VK_DRIVER_FILES:-}" >"$windows/filtra/driver"
 }
@@ -168,9 +169,13 @@ resume_elsewhere() {
 windows_tests() {
   failures=0
   require_windows
+  built=filtra_command
   build driver cmocka
-  find_newer_driver
-  [ -z "$newer_driver" ] || use_driver "$newer_driver"
+  compile build libfiltra
+  if [ -z "${VK_DRIVER_FILES:-}" ]; then
+    find_newer_driver
+    [ -z "$newer_driver" ] || use_driver "$newer_driver"
+  fi
   build_windows
   keep_compiled windows
   start_wine
