@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Part of ./run: builds for Windows x86-64 on Debian and runs the suite under Wine, all below
 # build/windows (docs/windows.md).
-# shellcheck disable=SC2154 # variables are shared with ./run
+# shellcheck disable=SC2034,SC2154 # variables are shared with ./run
 
 windows=build/windows
 windows_sources="jansson libpng1.6 libjpeg-turbo cmocka"

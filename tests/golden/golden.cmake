@@ -14,5 +14,5 @@ list(FILTER golden INCLUDE REGEX "/(softmax|dhhp|scale_norm|plat|agf|gru)_[^/]*n
 add_test(NAME apps/golden_plain_convergence
          COMMAND filtra_command check --quiet --cache-dir "" ${golden}
                  --caps subgroup_uniform=0,maximal_reconvergence=0)
-set_tests_properties(${golden_tests} apps/golden_plain_convergence PROPERTIES TIMEOUT 300
+set_tests_properties(${golden_tests} apps/golden_plain_convergence PROPERTIES TIMEOUT 900
                      LABELS apps)
