@@ -30,11 +30,12 @@ filtra_status ft_module_open(const char *path, const char *symbol, void **functi
 
 /* The folder from which libfiltra's code was loaded; the caller frees it. */
 static char *own_folder(void) {
+  static const char here = 0;
   wchar_t path[4096];
   HMODULE own;
   const DWORD flags =
       GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
-  if (!GetModuleHandleExW(flags, (LPCWSTR)(const void *)own_folder, &own)) return NULL;
+  if (!GetModuleHandleExW(flags, (LPCWSTR)(const void *)&here, &own)) return NULL;
   const DWORD length = GetModuleFileNameW(own, path, FT_COUNT(path));
   if (!length || length == FT_COUNT(path)) return NULL;
   *wcsrchr(path, L'\\') = L'\0';

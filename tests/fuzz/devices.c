@@ -12,7 +12,8 @@
 
 /* ---- Vulkan, as far as these readers ask ---- */
 
-static VKAPI_ATTR void VKAPI_CALL describe(VkPhysicalDevice device, VkPhysicalDeviceProperties *out) {
+static VKAPI_ATTR void VKAPI_CALL describe(VkPhysicalDevice device,
+                                           VkPhysicalDeviceProperties *out) {
   (void)device;
   *out = (VkPhysicalDeviceProperties){.vendorID = 1, .deviceID = 2, .driverVersion = 3};
   memset(out->pipelineCacheUUID, 'u', sizeof out->pipelineCacheUUID);
