@@ -46,7 +46,7 @@ int main(void) { return MPI_Finalize(); }" FILTRA_MPI_${key}_WORKS)
   set(FILTRA_MPI_MODULES ${FILTRA_MPI_MODULES} filtra_${key} PARENT_SCOPE)
 endfunction()
 
-if(FILTRA_MPI)
+if(FILTRA_MPI AND NOT WIN32)
   filtra_mpi(openmpi "Open MPI" OPEN_MPI mpicc.openmpi mpicc)
   filtra_mpi(mpich "MPICH" MPICH_VERSION mpicc.mpich mpicc)
 endif()

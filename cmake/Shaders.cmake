@@ -70,8 +70,8 @@ function(filtra_embed_shaders root out_sources)
           COMMENT "kept ${full}" VERBATIM)
       else()
         add_custom_command(OUTPUT ${output}
-          COMMAND Vulkan::glslc ${FILTRA_SHADER_OPTIONS} -mfmt=c -I ${root} ${defines} -o ${output}
-                  -MD -MF ${output}.d ${source}
+          COMMAND ${Vulkan_GLSLC_EXECUTABLE} ${FILTRA_SHADER_OPTIONS} -mfmt=c -I ${root} ${defines}
+                  -o ${output} -MD -MF ${output}.d ${source}
           DEPENDS ${source} DEPFILE ${output}.d COMMENT "glslc ${full}" VERBATIM)
         list(JOIN defines " " defines)
         string(APPEND arguments

@@ -185,11 +185,18 @@ install() {
     list_for_other_systems "$@"
     exit 2
   fi
+  install_packages "$(packages 2 "$@")"
+  left=$(missing_of "$@")
+  [ -z "$left" ] || refuse "installed, but still not usable: $left(see $log)"
+}
+
+# install_packages NAME...: by apt-get, after asking.
+install_packages() {
+  list=$*
   as_root=
   if [ "$(id -u)" != 0 ]; then
     as_root=sudo
   fi
-  list=$(packages 2 "$@")
   say "To install it: ${as_root:+sudo }apt-get install --no-install-recommends $list"
   if [ -n "$as_root" ] && ! has sudo; then
     refuse "not root and no sudo here: run that command as root, then ./run again"
@@ -206,8 +213,6 @@ install() {
     tail -n 15 "$log" >&2
     refuse "apt-get failed, see above. Debian 12, Ubuntu 24.04 ('universe' on) and later have all"
   fi
-  left=$(missing_of "$@")
-  [ -z "$left" ] || refuse "installed, but still not usable: $left(see $log)"
 }
 
 require() {

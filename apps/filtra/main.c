@@ -3,15 +3,13 @@
 #include "base/json.h"
 #include "common/command.h"
 #include "common/plugins.h"
+#include "common/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct command {
   const char *name, *summary;
@@ -108,28 +106,6 @@ bool command_real(const char *name, const char *option, const char *text, double
   return false;
 }
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
-
-void command_catch_interrupts(void) {
-  const struct sigaction action = {.sa_handler = on_interrupt,
-                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP}; /* the last: a terminal is closed */
-  for (size_t i = 0; i < FT_COUNT(SIGNALS); i++) {
-    struct sigaction before;
-    if (sigaction(SIGNALS[i], NULL, &before) || before.sa_handler == SIG_IGN) continue; /* nohup */
-    sigaction(SIGNALS[i], &action, NULL);
-  }
-}
-
-bool command_interrupted(void) {
-  return interrupted;
-}
-
 static atomic_bool json_starved;
 
 static void *allocate_json(size_t size) {
@@ -219,16 +195,6 @@ static int run(int argc, char **argv) {
   return help ? run_help(argc, argv) : run_command(argc, argv);
 }
 
-/* Opens /dev/null for closed standard streams: else the next opened file would take the place of
- * one and receive what is printed. Writing to it fails. */
-static void occupy_standard_streams(void) {
-  int fd;
-  do
-    fd = open("/dev/null", O_RDONLY);
-  while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd > STDERR_FILENO) close(fd);
-}
-
 /* Whether the command prints an object, by --json or a beginning of it that getopt_long takes. */
 static bool prints_json(int argc, char **argv) {
   bool json = false;
@@ -251,12 +217,11 @@ static bool flush(FILE *stream) {
 }
 
 int main(int argc, char **argv) {
-  occupy_standard_streams();
+  system_begin(&argc, &argv);
   if (prints_json(argc, argv))
     command_set_results_apart();
   else
     command_guard_terminal();
-  signal(SIGXFSZ, SIG_IGN); /* so that writing beyond a file size limit fails */
   filtra_log_set(print_warning, NULL);
   json_set_alloc_funcs(allocate_json, free);
   int code = command_load_plugins(&argc, argv);

@@ -36,8 +36,10 @@ filtra_status ft_check_in(const char *within, const char *path) {
   if (!part) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
   for (char *end = part + strlen(within); *end && !status;) {
-    end += strspn(end, "/");
-    end += strcspn(end, "/");
+    while (ft_is_separator(*end))
+      end++;
+    while (*end && !ft_is_separator(*end))
+      end++;
     char kept = *end;
     *end = '\0';
     if (ft_is_link(part)) status = ft_fail_link(part, within);
@@ -58,11 +60,9 @@ filtra_status ft_check_tree(const char *folder) {
 }
 
 bool ft_lies_in(const char *folder, const char *path) {
-  size_t length = strlen(folder);
-  while (length > 1 && folder[length - 1] == '/')
-    length--;
+  size_t length = ft_path_length(folder);
   return length && !strncmp(folder, path, length) &&
-         (path[length] == '/' || folder[length - 1] == '/');
+         (ft_is_separator(path[length]) || ft_is_separator(folder[length - 1]));
 }
 
 /* Matches names that ft_atomic_open makes. */
@@ -82,9 +82,9 @@ static filtra_status remove_temporary(void *user, const char *path, const char *
 }
 
 void ft_atomic_clean(const char *path) {
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  char *folder = slash ? ft_format("%.*s", (int)(name - path), path) : ft_strdup(".");
-  if (folder) ft_each_entry(folder, remove_temporary, (void *)name); /* no folder: nothing to do */
+  char *folder = ft_path_folder(path);
+  if (folder) /* no folder: nothing to do */
+    ft_each_entry(folder, remove_temporary, (void *)ft_path_name(path));
   free(folder);
 }
 
@@ -106,35 +106,10 @@ filtra_status ft_each_entry(const char *folder,
   return status;
 }
 
-/* ---- names ---- */
-
-bool ft_ends_with(const char *name, const char *end) {
-  size_t length = strlen(name), tail = strlen(end);
-  return length >= tail && !memcmp(name + length - tail, end, tail);
-}
-
-char *ft_path_join(const char *a, const char *b) {
-  size_t length = strlen(a);
-  bool separated = length == 0 || a[length - 1] == '/';
-  return ft_format(separated ? "%s%s" : "%s/%s", a, b);
-}
-
-char *ft_cache_directory(void) {
-  /* The XDG base directory specification says to ignore relative paths. */
-  const char *cache = getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/') return ft_path_join(cache, "filtra");
-  const char *home = getenv("HOME");
-  if (home && home[0] == '/') return ft_path_join(home, ".cache/filtra");
-  return NULL;
-}
-
 filtra_status ft_folder_make(const char *path, ft_folder_fn fill, void *user) {
   static atomic_uint serial;
-  size_t length = strlen(path);
-  while (length > 1 && path[length - 1] == '/')
-    length--;
-  char *temporary =
-      ft_format("%.*s.%ld-%u.tmp", (int)length, path, ft_process(), atomic_fetch_add(&serial, 1));
+  char *temporary = ft_format("%.*s.%ld-%u.tmp", (int)ft_path_length(path), path, ft_process(),
+                              atomic_fetch_add(&serial, 1));
   if (!temporary) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_make_directories(temporary);
   if (!status) status = fill(user, temporary);

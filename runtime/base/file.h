@@ -2,6 +2,7 @@
 #ifndef FT_BASE_FILE_H
 #define FT_BASE_FILE_H
 
+#include "base/path.h"
 #include "base/status.h"
 
 #include <stdio.h>
@@ -95,17 +96,20 @@ bool ft_is_link(const char *path);
 bool ft_is_private(const char *path);
 /** Makes a directory and its parents. */
 filtra_status ft_make_directories(const char *path);
-/** Whether `name` ends with `end`. */
-bool ft_ends_with(const char *name, const char *end);
-/** "a/b"; caller frees. */
-char *ft_path_join(const char *a, const char *b);
+/** The full path of an existing file or folder, with '/' on every system, for malloc's free; NULL
+ * with errno's reason, ENOMEM where memory ran out. */
+char *ft_full_path(const char *path);
+/** Where a stored path leads here: one of Windows, "Z:/data", is tried without its drive on others,
+ * if it is not there. `path`, or a part of it. */
+const char *ft_path_here(const char *path);
 /** Names in a directory, sorted, without "." and ".."; caller frees them with ft_free_names. */
 filtra_status ft_list_directory(const char *path, char ***names, size_t *count);
 /** Calls `take` with path and name of each entry of a folder, sorted, until one call fails. */
 filtra_status ft_each_entry(const char *folder,
                             filtra_status (*take)(void *user, const char *path, const char *name),
                             void *user);
-/** $XDG_CACHE_HOME/filtra or ~/.cache/filtra; caller frees; NULL when neither is set. */
+/** $XDG_CACHE_HOME/filtra or ~/.cache/filtra, on Windows %LOCALAPPDATA%\filtra\cache; caller frees;
+ * NULL when none is set. */
 char *ft_cache_directory(void);
 
 /** Seconds of a monotonic clock. */

@@ -113,6 +113,17 @@ filtra_status ft_stream_seek(FILE *stream, const char *path, uint64_t at) {
   return lseek(fileno(stream), (off_t)at, SEEK_SET) < 0 ? ft_fail_errno("read", path) : FILTRA_OK;
 }
 
+/* ---- names ---- */
+
+char *ft_full_path(const char *path) {
+  return realpath(path, NULL);
+}
+
+const char *ft_path_here(const char *path) {
+  const bool drive = *path >= 'A' && *path <= 'Z' && path[1] == ':' && path[2] == '/';
+  return drive && !ft_file_exists(path) && ft_file_exists(path + 2) ? path + 2 : path;
+}
+
 /* ---- folders ---- */
 
 bool ft_file_exists(const char *path) {
@@ -237,4 +248,13 @@ unsigned ft_processors(void) {
     return (unsigned)CPU_COUNT(&set);
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? (unsigned)online : 1;
+}
+
+char *ft_cache_directory(void) {
+  /* The XDG base directory specification says to ignore relative paths. */
+  const char *cache = getenv("XDG_CACHE_HOME");
+  if (cache && cache[0] == '/') return ft_path_join(cache, "filtra");
+  const char *home = getenv("HOME");
+  if (home && home[0] == '/') return ft_path_join(home, ".cache/filtra");
+  return NULL;
 }

@@ -1,6 +1,7 @@
 #include "base/memory.h"
 
 #include "base/number.h"
+#include "base/overflow.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,16 +20,17 @@ static bool injected_failure(void) {
 
 /* All allocations go through here. Never asks for zero bytes, so NULL always means failure. */
 static void *allocate(void *old, size_t count, size_t size) {
-  size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX) {
+  uint64_t bytes;
+  if (ft_multiply_overflows(count, size, &bytes) || bytes > PTRDIFF_MAX) {
     ft_fail(FILTRA_ERROR_HOST_MEMORY, "%zu elements of %zu bytes are more than can be addressed",
             count, size);
     return NULL;
   }
   if (bytes == 0) bytes = 1;
   void *block = NULL;
-  if (!injected_failure()) block = old ? realloc(old, bytes) : calloc(1, bytes);
-  if (!block) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory allocating %zu bytes", bytes);
+  if (!injected_failure()) block = old ? realloc(old, (size_t)bytes) : calloc(1, (size_t)bytes);
+  if (!block)
+    ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory allocating %zu bytes", (size_t)bytes);
   return block;
 }
 

@@ -10,8 +10,9 @@
 
 /* The folder from which libfiltra's code was loaded; the caller frees it. */
 static char *own_folder(void) {
+  static const char here = 0;
   Dl_info info;
-  if (!dladdr((void *)ft_module_load, &info) || !info.dli_fname) return NULL;
+  if (!dladdr(&here, &info) || !info.dli_fname) return NULL;
   char *path = realpath(info.dli_fname, NULL);
   char *slash = path ? strrchr(path, '/') : NULL;
   if (slash) *slash = '\0';

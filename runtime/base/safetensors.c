@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/overflow.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -41,7 +42,7 @@ struct ft_safetensors {
 static bool tensor_bytes(const ft_safetensor *t, uint64_t *bytes) {
   *bytes = filtra_dtype_bytes(t->dtype);
   for (int i = 0; i < t->ndim; i++)
-    if (__builtin_mul_overflow(*bytes, (uint64_t)t->shape[i], bytes)) return false;
+    if (ft_multiply_overflows(*bytes, (uint64_t)t->shape[i], bytes)) return false;
   return true;
 }
 
@@ -322,7 +323,7 @@ static filtra_status add_to_header(writer *w, const ft_safetensor *t) {
   bool built = shape;
   for (int i = 0; i < t->ndim; i++)
     built = !json_array_append_new(shape, json_integer(t->shape[i])) && built;
-  if (!tensor_bytes(t, &bytes) || __builtin_add_overflow(begin, bytes, &w->data_size) ||
+  if (!tensor_bytes(t, &bytes) || ft_add_overflows(begin, bytes, &w->data_size) ||
       w->data_size > INT64_MAX) {
     json_decref(shape);
     return ft_fail(FILTRA_ERROR_ARGUMENT, "its shape has more elements than can be counted");

@@ -1,5 +1,6 @@
 /* The format "cifar10", listed in dataset.c: CIFAR-10's binary version (Krizhevsky 2009). A record
  * is a label byte and 32 x 32 pixels: the red plane, then green, then blue, each row by row. */
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/source.h"
 #include "data/image.h"
@@ -91,9 +92,8 @@ static filtra_status read_batches(const char *folder, filtra_dataset *ds,
 static filtra_status read_one(const char *path, filtra_dataset *ds,
                               const filtra_dataset_options *options) {
   if (options->file_split != FILTRA_SPLIT_TRAIN && options->pixels != FILTRA_PIXELS_GREY) {
-    const char *slash = strrchr(path, '/');
     bool any;
-    char *folder = slash ? ft_format("%.*s", (int)(slash - path + 1), path) : ft_strdup(".");
+    char *folder = ft_path_folder(path);
     if (!folder) return FILTRA_ERROR_HOST_MEMORY;
     filtra_status status = read_batches(folder, ds, options, FILTRA_SPLIT_TRAIN, &any);
     free(folder);
@@ -122,8 +122,7 @@ static bool is_batch(const char *name) {
 
 /* Records have no magic number, so file names decide. */
 static bool probe_cifar10(const ft_dataset_probe *p) {
-  const char *slash = strrchr(p->path, '/');
-  if (!p->directory) return is_batch(slash ? slash + 1 : p->path);
+  if (!p->directory) return is_batch(ft_path_name(p->path));
   for (size_t i = 0; i < p->count; i++)
     if (is_batch(p->names[i])) return true;
   return false;

@@ -113,11 +113,6 @@ static filtra_status open_pair(const char *images, const char *labels, filtra_da
 
 /* ---- names ---- */
 
-static const char *last_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 /* Whether a name is that of an image file: ...images...idx3-ubyte, perhaps with .gz. */
 static bool names_images(const char *name) {
   return strstr(name, "images") &&
@@ -140,7 +135,7 @@ static char *other_form(const char *path) {
 static filtra_status labels_of(const char *images, char **out) {
   *out = ft_strdup(images);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
-  char *name = strrchr(*out, '/') ? strrchr(*out, '/') + 1 : *out;
+  char *name = *out + (ft_path_name(*out) - *out);
   char *word = strstr(name, "images");
   overwrite(word, "labels");
   overwrite(strstr(name, "idx3"), "idx1");
@@ -216,8 +211,8 @@ static filtra_status read_folder(const char *path, filtra_split last, filtra_dat
 static filtra_status read_one(const char *path, filtra_dataset *ds,
                               const filtra_dataset_options *options) {
   if (options->file_split != FILTRA_SPLIT_TRAIN && options->pixels != FILTRA_PIXELS_GREY &&
-      names_images(last_of(path))) {
-    int length = (int)(last_of(path) - path);
+      names_images(ft_path_name(path))) {
+    int length = (int)(ft_path_name(path) - path);
     char *folder = length ? ft_format("%.*s", length, path) : ft_strdup(".");
     filtra_status status =
         folder ? read_folder(folder, FILTRA_SPLIT_TRAIN, ds, options) : FILTRA_ERROR_HOST_MEMORY;
@@ -236,7 +231,7 @@ static filtra_status open_idx(const char *path, const filtra_dataset_options *op
 }
 
 static bool probe_idx(const ft_dataset_probe *p) {
-  if (!p->directory) return !memcmp(p->head, "\0\0\x08", 3) || names_images(last_of(p->path));
+  if (!p->directory) return !memcmp(p->head, "\0\0\x08", 3) || names_images(ft_path_name(p->path));
   for (size_t i = 0; i < p->count; i++)
     if (names_images(p->names[i])) return true;
   return false;

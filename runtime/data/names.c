@@ -106,7 +106,7 @@ static filtra_status take_file(const char *folder, const char *name, filtra_spli
   if (files->path[split])
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s holds more than one file of the %s split, %s and %s; give one file's path",
-                   folder, filtra_split_name(split), strrchr(files->path[split], '/') + 1, name);
+                   folder, filtra_split_name(split), ft_path_name(files->path[split]), name);
   files->path[split] = ft_path_join(folder, name);
   return files->path[split] ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }

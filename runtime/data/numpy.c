@@ -92,9 +92,8 @@ static filtra_status take(numpy_set *s, const char *name, char *bytes, size_t si
 static filtra_status take_file(numpy_set *s, const char *path, filtra_split split, int role) {
   char *bytes;
   size_t size;
-  const char *slash = strrchr(path, '/');
   FT_TRY(ft_file_read(path, FILE_LIMIT, &bytes, &size));
-  return take(s, slash ? slash + 1 : path, bytes, size, split, role);
+  return take(s, ft_path_name(path), bytes, size, split, role);
 }
 
 static filtra_status take_entry(numpy_set *s, const ft_zip_entry *e) {
@@ -147,14 +146,14 @@ static filtra_status find_in_folder(numpy_set *s, const char *folder, const filt
 
 /* Takes one array, and the targets beside it where its name says which they are. */
 static filtra_status find_beside(numpy_set *s, const char *path) {
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const char *name = ft_path_name(path);
   filtra_split split;
   int role;
   FT_TRY(take_file(s, path, s->options->file_split, INPUTS));
   if (!find_place(name, ft_stem_length(name, NPY), s->options->file_split, &split, &role) ||
       role != INPUTS)
     return FILTRA_OK;
-  char *folder = slash ? ft_format("%.*s", (int)(slash - path + 1), path) : ft_strdup(".");
+  char *folder = ft_path_folder(path);
   if (!folder) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = find_in_folder(s, folder, &split);
   free(folder);

@@ -40,7 +40,7 @@ static size_t cut_fields(char *line, char *fields[MAX_FIELDS]) {
 /* Whether a path from the metadata stays within the data's own folder; metadata is not trusted. */
 static bool is_below(const char *folder, const char *file) {
   const char *name = !strncmp(folder, "imgs/", 5) ? folder + 5 : "";
-  return *name && *name != '.' && !strchr(name, '/') && *file != '.' && !strchr(file, '/');
+  return *name && *name != '.' && ft_is_name(name) && *file != '.' && ft_is_name(file);
 }
 
 static filtra_status read_line(reader *r, char *line) {

@@ -104,7 +104,9 @@ static uint64_t pop(uint64_t *heap, size_t *count) {
 
 /* ---- a word ---- */
 
-enum { NO_RANK = UINT32_MAX, MERGES_PER_BYTE = 3 };
+enum { MERGES_PER_BYTE = 3 };
+
+static const uint32_t NO_RANK = UINT32_MAX;
 
 /* The first pairs, and at most two for each merge. */
 static filtra_status reserve_word(ft_scratch *s, size_t length) {

@@ -136,10 +136,8 @@ static bool is_test(const ft_series_kind *kind, const char *name, const ft_serie
 
 /* Whether `folder` is called NAME, for `train` NAME_TRAIN.ts. */
 static bool is_named_after(const char *folder, const char *train, const char *train_end) {
-  size_t end = strlen(folder), length = strlen(train) - strlen(train_end);
-  while (end > 1 && folder[end - 1] == '/')
-    end--;
-  bool whole = end == length || (end > length && folder[end - length - 1] == '/');
+  size_t end = ft_path_length(folder), length = strlen(train) - strlen(train_end);
+  bool whole = end == length || (end > length && ft_is_separator(folder[end - length - 1]));
   return whole && !strncmp(folder + end - length, train, length);
 }
 

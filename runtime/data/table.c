@@ -2,6 +2,7 @@
  * column is the text or sequence that a model reads, for example molecules as SMILES, or several
  * are numbers; another is the class or number that it predicts. */
 #include "data/table.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "data/corpus.h"
 
@@ -181,8 +182,7 @@ static bool names_columns(const char *head) {
 }
 
 static bool probe_table(const ft_dataset_probe *p) {
-  const char *name = strrchr(p->path, '/');
-  name = name ? name + 1 : p->path;
+  const char *name = ft_path_name(p->path);
   const bool text = names_table(p->options);
   if (!p->directory)
     return ft_stem_length(name, endings) > 0 || names_columns(p->head) ||

@@ -14,7 +14,7 @@
 
 enum { CACHE_LIMIT = 512 << 20 };
 
-static const char magic[8] = "FILTRAP1";
+static const char magic[8] = {'F', 'I', 'L', 'T', 'R', 'A', 'P', '1'};
 
 typedef struct cache_header {
   char magic[8];
@@ -34,8 +34,9 @@ static uint64_t checksum(const void *data, size_t size) {
 char *ft_pipeline_cache_path(const filtra_device *dev, const char *folder) {
   VkPhysicalDeviceProperties properties;
   dev->instance->vk.vkGetPhysicalDeviceProperties(dev->physical, &properties);
-  char *name = ft_format("pipelines-%s-%08x-%s.bin", dev->caps.info.uuid, properties.driverVersion,
-                         filtra_version());
+  /* The processor: a home may be shared, and a CPU driver's UUID does not say it. */
+  char *name = ft_format("pipelines-%s-%08x-%s-" FILTRA_PROCESSOR ".bin", dev->caps.info.uuid,
+                         properties.driverVersion, filtra_version());
   char *path = name ? ft_path_join(folder, name) : NULL;
   free(name);
   return path;

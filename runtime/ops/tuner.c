@@ -351,15 +351,14 @@ static long journal_owner(const char *name, const char *base) {
 }
 
 filtra_status ft_tuner_recover(const filtra_device *dev, const char *path, ft_tuning *tuning) {
-  const char *base = strrchr(path, '/');
-  char **names = NULL, *folder = base ? ft_strdup(path) : NULL;
+  const char *base = ft_path_name(path);
+  char **names = NULL, *folder = base > path ? ft_path_folder(path) : NULL;
   size_t count = 0;
-  if (!folder) return base ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
-  folder[base - path + 1] = '\0';
+  if (!folder) return base > path ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
   filtra_status status =
       ft_is_directory(folder) ? ft_list_directory(folder, &names, &count) : FILTRA_OK;
   for (size_t i = 0; i < count; i++) {
-    const long owner = journal_owner(names[i], base + 1);
+    const long owner = journal_owner(names[i], base);
     char *journal = owner && !ft_process_runs(owner) ? ft_path_join(folder, names[i]) : NULL;
     if (journal && !status) status = recover_one(dev, journal, tuning);
     free(journal);

@@ -260,7 +260,7 @@ static filtra_status open_data(const ft_run_config *c, const ft_data_fit *fit, c
         "%s was trained on data in memory: name other data (--data PATH), or in a program "
         "give these again (filtra_run_options.data)",
         c->folder ? c->folder : "the run");
-  if (!path) path = c->data;
+  if (!path) path = ft_path_here(c->data);
   if (!c->folder && *c->init_from) return open_for_start(c, path, &options, out);
   if (!c->folder) return filtra_dataset_open(path, &options, out);
   if (fit) return open_fitted(c, *fit, path, &options, out);

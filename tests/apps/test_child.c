@@ -1,5 +1,5 @@
 /* Work in a process of its own: what it writes comes back, however it ends. */
-#include "common/child.c" /* the command is no library */
+#include "common/child_posix.c" /* the command is no library */
 #include "support/harness.h"
 
 static void write_all_of_it(FILE *to, const void *user) {

@@ -20,7 +20,7 @@ static const char *labels_of(const filtra_dataset *ds, filtra_split split, uint6
 /* What the rows of a file are, with commas between. */
 static const struct {
   const char *text, *separator, *target, *labels;
-} read[] = {
+} known[] = {
     {"text,label\na,sun;cats\nb,\nc,cats; sun ;cats;\nd,sun\n", NULL, NULL,
      "cats+sun,-,cats+sun,sun"},
     {"text,label\na,sun|cats\nb,sun\n", NULL, NULL, "cats+sun,sun"},
@@ -40,21 +40,21 @@ static const struct {
 
 static void check_labels(size_t i) {
   filtra_dataset_options o = TEST_FILE;
-  o.label_separator = read[i].separator;
-  o.target_column = read[i].target;
+  o.label_separator = known[i].separator;
+  o.target_column = known[i].target;
   o.targets = FILTRA_TARGETS_LABELS;
   owned_dataset *ds =
-      test_open_dataset(test_write_text(test_folder(), "a.csv", read[i].text), "table", &o);
+      test_open_dataset(test_write_text(test_folder(), "a.csv", known[i].text), "table", &o);
   char got[256] = "";
   for (uint64_t k = 0; k < filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST]; k++)
     snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", k ? "," : "",
              labels_of(ds, FILTRA_SPLIT_TEST, k));
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_LABELS);
-  assert_string_equal(got, read[i].labels);
+  assert_string_equal(got, known[i].labels);
 }
 
 TEST(labels_are_read) {
-  for (size_t i = 0; i < FT_COUNT(read); i++)
+  for (size_t i = 0; i < FT_COUNT(known); i++)
     check_labels(i);
 }
 

@@ -5,7 +5,7 @@ foreach(source IN LISTS modules)
   get_filename_component(name ${source} NAME_WE)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/include/drivers/${name}.inc)
   add_custom_command(OUTPUT ${output}
-    COMMAND Vulkan::glslc -O --target-env=vulkan1.3 -Werror -mfmt=c
+    COMMAND ${Vulkan_GLSLC_EXECUTABLE} -O --target-env=vulkan1.3 -Werror -mfmt=c
             -I ${CMAKE_CURRENT_SOURCE_DIR} -o ${output} ${source}
     DEPENDS ${source} drivers/module.glsl VERBATIM)
   target_sources(test_drivers_faults PRIVATE ${output})

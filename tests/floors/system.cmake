@@ -1,11 +1,18 @@
-# The operating system's own headers are included in runtime/base/*_posix.c alone, and its threads'
-# types in base/thread.h: what another system would need to have written anew.
-file(GLOB_RECURSE sources ${RUNTIME}/*.c ${RUNTIME}/*.h)
-list(FILTER sources EXCLUDE REGEX "/base/([a-z]+_posix\\.c|thread\\.h)$")
-set(headers "pthread|unistd|fcntl|dirent|signal|sched|ftw|dlfcn|locale|time|sys/[a-z]+")
+# The operating system's own headers are included in *_posix.c and *_win32.c alone, and its threads'
+# types in base/thread.h: what another system needs to have written anew. What only one system has
+# is not chosen by the preprocessor.
+file(GLOB_RECURSE sources ${ROOT}/runtime/*.[ch] ${ROOT}/apps/*.[ch])
+list(FILTER sources EXCLUDE REGEX "_(posix|win32)[.]c$|/base/thread[.]h$")
+list(LENGTH sources count)
+if(count LESS 300)
+  message(FATAL_ERROR "${count} sources: not what they were")
+endif()
+set(headers "pthread|unistd|fcntl|dirent|signal|sched|ftw|dlfcn|locale|fnmatch|poll|spawn")
+string(APPEND headers "|termios|pwd|io|windows|winsock2|sys/[a-z]+")
 foreach(source IN LISTS sources)
   file(STRINGS ${source} lines REGEX "^#include <(${headers})\\.h>")
-  if(lines)
-    message(SEND_ERROR "${source}: ${lines}")
+  file(STRINGS ${source} chosen REGEX "^#.*[^A-Z](_WIN32|__linux__|__unix__|__APPLE__|__MINGW32__)")
+  if(lines OR chosen)
+    message(SEND_ERROR "${source}: ${lines}${chosen}")
   endif()
 endforeach()

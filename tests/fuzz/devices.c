@@ -12,7 +12,8 @@
 
 /* ---- Vulkan, as far as these readers ask ---- */
 
-static VKAPI_ATTR void VKAPI_CALL tell(VkPhysicalDevice device, VkPhysicalDeviceProperties *out) {
+static VKAPI_ATTR void VKAPI_CALL describe(VkPhysicalDevice device,
+                                           VkPhysicalDeviceProperties *out) {
   (void)device;
   *out = (VkPhysicalDeviceProperties){.vendorID = 1, .deviceID = 2, .driverVersion = 3};
   memset(out->pipelineCacheUUID, 'u', sizeof out->pipelineCacheUUID);
@@ -20,7 +21,7 @@ static VKAPI_ATTR void VKAPI_CALL tell(VkPhysicalDevice device, VkPhysicalDevice
 
 static VKAPI_ATTR void VKAPI_CALL tell_more(VkPhysicalDevice device,
                                             VkPhysicalDeviceProperties2 *out) {
-  tell(device, &out->properties);
+  describe(device, &out->properties);
 }
 
 /* Reads all that it is given, and so sees whether that is there. */
@@ -40,7 +41,7 @@ static filtra_device *device(void) {
   static filtra_device none;
   static struct ft_pipeline_store store;
   static ft_instance instance;
-  instance.vk.vkGetPhysicalDeviceProperties = tell;
+  instance.vk.vkGetPhysicalDeviceProperties = describe;
   instance.vk.vkGetPhysicalDeviceProperties2 = tell_more;
   none.instance = &instance;
   none.vk.vkCreatePipelineCache = take_cache;

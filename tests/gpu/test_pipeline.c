@@ -71,6 +71,12 @@ TEST(test_run) {
   }
 }
 
+/* A home may be shared by machines, and a CPU driver's UUID does not say the processor. */
+TEST(test_cache_of_a_processor) {
+  owned char *path = ft_pipeline_cache_path(test_device(), "folder");
+  assert_non_null(strstr(path, "-" FILTRA_PROCESSOR ".bin"));
+}
+
 /* As on a device whose kernels for matrix units are asked for, but that takes none. */
 TEST(test_nothing_to_compile) {
   const filtra_device_options options = {.select = getenv("FILTRA_DEVICE"), .cache_dir = ""};

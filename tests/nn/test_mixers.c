@@ -9,7 +9,7 @@
 
 #include <filtra/filtra.h>
 
-static filtra_status read(const char *text, int64_t layers, ft_mixers *m) {
+static filtra_status parse(const char *text, int64_t layers, ft_mixers *m) {
   json_t *json;
   assert_ok(ft_json_parse(text, strlen(text), "test", &json));
   filtra_status status = ft_mixers_read(json_object_get(json, "m"), "test", m);
@@ -32,10 +32,10 @@ TEST(lists_are_read_and_written) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     ft_mixers m, again;
     char name[FT_MIXERS_TEXT];
-    assert_ok(read(cases[i].text, 4, &m));
+    assert_ok(parse(cases[i].text, 4, &m));
     json_t *written = json_pack("{so}", "m", ft_mixers_write(&m));
     owned char *text = ft_json_text(written, JSON_COMPACT);
-    assert_ok(read(text, 4, &again));
+    assert_ok(parse(text, 4, &again));
     for (int layer = 0; layer < 4; layer++) {
       assert_int_equal(ft_mixers_at(&m, layer)->kind->name[0], cases[i].layers[layer]);
       assert_memory_equal(ft_mixers_at(&m, layer), ft_mixers_at(&again, layer), sizeof(ft_mixer));

@@ -38,10 +38,22 @@ enum { TEST_MAX_CASES = 64 };
 static struct CMUnitTest test_cases[TEST_MAX_CASES] __attribute__((unused));
 static size_t test_case_count __attribute__((unused));
 
+/* Adds a case; they run in the order of their lines, whatever order constructors are called in. */
+static int test_case_lines[TEST_MAX_CASES] __attribute__((unused));
+static inline void test_add(struct CMUnitTest added, int line) {
+  size_t at = test_case_count++;
+  for (; at && test_case_lines[at - 1] > line; at--) {
+    test_case_lines[at] = test_case_lines[at - 1];
+    test_cases[at] = test_cases[at - 1];
+  }
+  test_case_lines[at] = line;
+  test_cases[at] = added;
+}
+
 /** Adds a case that another file defines. */
 #define TEST_ALSO(name)                                                                            \
   __attribute__((constructor)) static void name##_registered(void) {                               \
-    test_cases[test_case_count++] = (struct CMUnitTest)cmocka_unit_test(name);                     \
+    test_add((struct CMUnitTest)cmocka_unit_test(name), __LINE__);                                 \
   }
 
 /** Adds a case of FUNCTION with a text as its *state, which is part of its name. */
@@ -49,8 +61,9 @@ static size_t test_case_count __attribute__((unused));
 #define TEST_OF_AT(function, text, number) TEST_OF_NUMBER(function, text, number)
 #define TEST_OF_NUMBER(function, text, number)                                                     \
   __attribute__((constructor)) static void function##_##number(void) {                             \
-    test_cases[test_case_count++] =                                                                \
-        (struct CMUnitTest){#function " " text, function, NULL, NULL, (void *)(uintptr_t)(text)};  \
+    test_add(                                                                                      \
+        (struct CMUnitTest){#function " " text, function, NULL, NULL, (void *)(uintptr_t)(text)},  \
+        __LINE__);                                                                                 \
   }
 
 /** Defines a test case; `state` is cmocka's. */
@@ -65,9 +78,12 @@ static size_t test_case_count __attribute__((unused));
     test_with_device(caps, check);                                                                 \
   }
 
+#ifndef TEST_GROUP /* tests/windows leaves some out */
+#define TEST_GROUP _cmocka_run_group_tests
+#endif
 /** Runs all cases between `setup` and `teardown` (NULL: none); gives the number of failures. */
 #define TEST_RUN(name, setup, teardown)                                                            \
-  _cmocka_run_group_tests(name, test_cases, test_case_count, setup, teardown)
+  TEST_GROUP(name, test_cases, test_case_count, setup, teardown)
 #define TEST_MAIN(setup, teardown)                                                                 \
   int main(void) {                                                                                 \
     return TEST_RUN("tests", setup, teardown);                                                     \

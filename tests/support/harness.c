@@ -6,10 +6,6 @@
 #include "base/rng.h"
 #include "gpu/plan.h"
 
-#include <ftw.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 /* FILTRA_TEST_CASE=PATTERN: of a program's cases only those. */
 __attribute__((constructor)) static void choose_cases(void) {
   const char *pattern = getenv("FILTRA_TEST_CASE");
@@ -185,13 +181,8 @@ const char *test_folder(void) {
     assert_non_null(mkdtemp(scratch));
   }
   snprintf(paths[count], sizeof paths[count], "%s/%d", scratch, count);
-  assert_int_equal(mkdir(paths[count], 0777), 0);
+  assert_ok(ft_make_directories(paths[count]));
   return paths[count++];
-}
-
-static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *position) {
-  (void)info, (void)type, (void)position;
-  return remove(path);
 }
 
 const char *test_golden(const char *case_name) {
@@ -208,7 +199,7 @@ const char *test_golden(const char *case_name) {
 int test_teardown(void **state) {
   (void)state;
   test_seen_report();
-  if (scratch[0]) nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  if (scratch[0]) ft_remove_tree(scratch);
   scratch[0] = '\0';
   close_device(&shared_device);
   if (validation_count) {

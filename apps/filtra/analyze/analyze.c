@@ -48,8 +48,8 @@ static void print_help(void) {
  * the same. */
 static void label_runs(analysis *runs, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    const char *slash = strrchr(runs[i].run, '/');
-    runs[i].label = slash && slash[1] ? slash + 1 : runs[i].run;
+    const char *name = ft_path_name(runs[i].run);
+    runs[i].label = *name ? name : runs[i].run;
   }
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < count; k++)

@@ -3,37 +3,20 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "common/system.h"
 #include "ops/tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-
-/* The processor's name, if Linux tells it. Files in /proc report no size, so this reads lines. */
-static json_t *processor_name(void) {
-  static const char KEY[] = "model name";
-  char line[256];
-  json_t *name = NULL;
-  FILE *stream = fopen("/proc/cpuinfo", "r");
-  while (stream && !name && fgets(line, sizeof line, stream)) {
-    const char *text = strchr(line, ':');
-    if (!text || strncmp(line, KEY, sizeof KEY - 1)) continue;
-    text += 1 + strspn(text + 1, " \t");
-    name = json_stringn(text, strcspn(text, "\n"));
-  }
-  if (stream) fclose(stream);
-  return name ? name : json_string("unknown");
-}
 
 static json_t *host_json(void) {
-  struct utsname system;
-  char text[3 * sizeof system.sysname] = "unknown";
-  if (!uname(&system))
-    snprintf(text, sizeof text, "%s %s %s", system.sysname, system.release, system.machine);
-  return json_pack("{so si ss}", "cpu", processor_name(), "cores", (int)ft_processors(), "system",
-                   text);
+  char system[256], *processor = system_processor();
+  system_describe(system, sizeof system);
+  json_t *host = json_pack("{ss si ss}", "cpu", processor ? processor : "unknown", "cores",
+                           (int)ft_processors(), "system", system);
+  free(processor);
+  return host;
 }
 
 filtra_status bench_document(bench *b) {

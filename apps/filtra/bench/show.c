@@ -2,10 +2,10 @@
  * bench.c. */
 #include "bench.h"
 
+#include "common/system.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static const char *text(const json_t *entry, const char *key) {
   const char *value = json_string_value(json_object_get(entry, key));
@@ -25,7 +25,7 @@ static bool has(const json_t *entry, const char *key) {
 static bool line_shown;
 
 static void clear_line(void) {
-  if (line_shown) fputs("\r\033[K", stderr);
+  if (line_shown) system_clear_line();
   line_shown = false;
 }
 
@@ -37,15 +37,14 @@ static const char *name_of(const bench_task *task) {
 void bench_show_progress(const bench_task *task, size_t index, size_t count, double done,
                          double seconds) {
   char line[256], left[32] = "-";
-  struct winsize window;
   if (!command_rewrites_line()) return;
   long remaining = done > 0.0 ? (long)(seconds / done * (1.0 - done) + 0.5) : 0;
   if (done > 0.02) snprintf(left, sizeof left, "%ld:%02ld", remaining / 60, remaining % 60);
   snprintf(line, sizeof line, "%zu/%zu  ETA %s  %s %s %s", index + 1, count, left,
            task->part == BENCH_LOSSES ? "losses" : text(task->entry, "op"), name_of(task),
            text(task->entry, "variant"));
-  bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &window) && window.ws_col > 1;
-  fprintf(stderr, "\r%.*s\033[K", known ? window.ws_col - 1 : 79, line);
+  system_clear_line();
+  fprintf(stderr, "%.*s", system_columns() - 1, line);
   fflush(stderr);
   line_shown = true;
 }

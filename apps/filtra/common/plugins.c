@@ -1,6 +1,7 @@
 /* Loads modules that register mixers before a subcommand runs. Called by main.c. */
 #include "common/plugins.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/module.h"
 #include "common/command.h"
@@ -15,9 +16,10 @@ static const char OPTION[] = "--plugin", VARIABLE[] = "FILTRA_PLUGINS";
 /* Appends a file to the variable's list, by its full path: children may start elsewhere. */
 static filtra_status add_file(const char *path) {
   const char *before = getenv(VARIABLE);
-  char *full = realpath(path, NULL);
+  char *full = ft_full_path(path);
   if (!full) return ft_fail(FILTRA_ERROR_PATH, "%s %s: there is no such file", OPTION, path);
-  char *list = before && *before ? ft_format("%s:%s", before, full) : ft_strdup(full);
+  char *list =
+      before && *before ? ft_format("%s%c%s", before, ft_list_separator(), full) : ft_strdup(full);
   const bool done = list && !setenv(VARIABLE, list, 1);
   free(list);
   free(full);
@@ -55,8 +57,9 @@ static filtra_status load(const char *path) {
 int command_load_plugins(int *argc, char **argv) {
   filtra_status status = take_options(argc, argv);
   const char *given = getenv(VARIABLE);
+  const char separator[] = {ft_list_separator(), '\0'};
   char *list = given && !status ? ft_strdup(given) : NULL, *rest = list;
-  for (char *path; !status && (path = strsep(&rest, ":"));)
+  for (char *path; !status && (path = strsep(&rest, separator));)
     if (*path) status = load(path);
   free(list);
   return status ? command_fail("filtra", status) : COMMAND_DONE;

@@ -1,80 +1,12 @@
-/* What a terminal gets: text without control characters, since it may come from files, and a line
- * that is written again and again only where it can be. Called by main.c and by all that print. */
+/* What a terminal gets: text without control characters, since it may come from files. Called by
+ * all that print. */
 #include "base/utf8.h"
 #include "common/command.h"
+#include "common/system.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* Bytes of a character at the end that is not complete yet: at most 3. */
-static size_t unfinished(const char *text, size_t length) {
-  for (size_t back = 1; back <= 3 && back <= length; back++) {
-    unsigned char c = (unsigned char)text[length - back];
-    if (c < 0x80) return 0;
-    if (c >= 0xc0) return (c >= 0xf0 ? 4U : c >= 0xe0 ? 3U : 2U) > back ? back : 0;
-  }
-  return 0;
-}
-
-static int shown_on = STDOUT_FILENO;
-static FILE *apart; /* the results' stream where standard output is left to others; else NULL */
-
-FILE *command_results(void) {
-  return apart ? apart : stdout;
-}
-
-static bool write_all(const char *bytes, size_t count) {
-  for (size_t sent = 0; sent < count;) {
-    ssize_t more = write(shown_on, bytes + sent, count - sent);
-    if (more < 0 && errno == EINTR) continue;
-    if (more <= 0) return false;
-    sent += (size_t)more;
-  }
-  return true;
-}
-
-static ssize_t write_shown(void *cookie, const char *bytes, size_t size) {
-  static char held[3]; /* of a character whose rest comes with the next call */
-  static size_t held_count;
-  (void)cookie;
-  for (size_t done = 0; done < size;) {
-    char shown[4096];
-    size_t room = sizeof shown - held_count, more = size - done < room ? size - done : room;
-    memcpy(shown, held, held_count);
-    memcpy(shown + held_count, bytes + done, more);
-    done += more;
-    more += held_count;
-    held_count = unfinished(shown, more);
-    memcpy(held, shown + more - held_count, held_count);
-    ft_hide_controls(shown, more - held_count, true);
-    if (!write_all(shown, more - held_count)) return 0;
-  }
-  return (ssize_t)size;
-}
-
-static FILE *guard(void) {
-  FILE *guarded = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_shown});
-  if (guarded) setvbuf(guarded, NULL, _IOLBF, BUFSIZ);
-  return guarded;
-}
-
-void command_guard_terminal(void) {
-  if (!isatty(STDOUT_FILENO)) return; /* other programs get the bytes unchanged */
-  FILE *guarded = guard();
-  if (guarded) stdout = guarded;
-}
-
-void command_set_results_apart(void) {
-  int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (fd < 0) return;
-  shown_on = fd;
-  apart = isatty(fd) ? guard() : fdopen(fd, "w");
-  if (apart) dup2(STDERR_FILENO, STDOUT_FILENO);
-}
 
 void command_say(const char *format, ...) {
   va_list arguments;
@@ -111,9 +43,4 @@ void command_print_field(const char *name, int width) {
       putchar(*name);
   }
   if (width > column) printf("%*s", width - column, "");
-}
-
-bool command_rewrites_line(void) {
-  const char *kind = getenv("TERM");
-  return isatty(STDERR_FILENO) && kind && *kind && strcmp(kind, "dumb") != 0;
 }

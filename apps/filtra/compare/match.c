@@ -2,6 +2,7 @@
  * make numbers incomparable. Called by compare.c. */
 #include "compare.h"
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 
@@ -10,11 +11,6 @@
 #include <string.h>
 
 /* ---- names of machines ---- */
-
-static const char *file_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
 
 /* Whether another machine with the same device has the same text from `of`. */
 static bool shared(const comparison *c, size_t k, const char *(*of)(const compare_machine *m)) {
@@ -34,7 +30,7 @@ static const char *driver_of(const compare_machine *m) {
 }
 
 static const char *file_of(const compare_machine *m) {
-  return file_name(m->path);
+  return ft_path_name(m->path);
 }
 
 /* Names a machine by its letter and device; if others have the same device, also by driver, file

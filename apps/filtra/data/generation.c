@@ -1,6 +1,7 @@
 #include "generation.h"
 
 #include "base/file.h"
+#include "common/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,10 +15,11 @@ static void show(generation *g, uint64_t done, uint64_t total) {
   double now = ft_seconds();
   if (!g->terminal || now - g->shown < 0.2) return;
   g->shown = now;
+  if (done) system_clear_line();
   if (done == total)
-    fprintf(stderr, "\r\033[Kwriting %" PRIu64 " %s", total, g->things);
+    fprintf(stderr, "writing %" PRIu64 " %s", total, g->things);
   else if (done > 0)
-    fprintf(stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " %s, %.0f s left", done, total, g->things,
+    fprintf(stderr, "%" PRIu64 " of %" PRIu64 " %s, %.0f s left", done, total, g->things,
             (now - g->began) * (double)(total - done) / (double)done);
   fflush(stderr);
 }
@@ -28,6 +30,6 @@ bool generation_continues(void *user, uint64_t done, uint64_t total) {
 }
 
 double generation_end(const generation *g) {
-  if (g->terminal && g->shown > 0.0) fprintf(stderr, "\r\033[K");
+  if (g->terminal && g->shown > 0.0) system_clear_line();
   return ft_seconds() - g->began;
 }

@@ -4,7 +4,6 @@
 #include <filtra/filtra.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct export_arguments {
   const char *out, *run, *format; /* run is not the first: offset 0 means none */

@@ -57,7 +57,7 @@ static bool is_cell_of(const char *cell, const char *data) {
 /* Sets the run's sweep, and the sweep's name for its data: the longest name that the cell's name
  * begins with. */
 static void name_data(const json_t *sweep, report_run *run) {
-  const char *slash = strrchr(run->path, '/'), *cell = slash ? slash + 1 : run->path, *name;
+  const char *cell = ft_path_name(run->path), *name;
   const json_t *entry;
   size_t longest = 0;
   run->sweep = sweep;
@@ -74,8 +74,7 @@ static filtra_status take_line(report_set *set, json_t *line, size_t first) {
   double seconds = json_number_value(json_object_get(line, "seconds"));
   for (size_t i = first; i < set->count; i++) {
     report_run *run = &set->runs[i];
-    const char *slash = strrchr(run->path, '/');
-    if (strcmp(slash ? slash + 1 : run->path, cell) != 0) continue;
+    if (strcmp(ft_path_name(run->path), cell) != 0) continue;
     run->seconds = isnan(run->seconds) ? seconds : run->seconds + seconds;
     run->commit = ft_json_string(line, "commit");
     return report_keep(set, json_incref(line));
@@ -178,8 +177,7 @@ static filtra_status add_path(report_set *set, const char *path) {
 filtra_status report_collect(char *const *paths, size_t count, report_set *set) {
   *set = (report_set){0};
   for (size_t i = 0; i < count; i++) {
-    for (size_t end = strlen(paths[i]); end > 1 && paths[i][end - 1] == '/'; end--)
-      paths[i][end - 1] = '\0';
+    paths[i][ft_path_length(paths[i])] = '\0';
     size_t first = set->count;
     FT_TRY(add_path(set, paths[i]));
     for (size_t k = first; k < set->count; k++)

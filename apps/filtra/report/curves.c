@@ -2,6 +2,7 @@
  * between the lowest and the highest. Called by write.c. */
 #include "report.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "common/chart.h"
 
@@ -39,7 +40,7 @@ static const char *short_path(const report_set *set, const char *path) {
   for (size_t at = 0; path[at]; at++) {
     for (size_t i = 0; i < set->count; i++)
       if (strncmp(path, set->runs[i].path, at + 1) != 0) return path + shared;
-    if (path[at] == '/') shared = at + 1;
+    if (ft_is_separator(path[at])) shared = at + 1;
   }
   return set->count > 1 ? path + shared : path;
 }

@@ -208,9 +208,9 @@ static filtra_status read_config(report_run *run) {
   FT_TRY(filtra_run_open(run->path, &run->open));
   const filtra_run_info *info = filtra_run_get_info(run->open);
   FT_TRY(ft_json_parse(info->config, strlen(info->config), run->path, &run->config));
-  const char *slash = strrchr(info->data, '/');
+  const char *name = ft_path_name(info->data);
   run->data_path = info->data;
-  run->data = slash && slash[1] ? slash + 1 : info->data;
+  run->data = *name ? name : info->data;
   run->mixer = info->mixer;
   run->batch_size = info->batch_size;
   run->seed = number_of(run->config, "seed");

@@ -2,12 +2,12 @@
 #include "base/file.h"
 #include "base/keys.h"
 #include "base/memory.h"
+#include "base/pattern.h"
 #include "sweep.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <filtra/filtra.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,7 +146,7 @@ static filtra_status find_path(const sweep *s, const sweep_choice *choice, const
   }
   if (!path) path = given;
   errno = 0;
-  d->path = realpath(path, NULL);
+  d->path = ft_full_path(path);
   if (d->path) return FILTRA_OK;
   if (errno == ENOMEM) return starve();
   d->path = ft_strdup(path); /* fails later, if a chosen cell needs it */
@@ -174,7 +174,7 @@ static filtra_status read_data(sweep *s, const sweep_choice *choice, const char 
   if (generate) FT_TRY(check_generation(generate, context));
   if (!generate == !*keys.data)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"data\", a path, or \"generate\"", context);
-  if (strcspn(d->name, "/") != strlen(d->name) || !*d->name || *d->name == '.')
+  if (!ft_is_name(d->name) || !*d->name || *d->name == '.')
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: the name must not be empty, begin with \".\" or have "
                    "a \"/\": folders are called by it",
@@ -418,7 +418,7 @@ static bool matches(const char *patterns, const char *name, bool *used) {
   for (size_t i = 0; patterns; i++) {
     char pattern[MOST_NAME + 1];
     snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(patterns, ","), patterns);
-    if (!fnmatch(pattern, name, 0)) taken = used[i] = true;
+    if (ft_matches(pattern, name)) taken = used[i] = true;
     patterns = strchr(patterns, ',');
     patterns += patterns != NULL;
   }

@@ -2,14 +2,16 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "common/system.h"
 #include "sweep.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MOST_ARGUMENTS = 40, WAIT_MICROSECONDS = 20000 };
+enum { MOST_ARGUMENTS = 40 };
+
+static const double WAIT_SECONDS = 0.02;
 
 /* Runs one cell at a time. */
 typedef struct worker {
@@ -68,7 +70,7 @@ static void print_progress(runner *r, const sweep_cell *ended) {
   double seconds = seconds_left(r);
   size_t finished = sweep_count(r->s, SWEEP_DONE) + sweep_count(r->s, SWEEP_FINISHED);
   size_t failed = sweep_count(r->s, SWEEP_FAILED);
-  if (r->terminal) fputs("\r\033[K", stderr);
+  if (r->terminal) system_clear_line();
   if (ended && ended->state == SWEEP_FAILED)
     command_say("%s failed: %s\n", ended->name, ended->error ? ended->error : "");
   if (seconds >= 0.0)
@@ -161,7 +163,7 @@ static void say_waiting(const runner *r, const worker *at) {
   long process = sweep_writer(at->log);
   char who[32] = "another process";
   if (process) snprintf(who, sizeof who, "process %ld", process);
-  if (r->terminal) fputs("\r\033[K", stderr);
+  if (r->terminal) system_clear_line();
   command_say("%s is still being trained by %s, which a sweep before began: waiting for its end\n",
               at->cell->name, who);
 }
@@ -233,7 +235,7 @@ static filtra_status run_cells(runner *r) {
     FT_TRY(look_after(r, &busy));
     if (command_interrupted() && !r->stopped) stop(r);
     if (r->terminal && ft_seconds() - r->shown_at >= 1.0) print_progress(r, NULL);
-    if (busy) usleep(WAIT_MICROSECONDS);
+    if (busy) system_sleep(WAIT_SECONDS);
   }
   if (!r->stopped) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_CANCELLED, "stopped; %s has the cells", r->s->out);
@@ -246,7 +248,7 @@ static void wait_for_all(runner *r) {
     if (!r->workers[i].child.process) continue;
     sweep_stop(&r->workers[i].child);
     while (!sweep_ended(&r->workers[i].child, &code))
-      usleep(WAIT_MICROSECONDS);
+      system_sleep(WAIT_SECONDS);
   }
 }
 
@@ -290,14 +292,14 @@ static filtra_status generate(runner *r, const sweep_data *d, const char *log) {
     ADD(&c, texts[used++]);
   }
   while (ft_is_locked(log) && !command_interrupted()) /* an earlier call's process is ending */
-    usleep(WAIT_MICROSECONDS);
+    system_sleep(WAIT_SECONDS);
   FT_TRY(sweep_start(r->s->out, c.words, log, &child));
   while (!sweep_ended(&child, &code)) {
     if (command_interrupted() && !r->stopped) {
       r->stopped = true;
       sweep_stop(&child);
     }
-    usleep(WAIT_MICROSECONDS);
+    system_sleep(WAIT_SECONDS);
   }
   if (r->stopped) return ft_fail(FILTRA_ERROR_CANCELLED, "stopped; %s has the cells", r->s->out);
   char *words = code ? sweep_last_words(&child, code) : NULL;

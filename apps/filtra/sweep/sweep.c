@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "common/options.h"
+#include "common/system.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ static int show_end(const sweep *s, bool json) {
 }
 
 static int sweep_cells(sweep *s, const sweep_arguments *a, const sweep_way *way) {
-  signal(SIGPIPE, SIG_IGN); /* a closed progress pipe must not end the sweep */
+  system_survive_closed_pipes(); /* a closed progress pipe must not end the sweep */
   filtra_status status = sweep_run(s, way);
   if (!status) return show_end(s, a->json);
   int code = command_fail("filtra sweep", status);

@@ -80,7 +80,9 @@ typedef struct sweep_way {
  * itself cannot continue; CANCELLED after a signal. */
 filtra_status sweep_run(sweep *s, const sweep_way *way);
 
-/* ---- processes (child.c) ---- */
+/* ---- processes (child.c, child_posix.c, child_win32.c) ---- */
+
+enum { SWEEP_END_NAME = 64 };
 
 /** A child process that runs a `filtra` command and logs its messages. */
 typedef struct sweep_child {
@@ -93,10 +95,14 @@ typedef struct sweep_child {
  * is locked until the process ends (ft_is_locked), which is asked to end if this one dies. */
 filtra_status sweep_start(const char *within, const char *const *arguments, const char *log,
                           sweep_child *child);
+/** Writes to a log who writes it from then on. */
+void sweep_log_begin(FILE *log, const sweep_child *child, const char *subcommand);
 /** The process that writes the log; 0: unknown. */
 long sweep_writer(const char *log);
-/** Whether it has ended; *code is its exit code, or minus the signal that ended it. */
+/** Whether it has ended; *code is its exit code, or negative for what ended it. */
 bool sweep_ended(sweep_child *child, int *code);
+/** "signal 9 (Killed)" for such a code. */
+const char *sweep_end_name(int code, char name[SWEEP_END_NAME]);
 /** Asks it to end in order. */
 void sweep_stop(const sweep_child *child);
 /** The last message in its log, or else a sentence with its exit code; caller frees. NULL: out of

@@ -1,6 +1,7 @@
 /* filtra train: trains a new run from a configuration, or resumes an interrupted one. */
 #include "common/options.h"
 #include "common/sets.h"
+#include "common/system.h"
 #include "result.h"
 
 #include "base/file.h"
@@ -11,12 +12,9 @@
 
 #include <errno.h>
 #include <filtra/filtra.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 typedef struct train_arguments {
   filtra_device_options device;
@@ -31,7 +29,7 @@ typedef struct train_arguments {
 /* Prints an error that several ranks meet only once: the others wait, and rank 0, which prints
  * first, ends them. */
 static int fail(const train_arguments *a, filtra_status status) {
-  if (a->transport.rank > 0) sleep(1);
+  if (a->transport.rank > 0) system_sleep(1.0);
   return command_fail("filtra train", status);
 }
 
@@ -91,14 +89,13 @@ static void format_progress(const display *d, char *line, size_t size) {
 /* Rewrites a terminal's line, cut to its width: a wrapped line would scroll instead. */
 static void print_progress(const display *d) {
   char line[256];
-  struct winsize window;
   format_progress(d, line, sizeof line);
   if (!d->terminal) {
     fprintf(stderr, "%s\n", line);
     return;
   }
-  bool known = !ioctl(STDERR_FILENO, TIOCGWINSZ, &window) && window.ws_col > 1;
-  fprintf(stderr, "\r%.*s\033[K", known ? window.ws_col - 1 : 79, line);
+  system_clear_line();
+  fprintf(stderr, "%.*s", system_columns() - 1, line);
   fflush(stderr);
 }
 
@@ -154,7 +151,7 @@ static filtra_status set_text(json_t *config, const char *key, const char *value
 static filtra_status resolve(json_t *config, const char *key) {
   const char *path = json_string_value(json_object_get(config, key));
   errno = 0;
-  char *full = path && *path ? realpath(path, NULL) : NULL;
+  char *full = path && *path ? ft_full_path(path) : NULL;
   if (errno == ENOMEM) return out_of_memory();
   filtra_status status = full ? set_text(config, key, full) : FILTRA_OK;
   free(full);
@@ -177,7 +174,7 @@ static filtra_status build_config(const train_arguments *a, json_t **out) {
 /* The text, if it can be part of a folder's name; else "". */
 static const char *name_part(const json_t *text) {
   const char *name = json_string_value(text);
-  return name && !strchr(name, '/') ? name : "";
+  return name && ft_is_name(name) ? name : "";
 }
 
 /* Chooses runs/MIXER, runs/PRESET or, with another mixer, runs/PRESET-MIXER; with -2 and so on if
@@ -228,8 +225,8 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                                       .deadline = a->deadline,
                                       .steps = a->steps,
                                       .epochs = a->epochs};
-  command_catch_interrupts(); /* the first signal saves a checkpoint */
-  signal(SIGPIPE, SIG_IGN);   /* a closed progress pipe must not end the run */
+  command_catch_interrupts();    /* the first signal saves a checkpoint */
+  system_survive_closed_pipes(); /* a closed progress pipe must not end the run */
   filtra_status status = filtra_run_train(device, &options);
   if (d.terminal && d.shown_at > 0.0) fputc('\n', stderr);
   if (!status) return d.silent ? COMMAND_DONE : train_print_result(&d.last, d.folder, a->json);

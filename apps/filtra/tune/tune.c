@@ -5,14 +5,13 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
+#include "common/system.h"
 #include "devices/matrices.h"
 #include "ops/tuner.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char NAME[] = "filtra tune";
 enum { QUICK_ROUNDS = 3, ROUNDS = 9 };
@@ -93,7 +92,7 @@ static double left_seconds(double since, size_t done, size_t all) {
 
 static void show_progress(const session *s, size_t done, double since) {
   if (!command_rewrites_line() || s->arguments->json) return;
-  fprintf(stderr, "\r\033[K");
+  system_clear_line();
   if (done == s->work_count) return;
   fprintf(stderr, "[%zu/%zu] %s", done + 1, s->work_count, s->asked->questions[s->work[done]].key);
   if (done) fprintf(stderr, ", %.0f s left", left_seconds(since, done, s->work_count));
@@ -249,16 +248,6 @@ static filtra_status import_file(session *s) {
 
 /* ---- a session ---- */
 
-static const char *interrupted_journal = "";
-
-/* Removes the journal on a signal: the user's interruption is no fault of the configuration being
- * tried. */
-static void end_without_word(int number) {
-  unlink(interrupted_journal);
-  signal(number, SIG_DFL);
-  raise(number);
-}
-
 /* Loads stored entries, and recovers those of a tuner that died. */
 static filtra_status load(session *s) {
   ft_tuning_open_cached(s->device);
@@ -270,9 +259,8 @@ static filtra_status load(session *s) {
   s->journal = ft_tuner_journal(s->path);
   if (!s->journal) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(ft_tuner_recover(s->device, s->path, s->tuning));
-  interrupted_journal = s->journal;
-  signal(SIGINT, end_without_word);
-  signal(SIGTERM, end_without_word);
+  /* The user's interruption is no fault of the configuration being tried. */
+  system_remove_when_ended(s->journal);
   return FILTRA_OK;
 }
 
@@ -300,7 +288,7 @@ static int tune(const tune_arguments *a) {
   ft_tuning_release(&s.tuning);
   ft_tuning_release(&s.asked);
   filtra_device_close(&s.device);
-  interrupted_journal = "";
+  system_remove_when_ended("");
   free(s.journal);
   free(s.path);
   free(s.work);

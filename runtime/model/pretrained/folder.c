@@ -30,9 +30,8 @@ filtra_status ft_hf_folder_is(const char *path, bool *is) {
 
 /* Whether a file is of a folder of Hugging Face's; *folder is that, which the caller frees. */
 static filtra_status find_folder(const char *path, char **folder, bool *foreign) {
-  const char *slash = strrchr(path, '/');
   *foreign = false;
-  *folder = slash ? ft_format("%.*s", (int)(slash - path), path) : ft_strdup(".");
+  *folder = ft_path_folder(path);
   return *folder ? ft_hf_folder_is(*folder, foreign) : FILTRA_ERROR_HOST_MEMORY;
 }
 
@@ -103,7 +102,7 @@ static filtra_status add_shards(ft_hf_folder *f, const char *folder, const char 
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"weight_map\" is missing or empty", path);
   json_object_foreach((json_t *)map, name, value) {
     const char *file = json_string_value(value);
-    if (!file || strchr(file, '/') || !*file || *file == '.')
+    if (!file || !ft_is_name(file) || !*file || *file == '.')
       return ft_fail(FILTRA_ERROR_INPUT,
                      "%s: \"weight_map\": the file of %.100s is not the name of one beside it",
                      path, name);
