@@ -34,6 +34,10 @@ changes_table() {
   cat <<END
 .ci/*                    -
 docs/*                   -
+*_win32.[ch]             -
+*indows.*                -
+run.ps1                  -
+tests/windows/*          -
 *.md                     -
 LICENSE                  -
 .clang*                  -
