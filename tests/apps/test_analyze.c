@@ -126,7 +126,13 @@ TEST(test_uniform_matrix) {
       double dots = (double)(x[0] * y[0] + x[1] * y[1]);
       if (i != j) cosine += dots / (hypot((double)x[0], (double)x[1]) * hypot(y[0], y[1])) / 20.0;
     }
-  assert_near(m.homophily, cosine);
+  assert_near(m.value_cosine, cosine);
+  double near = 0.0;
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < i; j++)
+      near += hypot((double)(v[i * STRIDE] - v[j * STRIDE]),
+                    (double)(v[i * STRIDE + 1] - v[j * STRIDE + 1])) < 1.0;
+  assert_near(m.homophily, near / 10.0);
   /* GFSA on 1 and on 0, the eigenvalues of a projection. */
   rule = (matrix_rule){.formed = true, .w0 = 0.5, .w1 = 0.25, .wK = 2.0, .order = 4.0};
   matrix_measure(&rule, &head, scratch, &m);

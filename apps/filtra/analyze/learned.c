@@ -146,7 +146,9 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
   const char *name = mixer->kind->name;
   matrix_rule rule = {.causal = a->model->config.task == FILTRA_TASK_LANGUAGE_MODEL, .w1 = 1.0};
   bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
-  rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->config.mask_zero;
+  /* Of graphs, attention has a bias that is not looked at. */
+  rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->config.mask_zero &&
+                !a->model->config.edge_types;
   json_t *options = rule.formed ? ft_mixer_write(mixer) : NULL;
   if (gfsa) {
     rule.w0 = head_coefficient(a, layer, options, "w0", head);

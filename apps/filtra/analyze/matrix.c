@@ -1,4 +1,4 @@
-/* Forms the matrices that attention mixers apply, and measures row sums, eigenvalues, homophily and
+/* Forms the matrices that attention mixers apply, and measures row sums, eigenvalues, values and
  * errors of powers. Called by measure.c. */
 #include "matrix.h"
 
@@ -131,7 +131,7 @@ static double largest_eigenvalue(const matrix_rule *r, const double *w, size_t t
 
 /* ---- values ---- */
 
-static double homophily(const matrix_head *h, const double *w) {
+static double value_cosine(const matrix_head *h, const double *w) {
   double sum = 0.0, weights = 0.0;
   for (size_t i = 0; i < h->tokens; i++)
     for (size_t j = 0; j < h->tokens; j++) {
@@ -143,6 +143,20 @@ static double homophily(const matrix_head *h, const double *w) {
       weights += weight;
     }
   return weights > 0.0 ? sum / weights : (double)NAN;
+}
+
+static double homophily(const matrix_head *h) {
+  size_t near = 0;
+  for (size_t i = 0; i < h->tokens; i++)
+    for (size_t j = 0; j < i; j++) {
+      double square = 0.0;
+      for (size_t k = 0; k < h->columns; k++) {
+        const double d = (double)h->v[i * h->stride + k] - (double)h->v[j * h->stride + k];
+        square += d * d;
+      }
+      near += square < 1.0;
+    }
+  return (double)near / (0.5 * (double)h->tokens * (double)(h->tokens - 1));
 }
 
 /* ---- powers ---- */
@@ -195,5 +209,6 @@ void matrix_measure(const matrix_rule *rule, const matrix_head *h, double *scrat
     memcpy(w, a, square * sizeof *w);
   measure_rows(rule, w, h->tokens, vectors, out);
   out->eigenvalue = largest_eigenvalue(rule, w, h->tokens, vectors);
-  out->homophily = homophily(h, w);
+  out->value_cosine = value_cosine(h, w);
+  out->homophily = homophily(h);
 }

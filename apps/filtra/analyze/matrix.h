@@ -30,6 +30,8 @@ typedef struct matrix_measures {
   double row_sum, least_row_sum, most_row_sum; /* of H: mean and extremes over tokens */
   double eigenvalue;                           /* largest modulus of H's */
   /** Mean cosine of the values of two tokens, weighted by W. */
+  double value_cosine;
+  /** Share of pairs of tokens whose values are less than 1 apart, as p-LaT defines it. */
   double homophily;
   /** max norm over rows of A^K - (A + (K-1) (A^2 - A)); NaN: not measured */
   double error[MATRIX_ORDERS];

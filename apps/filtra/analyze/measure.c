@@ -140,7 +140,8 @@ static void add_measures(analysis_mixer *m, const matrix_measures *one) {
   if (!m->measured || one->most_row_sum > sum->most_row_sum) sum->most_row_sum = one->most_row_sum;
   sum->row_sum += one->row_sum;
   sum->eigenvalue += one->eigenvalue;
-  sum->homophily += isnan(one->homophily) ? 0.0 : one->homophily;
+  sum->value_cosine += isnan(one->value_cosine) ? 0.0 : one->value_cosine;
+  sum->homophily += one->homophily;
   m->measured++;
   if (isnan(one->error[0])) return;
   for (size_t k = 0; k < MATRIX_ORDERS; k++)
@@ -334,6 +335,7 @@ static void finish_mixer(analysis_mixer *m, const double into[SPECTRA_BANDS],
     m->response[band] = into[band] > 0.0 ? sqrt(out[band] / into[band]) : (double)NAN;
   m->matrix.row_sum /= count;
   m->matrix.eigenvalue /= count;
+  m->matrix.value_cosine /= count;
   m->matrix.homophily /= count;
   for (size_t k = 0; k < MATRIX_ORDERS; k++)
     m->matrix.error[k] /= powers;

@@ -81,6 +81,10 @@ static double eigenvalue(const analysis *a, size_t i) {
   return without_rounding(a->mixers[i].matrix.eigenvalue);
 }
 
+static double value_cosine(const analysis *a, size_t i) {
+  return a->mixers[i].matrix.value_cosine;
+}
+
 static double homophily(const analysis *a, size_t i) {
   return a->mixers[i].matrix.homophily;
 }
@@ -128,8 +132,10 @@ static const view VIEWS[] = {
      layer_of},
     {"Spread of the row sums", "layer", "largest - smallest", false, true, count_matrices,
      row_spread, layer_of},
-    {"Homophily", "layer", "weighted mean cosine of values", false, true, count_matrices, homophily,
-     layer_of},
+    {"Likeness of values", "layer", "weighted mean cosine of values", false, true, count_matrices,
+     value_cosine, layer_of},
+    {"Homophily", "layer", "share of pairs less than 1 apart", false, true, count_matrices,
+     homophily, layer_of},
     {"Error of GFSA's power", "K", "max norm of the difference", true, true, count_orders,
      order_error, order_of, matrix_bound, "the bound 2 K"},
 };
@@ -336,8 +342,10 @@ static void write_explanation(FILE *to) {
       "frequency.</p>\n"
       "<p>The matrix is what a head applies to its values: A of softmax attention, GFSA's filter "
       "of A, p-LaT's weights times powers of distances. Softmax attention's row sums and largest "
-      "eigenvalue are 1. Homophily is how alike the values are that tokens give weight to. The "
-      "error is the max norm (largest row sum of moduli) of A to the power K minus A + (K - 1) "
+      "eigenvalue are 1. The likeness of values is the mean cosine of those that tokens give "
+      "weight to; homophily, as p-LaT's paper defines it, the share of pairs whose values are less "
+      "than 1 apart. The error is the max norm (largest row sum of moduli) of A to the power K "
+      "minus A + (K - 1) "
       "(A&sup2; - A), which GFSA takes for it; 2 K bounds it. Coefficients are those that a filter "
       "has, after any function that bounds them; learned filters are means over a layer's heads, "
       "and over a run's layers where runs are compared.</p></details>\n",
@@ -354,10 +362,12 @@ void analyze_write_page(FILE *to, const analysis *runs, size_t count) {
   for (size_t i = 0; i < FT_COUNT(VIEWS); i++)
     write_view(to, &VIEWS[i], runs, count);
   fputs("</div>\n", to);
-  write_lacking(to, runs, count, count_matrices,
-                "Their mixers form no matrix of tokens by tokens, their model masks token 0, or "
-                "their samples are longer than 1,024 tokens: no eigenvalue, row sums, homophily or "
-                "error of a power is defined or looked at.");
+  write_lacking(
+      to, runs, count, count_matrices,
+      "Their mixers form no matrix of tokens by tokens, their model masks token 0 or reads "
+      "graphs, whose attention has a bias, or their samples are longer than 1,024 tokens: no "
+      "eigenvalue, row sums, homophily or "
+      "error of a power is defined or looked at.");
   write_lacking(to, runs, count, has_powers,
                 "Errors of powers of A are looked at up to 256 tokens.");
   if (count > 1) {
