@@ -24,12 +24,13 @@ typedef struct finder {
   const bool *cyclic;           /* [bonds] */
   int *electrons;               /* [atoms] */
   ring *rings;
-  size_t ring_count, ring_capacity, tries;
+  size_t ring_count, ring_capacity;
   uint32_t *distance, *queue;          /* [atoms] */
   uint32_t *atom_counts, *bond_counts; /* of some rings; zeros between uses */
   bool *aromatic_atom, *aromatic_bond; /* the result */
-  bool *open, *tried;                  /* [atoms] see match */
-  uint32_t *partner;                   /* [atoms] that it has a double bond to; UINT32_MAX: none */
+  /* [atoms] of the search for double bonds: who needs one, with whom he has it, and the tree */
+  bool *open, *tried, *reached, *odd;
+  uint32_t *partner, *parent, *base; /* UINT32_MAX: none */
 } finder;
 
 static uint32_t other_end(const ft_bond *bond, uint32_t atom) {
@@ -82,6 +83,139 @@ static int hydrogens_of(const finder *f, uint32_t atom) {
   return a->hydrogens;
 }
 
+/* ---- double bonds of what is written in lower case ---- */
+
+/* Whether an atom in lower case needs a double bond: it has fewer bonds than it can have, as also
+ * sulfur of four and phosphorus of five. */
+static bool needs_double(const finder *f, uint32_t atom) {
+  const ft_atom *a = &f->m->atoms[atom];
+  const int bonds = (int)sum_orders(f, atom) + hydrogens_of(f, atom);
+  const int usual = usual_bonds(a->element - a->charge);
+  const bool more = a->element > 10 && outer_electrons(a->element) > 4; /* third row, P and S on */
+  return a->aromatic && (bonds < usual || (more && (bonds - usual) % 2 == 1));
+}
+
+/* Whether a bond may become a double bond. */
+static bool may_double(const finder *f, uint32_t bond) {
+  const ft_bond *b = &f->m->bonds[bond];
+  return b->kind == FT_BOND_AROMATIC && f->open[b->first] && f->open[b->second];
+}
+
+/* The atom at which the ways of two atoms to the root of the search meet. */
+static uint32_t meeting_point(finder *f, uint32_t a, uint32_t b) {
+  memset(f->tried, 0, f->m->atom_count * sizeof *f->tried);
+  for (;; a = f->parent[f->partner[a]]) {
+    a = f->base[a];
+    f->tried[a] = true;
+    if (f->partner[a] == UINT32_MAX) break;
+  }
+  while (!f->tried[f->base[b]])
+    b = f->parent[f->partner[f->base[b]]];
+  return f->base[b];
+}
+
+/* Marks the atoms of an odd ring from `atom` up to its base, and leads them back through `child`. */
+static void mark_odd_ring(finder *f, uint32_t atom, uint32_t base, uint32_t child) {
+  while (f->base[atom] != base) {
+    const uint32_t partner = f->partner[atom];
+    f->odd[f->base[atom]] = f->odd[f->base[partner]] = true;
+    f->parent[atom] = child;
+    child = partner;
+    atom = f->parent[partner];
+  }
+}
+
+/* Contracts the odd ring that the bond between two atoms closes. */
+static void contract(finder *f, uint32_t a, uint32_t b, size_t *tail) {
+  const uint32_t base = meeting_point(f, a, b);
+  memset(f->odd, 0, f->m->atom_count * sizeof *f->odd);
+  mark_odd_ring(f, a, base, b);
+  mark_odd_ring(f, b, base, a);
+  for (uint32_t i = 0; i < f->m->atom_count; i++) {
+    if (!f->odd[f->base[i]]) continue;
+    f->base[i] = base;
+    if (f->reached[i]) continue;
+    f->reached[i] = true;
+    f->queue[(*tail)++] = i;
+  }
+}
+
+/* Looks for an atom without a double bond that can have one if those on the way from `root` move
+ * (Edmonds 1965). UINT32_MAX: there is none. */
+static uint32_t find_free(finder *f, uint32_t root) {
+  size_t head = 0, tail = 0;
+  memset(f->reached, 0, f->m->atom_count * sizeof *f->reached);
+  memset(f->parent, 0xff, f->m->atom_count * sizeof *f->parent);
+  for (uint32_t i = 0; i < f->m->atom_count; i++)
+    f->base[i] = i;
+  f->reached[root] = true;
+  f->queue[tail++] = root;
+  while (head < tail) {
+    const uint32_t atom = f->queue[head++];
+    for (uint32_t i = f->first[atom]; i < f->first[atom + 1]; i++) {
+      const uint32_t to = other_end(&f->m->bonds[f->list[i]], atom), partner = f->partner[to];
+      if (!may_double(f, f->list[i]) || f->base[atom] == f->base[to] || f->partner[atom] == to)
+        continue;
+      if (to == root || (partner != UINT32_MAX && f->parent[partner] != UINT32_MAX)) {
+        contract(f, atom, to, &tail);
+      } else if (f->parent[to] == UINT32_MAX) {
+        f->parent[to] = atom;
+        if (partner == UINT32_MAX) return to;
+        f->reached[partner] = true;
+        f->queue[tail++] = partner;
+      }
+    }
+  }
+  return UINT32_MAX;
+}
+
+/* Gives as many atoms as possible a double bond. */
+static void pair_atoms(finder *f) {
+  for (uint32_t root = 0; root < f->m->atom_count; root++) {
+    if (!f->open[root] || f->partner[root] != UINT32_MAX) continue;
+    for (uint32_t atom = find_free(f, root); atom != UINT32_MAX;) {
+      const uint32_t before = f->parent[atom], next = f->partner[before];
+      f->partner[atom] = before;
+      f->partner[before] = atom;
+      atom = next;
+    }
+  }
+}
+
+static bool is_in_ring(const finder *f, uint32_t atom) {
+  for (uint32_t i = f->first[atom]; i < f->first[atom + 1]; i++)
+    if (f->cyclic[f->list[i]]) return true;
+  return false;
+}
+
+/* Writes lower case with double bonds (Kekule's structure); what is aromatic is found anew. */
+static filtra_status write_double_bonds(finder *f) {
+  ft_molecule *m = f->m;
+  for (uint32_t i = 0; i < m->atom_count; i++) {
+    if (m->atoms[i].aromatic && !is_in_ring(f, i))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "atom %u, counted from 1, is written as aromatic and is in no ring", i + 1);
+    f->open[i] = needs_double(f, i);
+    f->partner[i] = UINT32_MAX;
+  }
+  pair_atoms(f);
+  for (uint32_t i = 0; i < m->atom_count; i++) {
+    if (f->open[i] && f->partner[i] == UINT32_MAX)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "atom %u, counted from 1, is written as aromatic, but no double bonds can be "
+                     "placed in its rings",
+                     i + 1);
+    m->atoms[i].aromatic = false;
+  }
+  for (uint32_t i = 0; i < m->bond_count; i++)
+    if (m->bonds[i].kind == FT_BOND_AROMATIC)
+      m->bonds[i].kind =
+          f->partner[m->bonds[i].first] == m->bonds[i].second ? FT_BOND_DOUBLE : FT_BOND_SINGLE;
+  return FILTRA_OK;
+}
+
+/* ---- electrons ---- */
+
 /* The atom at the other end of a double or triple bond outside of rings; -1: there is none. */
 static long exocyclic(const finder *f, uint32_t atom) {
   for (uint32_t i = f->first[atom]; i < f->first[atom + 1]; i++) {
@@ -118,12 +252,8 @@ static int electrons_of(const finder *f, uint32_t atom) {
   unsigned multiple = 0;
   for (uint32_t i = f->first[atom]; i < f->first[atom + 1]; i++)
     multiple += order_of(&f->m->bonds[f->list[i]]) > 1;
-  /* What is written as aromatic has a double bond in the ring, unless it has one that is written,
-   * or gives a pair. */
-  const bool unwritten = a->aromatic && multiple == 0 && spare % 2 == 1 &&
-                         (int)orders + hydrogens < usual_bonds(a->element - a->charge);
-  const bool inside = unwritten || multiple > (unsigned)(outside >= 0);
-  const int bonds = (int)orders + hydrogens + unwritten;
+  const bool inside = multiple > (unsigned)(outside >= 0);
+  const int bonds = (int)orders + hydrogens;
   if (multiple > 1 || spare < 0 || bonds > usual_bonds(a->element - a->charge)) return NONE;
   const bool lost = outside >= 0 && attracts_more(f->m->atoms[outside].element, a->element);
   if (spare == 0) return outside >= 0 ? 0 : inside ? 1 : NONE;
@@ -279,82 +409,58 @@ static bool is_fused(finder *f, const size_t *set, size_t size) {
   return true;
 }
 
-/* Tries the sets of `size` rings in turn. */
-static void try_sets(finder *f, size_t size) {
-  size_t set[MOST_FUSED];
+/* Tries the sets of `size` of some rings in turn. */
+static void try_sets(finder *f, const size_t *rings, size_t count, size_t size) {
+  size_t at[MOST_FUSED], set[MOST_FUSED];
   for (size_t i = 0; i < size; i++)
-    set[i] = i;
-  while (f->tries++ < MOST_TRIES) {
+    at[i] = i;
+  for (size_t tries = 0; tries < MOST_TRIES; tries++) {
+    for (size_t i = 0; i < size; i++)
+      set[i] = rings[at[i]];
     if (!is_done(f, set, size) && is_fused(f, set, size) && has_right_number(f, set, size))
       mark(f, set, size);
     size_t i = size;
-    while (i > 0 && set[i - 1] == f->ring_count - size + i - 1)
+    while (i > 0 && at[i - 1] == count - size + i - 1)
       i--;
     if (i == 0) return;
-    set[i - 1]++;
+    at[i - 1]++;
     for (; i < size; i++)
-      set[i] = set[i - 1] + 1;
+      at[i] = at[i - 1] + 1;
   }
 }
 
-/* ---- double bonds of what is not aromatic ---- */
-
-/* Whether an atom was written as aromatic, is not, and still needs a double bond. */
-static bool needs_double(const finder *f, uint32_t atom) {
-  const ft_atom *a = &f->m->atoms[atom];
-  if (!a->aromatic || f->aromatic_atom[atom]) return false;
-  return (int)sum_orders(f, atom) + hydrogens_of(f, atom) < usual_bonds(a->element - a->charge);
+/* Puts the rings that hang together by bonds with the first of `rings` behind it; the others follow.
+ * Returns how many hang together. */
+static size_t gather_fused(finder *f, size_t *rings, size_t count) {
+  size_t gathered = 1;
+  for (size_t from = 0; from < gathered; from++)
+    for (size_t i = gathered; i < count; i++) {
+      if (!share_bonds(f, &f->rings[rings[from]], &f->rings[rings[i]], 1)) continue;
+      const size_t found = rings[i];
+      rings[i] = rings[gathered];
+      rings[gathered++] = found;
+    }
+  return gathered;
 }
 
-/* Finds an atom that can take a double bond to `atom`, moving others if it has to. At most as deep
- * as there are such atoms. */
-static bool match(finder *f, uint32_t atom) {
-  f->tried[atom] = true;
-  for (uint32_t i = f->first[atom]; i < f->first[atom + 1]; i++) {
-    const uint32_t bond = f->list[i], other = other_end(&f->m->bonds[bond], atom);
-    if (!f->open[other] || f->m->bonds[bond].kind != FT_BOND_AROMATIC || f->tried[other]) continue;
-    f->tried[other] = true;
-    if (f->partner[other] != UINT32_MAX && !match(f, f->partner[other])) continue;
-    f->partner[other] = atom;
-    f->partner[atom] = other;
-    return true;
+/* Of rings that hang together, first each alone, then two, up to six together. */
+static filtra_status find_aromatic_sets(finder *f) {
+  size_t *rings = ft_calloc(f->ring_count + 1, sizeof *rings), count = 0;
+  if (!rings) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < f->ring_count; i++)
+    rings[i] = i;
+  for (size_t from = 0; from < f->ring_count; from += count) {
+    count = gather_fused(f, rings + from, f->ring_count - from);
+    for (size_t size = 1; size <= MOST_FUSED && size <= count; size++)
+      try_sets(f, rings + from, count, size);
   }
-  return false;
-}
-
-static filtra_status write_double_bonds(finder *f) {
-  const size_t atoms = f->m->atom_count;
-  for (uint32_t i = 0; i < atoms; i++) {
-    bool inside = false;
-    for (uint32_t k = f->first[i]; k < f->first[i + 1]; k++)
-      inside = inside || f->cyclic[f->list[k]];
-    if (f->m->atoms[i].aromatic && !inside)
-      return ft_fail(FILTRA_ERROR_INPUT,
-                     "atom %u, counted from 1, is written as aromatic and is in no ring", i + 1);
-    f->open[i] = needs_double(f, i);
-    f->partner[i] = UINT32_MAX;
-  }
-  for (uint32_t i = 0; i < atoms; i++) {
-    if (!f->open[i] || f->partner[i] != UINT32_MAX) continue;
-    memset(f->tried, 0, atoms * sizeof *f->tried);
-    if (!match(f, i))
-      return ft_fail(FILTRA_ERROR_INPUT,
-                     "atom %u, counted from 1, is written as aromatic and is not: its ring has not "
-                     "4 n + 2 electrons, and double bonds cannot be placed in it",
-                     i + 1);
-  }
+  free(rings);
   return FILTRA_OK;
 }
 
 static void settle(finder *f) {
-  for (uint32_t i = 0; i < f->m->bond_count; i++) {
-    ft_bond *bond = &f->m->bonds[i];
-    if (f->aromatic_bond[i])
-      bond->kind = FT_BOND_AROMATIC;
-    else if (bond->kind == FT_BOND_AROMATIC)
-      bond->kind = f->open[bond->first] && f->partner[bond->first] == bond->second ? FT_BOND_DOUBLE
-                                                                                   : FT_BOND_SINGLE;
-  }
+  for (uint32_t i = 0; i < f->m->bond_count; i++)
+    if (f->aromatic_bond[i]) f->m->bonds[i].kind = FT_BOND_AROMATIC;
   for (uint32_t i = 0; i < f->m->atom_count; i++)
     f->m->atoms[i].aromatic = f->aromatic_atom[i];
 }
@@ -362,21 +468,20 @@ static void settle(finder *f) {
 /* ---- all of it ---- */
 
 static filtra_status find(finder *f) {
+  FT_TRY(write_double_bonds(f));
   for (uint32_t i = 0; i < f->m->atom_count; i++)
     f->electrons[i] = electrons_of(f, i);
   FT_TRY(find_rings(f));
   keep_candidates(f);
-  for (size_t size = 1; size <= MOST_FUSED && size <= f->ring_count; size++)
-    try_sets(f, size);
-  FT_TRY(write_double_bonds(f));
+  FT_TRY(find_aromatic_sets(f));
   settle(f);
   return FILTRA_OK;
 }
 
 filtra_status ft_find_aromatic(ft_molecule *m, const ft_adjacency *near, const bool *cyclic) {
   const size_t atoms = m->atom_count, bonds = m->bond_count;
-  uint32_t *words = ft_calloc(5 * atoms + bonds + 1, sizeof *words);
-  bool *flags = ft_calloc(3 * atoms + bonds + 1, sizeof *flags);
+  uint32_t *words = ft_calloc(7 * atoms + bonds + 1, sizeof *words);
+  bool *flags = ft_calloc(5 * atoms + bonds + 1, sizeof *flags);
   finder f = {.m = m, .first = near->first, .list = near->list, .cyclic = cyclic};
   filtra_status status = words && flags ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status) {
@@ -384,12 +489,16 @@ filtra_status ft_find_aromatic(ft_molecule *m, const ft_adjacency *near, const b
     f.distance = words + atoms;
     f.queue = f.distance + atoms;
     f.partner = f.queue + atoms;
-    f.atom_counts = f.partner + atoms;
+    f.parent = f.partner + atoms;
+    f.base = f.parent + atoms;
+    f.atom_counts = f.base + atoms;
     f.bond_counts = f.atom_counts + atoms;
     f.aromatic_atom = flags;
     f.open = f.aromatic_atom + atoms;
     f.tried = f.open + atoms;
-    f.aromatic_bond = f.tried + atoms;
+    f.reached = f.tried + atoms;
+    f.odd = f.reached + atoms;
+    f.aromatic_bond = f.odd + atoms;
     status = find(&f);
   }
   free(words);

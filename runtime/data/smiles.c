@@ -90,6 +90,8 @@ static filtra_status add_bond(reader *r, long first, long second, int bond, size
   if (first == second) return fail_at(at, "an atom is bonded to itself");
   FT_TRY(FT_GROW(m->bonds, m->bond_count, m->bond_capacity));
   const bool implied = bond < 0;
+  if (bond == FT_BOND_AROMATIC && !(a->aromatic && b->aromatic))
+    return fail_at(at, "an aromatic bond joins atoms that are not written in lower case");
   if (implied) bond = a->aromatic && b->aromatic ? FT_BOND_AROMATIC : FT_BOND_SINGLE;
   m->bonds[m->bond_count++] = (ft_bond){.first = (uint32_t)first,
                                         .second = (uint32_t)second,
@@ -410,8 +412,10 @@ static void charge_nitrogen(ft_molecule *m) {
     ft_bond *taken = oxide ? oxide : nitride;
     if (halves != 10 || !taken) continue;
     taken->kind--;
-    m->atoms[other_end(taken, i)].charge = -1;
+    ft_atom *other = &m->atoms[other_end(taken, i)];
+    other->charge = -1;
     atom->charge = 1;
+    atom->bracketed = other->bracketed = true; /* they have all their hydrogens */
   }
 }
 

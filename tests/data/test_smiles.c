@@ -57,12 +57,17 @@ TEST(molecules_are_rdkit_s) {
 }
 
 TEST(other_ways_to_write_a_molecule_give_the_same) {
-  static const char *const SAME[][2] = {
-      {"c1ccccc1", "C1=CC=CC=C1"},   {"c1ccccc1c1ccccc1", "c1ccccc1-c1ccccc1"},
-      {"C[N+]([O-])=O", "CN(=O)=O"}, {"CCO", "[CH3][CH2][OH]"},
-      {"CCO", "CCO \t\r\n"},         {"C[C@H](N)O", "CC(N)O"},
-      {"F/C=C\\F", "FC=CF"},         {"CO", "C(O)"},
-      {"C1CCCCC1", "C%01CCCCC%01"}};
+  static const char *const SAME[][2] = {{"c1ccccc1", "C1=CC=CC=C1"},
+                                        {"c1ccccc1c1ccccc1", "c1ccccc1-c1ccccc1"},
+                                        {"C[N+]([O-])=O", "CN(=O)=O"},
+                                        {"CCO", "[CH3][CH2][OH]"},
+                                        {"CCO", "CCO \t\r\n"},
+                                        {"C[C@H](N)O", "CC(N)O"},
+                                        {"F/C=C\\F", "FC=CF"},
+                                        {"CO", "C(O)"},
+                                        {"C1CCCCC1", "C%01CCCCC%01"},
+                                        {"O=c1cc2ccccc2n1", "O=C1C=C2C=CC=CC2=N1"},
+                                        {"c1cc2ccc3cccc3c2c1", "C1=CC2=CC=C3C=CC=C3C2=C1"}};
   char a[500], b[500];
   for (size_t i = 0; i < FT_COUNT(SAME); i++) {
     read_as(SAME[i][0], a, sizeof a);
@@ -101,7 +106,8 @@ TEST(what_is_no_smiles_is_named) {
              {"[C+99]", "the charge is beyond 15"},
              {"[C:]", "a colon in brackets needs a number"},
              {"cc", "atom 1, counted from 1, is written as aromatic and is in no ring"},
-             {"c1cccc1", "double bonds cannot be placed in it"}};
+             {"C:C", "column 3: an aromatic bond joins atoms that are not written in lower case"},
+             {"c1cccc1", "no double bonds can be placed in its rings"}};
   for (size_t i = 0; i < FT_COUNT(BAD); i++) {
     ft_molecule m = {0};
     assert_fails(ft_smiles_read(BAD[i].smiles, strlen(BAD[i].smiles), &m), FILTRA_ERROR_INPUT,
@@ -122,8 +128,8 @@ TEST(the_number_of_atoms_and_rings_is_limited) {
     used += (size_t)snprintf(text + used, sizeof text - used, "C%%%02d", i + 1);
   for (int i = 0; i < 98; i++)
     used += (size_t)snprintf(text + used, sizeof text - used, "C%%%02d", i + 1);
-  filtra_status status = ft_smiles_read(text, used, &m);
-  if (status) assert_non_null(strstr(filtra_error_message(), "rings"));
+  assert_ok(ft_smiles_read(text, used, &m)); /* a ladder */
+  assert_int_equal(m.atom_count, 196);
   ft_molecule_free(&m);
 }
 
