@@ -52,7 +52,8 @@
  *                  values); and NAME_node_labels.txt and NAME_edge_labels.txt, if they are there.
  *                  A node's id is its label + 1, an edge's type its label, 0 to 63. Edges have no
  *                  direction; those from a node to itself are left out. Attributes of nodes and
- *                  edges are not read. All graphs are training data
+ *                  edges are not read. All graphs are training data, or with `unlabelled`, where
+ *                  neither classes nor numbers are there, test data
  *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders, which
  *                  may also be called training; valid, validation, dev, eval; testing, ind; in any
  *                  case. All of one size, unless image_size resizes them. They are turned upright

@@ -85,8 +85,7 @@ static filtra_status add_tokens(ft_samples *to, const int32_t *tokens, uint32_t 
 
 static filtra_status add_edges(const filtra_dataset_arrays *a, const int32_t *edges, uint32_t count,
                                uint32_t nodes, ft_samples *to) {
-  for (uint32_t i = 0; i < count; i++)
-    FT_TRY(ft_check_edge(edges + (size_t)i * FT_EDGE_WORDS, i, nodes, a->edge_types));
+  FT_TRY(ft_check_edges(edges, count, nodes, a->edge_types));
   const size_t words = (size_t)count * FT_EDGE_WORDS;
   FT_TRY(ft_tokens_reserve(&to->tokens, words));
   if (words) memcpy(to->tokens.ids + to->tokens.count, edges, words * sizeof *edges);

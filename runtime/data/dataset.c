@@ -52,8 +52,8 @@ uint32_t ft_row_length(const ft_sample_row *row) {
   return row->length > row->second_length ? row->length : row->second_length;
 }
 
-filtra_status ft_check_edge(const int32_t edge[FT_EDGE_WORDS], uint32_t number, uint32_t nodes,
-                            uint32_t types) {
+static filtra_status check_edge(const int32_t edge[FT_EDGE_WORDS], uint32_t number, uint32_t nodes,
+                                uint32_t types) {
   const int32_t a = edge[0], b = edge[1], type = edge[2];
   if (a >= 0 && b >= 0 && a != b && (uint32_t)a < nodes && (uint32_t)b < nodes && type >= 0 &&
       (uint32_t)type < types)
@@ -63,6 +63,34 @@ filtra_status ft_check_edge(const int32_t edge[FT_EDGE_WORDS], uint32_t number, 
       "edge %u is from node %d to node %d, of type %d; accepted are two different nodes, "
       "0 to %u, and types 0 to %u",
       number, a, b, type, nodes - 1, types - 1);
+}
+
+static int by_value(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+filtra_status ft_check_edges(const int32_t *edges, uint32_t count, uint32_t nodes, uint32_t types) {
+  for (uint32_t i = 0; i < count; i++)
+    FT_TRY(check_edge(edges + (size_t)i * FT_EDGE_WORDS, i, nodes, types));
+  if (count < 2) return FILTRA_OK;
+  uint64_t *pairs = ft_calloc(count, sizeof *pairs);
+  if (!pairs) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint32_t i = 0; i < count; i++) {
+    const int32_t *e = edges + (size_t)i * FT_EDGE_WORDS;
+    const int32_t low = e[0] < e[1] ? e[0] : e[1], high = e[0] < e[1] ? e[1] : e[0];
+    pairs[i] = (uint64_t)low << 32 | (uint64_t)high;
+  }
+  qsort(pairs, count, sizeof *pairs, by_value);
+  uint32_t twice = 1;
+  while (twice < count && pairs[twice] != pairs[twice - 1])
+    twice++;
+  const uint64_t found = twice < count ? pairs[twice] : 0;
+  free(pairs);
+  if (twice == count) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "nodes %u and %u are joined twice; an edge has no direction and is given once",
+                 (uint32_t)(found >> 32), (uint32_t)found);
 }
 
 /* ---- finding the format ---- */
@@ -358,6 +386,10 @@ static filtra_status check_use(const filtra_dataset *ds, const filtra_dataset_op
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "normalize imagenet or half is for images with pixels rgb; leave it out");
   FT_TRY(check_table_use(ds, o));
+  if (o->tokenizer && ds->info.input == FILTRA_INPUT_TOKENS && !ds->info.tokenizer)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "tokenizer is for text; the nodes of format %s are numbered in its files",
+                   ds->info.format);
   const char *tokenizer = filtra_tokenizer_name(ds->info.tokenizer);
   if (o->max_vocabulary && !o->fitted && (!tokenizer || strcmp(tokenizer, "words") != 0))
     return ft_fail(FILTRA_ERROR_ARGUMENT,

@@ -6,9 +6,9 @@
 #include "data/tokenizer.h"
 
 enum { FT_MOST_EDGE_TYPES = 64 };
-/** Fails with INPUT unless the edge joins two of `nodes` nodes and has one of `types` types. */
-filtra_status ft_check_edge(const int32_t edge[FT_EDGE_WORDS], uint32_t number, uint32_t nodes,
-                            uint32_t types);
+/** Fails with INPUT unless each edge joins two of `nodes` nodes, has one of `types` types, and is
+ * given once: also not in both directions. */
+filtra_status ft_check_edges(const int32_t *edges, uint32_t count, uint32_t nodes, uint32_t types);
 
 /** A sample: where its data begin in ft_samples, and its target. */
 typedef struct ft_sample_row {

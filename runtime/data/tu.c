@@ -36,12 +36,21 @@ typedef struct reader {
   edge *edges;
   size_t edge_count;
   ft_labels classes;
+  bool has_classes, has_values;
 } reader;
 
 /* ---- files ---- */
 
+/* A file's path: the packed one, where that alone is there. */
 static char *file_of(const reader *r, const char *what) {
-  return ft_format("%s_%s.txt", r->stem, what);
+  char *plain = ft_format("%s_%s.txt", r->stem, what);
+  char *packed = plain && !ft_data_file_exists(plain) ? ft_format("%s.gz", plain) : NULL;
+  if (!packed || !ft_data_file_exists(packed)) {
+    free(packed);
+    return plain;
+  }
+  free(plain);
+  return packed;
 }
 
 static bool is_between(char c) {
@@ -55,7 +64,7 @@ static filtra_status add_numbers(const ft_lines *l, int columns, numbers *to) {
     char *end;
     while (i && is_between(*at))
       at++;
-    const long number = strtol(at, &end, 10);
+    const long long number = strtoll(at, &end, 10);
     if (end == at || number < INT_MIN || number > INT_MAX) break;
     FT_TRY(FT_GROW(to->list, to->count, to->capacity));
     to->list[to->count++] = (int32_t)number;
@@ -246,15 +255,20 @@ static filtra_status put_graphs(reader *r, ft_samples *to) {
   return FILTRA_OK;
 }
 
+/* Whether targets are there; graphs without any can only be predicted. */
+static filtra_status find_targets(reader *r) {
+  FT_TRY(has_file(r, "graph_labels", &r->has_classes));
+  FT_TRY(has_file(r, "graph_attributes", &r->has_values));
+  r->ds->untargeted = !r->has_classes && !r->has_values;
+  if (!r->ds->untargeted || r->options->unlabelled) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: neither %s_graph_labels.txt nor %s_graph_attributes.txt is there", r->path,
+                 r->stem, r->stem);
+}
+
 static filtra_status read_targets(reader *r, ft_samples *to) {
-  bool classes, values;
-  FT_TRY(has_file(r, "graph_labels", &classes));
-  FT_TRY(has_file(r, "graph_attributes", &values));
-  if (!classes && !values)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: neither %s_graph_labels.txt nor %s_graph_attributes.txt is there", r->path,
-                   r->stem, r->stem);
-  if (values && (!classes || r->options->targets == FILTRA_TARGETS_VALUES)) {
+  if (r->ds->untargeted) return FILTRA_OK;
+  if (r->has_values && (!r->has_classes || r->options->targets == FILTRA_TARGETS_VALUES)) {
     r->ds->info.target = FILTRA_TARGET_VALUE;
     return read_file(r, "graph_attributes", read_value, to->rows, sizeof *to->rows, to->count);
   }
@@ -265,8 +279,9 @@ static filtra_status read_targets(reader *r, ft_samples *to) {
 }
 
 static filtra_status read_all(reader *r) {
-  ft_samples *to = &r->ds->samples[FILTRA_SPLIT_TRAIN];
   bool labelled;
+  FT_TRY(find_targets(r));
+  ft_samples *to = &r->ds->samples[r->ds->untargeted ? FILTRA_SPLIT_TEST : FILTRA_SPLIT_TRAIN];
   FT_TRY(read_file(r, "graph_indicator", read_one, &r->graphs, 0, 0));
   if (!r->graphs.count)
     return ft_fail(FILTRA_ERROR_INPUT, "%s_graph_indicator.txt has no nodes", r->stem);
@@ -284,8 +299,12 @@ static filtra_status read_all(reader *r) {
 
 /* ---- the format ---- */
 
-static bool ends_with_edges(const char *name) {
-  return ft_ends_with(name, EDGES) && strlen(name) >= sizeof EDGES;
+/* Length of NAME of a file NAME_A.txt, which may be packed; 0: it is called otherwise. */
+static size_t name_length(const char *name, const char *end) {
+  size_t length = strlen(name);
+  if (ft_ends_with(name, ".gz")) length -= 3;
+  const size_t tail = strlen(end);
+  return length > tail && !memcmp(name + length - tail, end, tail) ? length - tail : 0;
 }
 
 static filtra_status find_stem(const char *path, char **stem) {
@@ -294,8 +313,9 @@ static filtra_status find_stem(const char *path, char **stem) {
   *stem = NULL;
   FT_TRY(ft_list_data(path, &names, &count));
   for (size_t i = 0; i < count; i++) {
-    if (!ends_with_edges(names[i])) continue;
-    names[i][strlen(names[i]) + 1 - sizeof EDGES] = '\0';
+    const size_t length = name_length(names[i], EDGES);
+    if (!length) continue;
+    names[i][length] = '\0';
     if (!found++) *stem = ft_path_join(path, names[i]);
   }
   ft_free_names(names, count);
@@ -322,8 +342,8 @@ static filtra_status open_tu(const char *path, const filtra_dataset_options *opt
 static bool probe_tu(const ft_dataset_probe *p) {
   bool edges = false, indicator = false;
   for (size_t i = 0; i < p->count; i++) {
-    edges = edges || ends_with_edges(p->names[i]);
-    indicator = indicator || ft_ends_with(p->names[i], "_graph_indicator.txt");
+    edges = edges || name_length(p->names[i], EDGES);
+    indicator = indicator || name_length(p->names[i], "_graph_indicator.txt");
   }
   return p->directory && edges && indicator;
 }

@@ -205,17 +205,10 @@ filtra_status ft_edges_check(const filtra_model_config *o, const filtra_batch *b
     return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: the model reads graphs: needs edge_counts and "
                                           "edges");
   for (int64_t i = 0; i < b->size; i++) {
-    const int64_t most = most_edges(b->lengths[i]);
-    if (b->edge_counts[i] > most)
-      return ft_fail(
-          FILTRA_ERROR_INPUT,
-          "batch: sample %lld has %u edges, accepted are up to %lld between its %d nodes",
-          (long long)i, b->edge_counts[i], (long long)most, b->lengths[i]);
-    for (uint32_t k = 0; k < b->edge_counts[i]; k++, edge += FT_EDGE_WORDS) {
-      filtra_status status =
-          ft_check_edge(edge, k, (uint32_t)b->lengths[i], (uint32_t)o->edge_types);
-      if (status) return ft_fail_context(status, "batch: sample %lld", (long long)i);
-    }
+    filtra_status status =
+        ft_check_edges(edge, b->edge_counts[i], (uint32_t)b->lengths[i], (uint32_t)o->edge_types);
+    if (status) return ft_fail_context(status, "batch: sample %lld", (long long)i);
+    edge += (size_t)b->edge_counts[i] * FT_EDGE_WORDS;
   }
   return FILTRA_OK;
 }

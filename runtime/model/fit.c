@@ -56,10 +56,9 @@ static filtra_status fit_tokens(filtra_model_config *model, const char *context,
   if (!model->classes) model->classes = classes;
   if (!model->max_length)
     model->max_length = ft_graph_length(info->longest, FT_SHORTEST_LENGTH, INT64_MAX);
-  if (!model->edge_types && info->edge_types) {
-    model->edge_types = info->edge_types;
-    if (model->positions == FILTRA_POSITIONS_LEARNED) model->positions = FILTRA_POSITIONS_NONE;
-  }
+  if (!model->edge_types) model->edge_types = info->edge_types;
+  if (info->edge_types && model->positions == FILTRA_POSITIONS_LEARNED) /* the default */
+    model->positions = FILTRA_POSITIONS_NONE;
   if (model->edge_types < info->edge_types || !model->edge_types != !info->edge_types)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"edge_types\" is %lld, the data are %s", context,
                    (long long)model->edge_types,
@@ -137,7 +136,11 @@ filtra_status ft_model_fit(filtra_model_config *model, const char *context,
 filtra_status filtra_model_set_data(filtra_model *model, const filtra_dataset *data) {
   FT_NEED(model, data);
   filtra_model_config copy = model->options.config;
+  const bool graphs = filtra_dataset_get_info(data)->edge_types > 0;
   char *text;
+  if (graphs != ft_model_has_edges(&copy))
+    return ft_fail(FILTRA_ERROR_INPUT, "model: reads %s, the data are %s (\"edge_types\")",
+                   graphs ? "sequences" : "graphs", graphs ? "graphs" : "sequences");
   FT_TRY(ft_model_fit(&copy, "model", data));
   FT_TRY(ft_dataset_describe(data, &text));
   free(model->input);

@@ -130,6 +130,10 @@ TEST(arrays_that_are_no_graphs_are_named) {
   arrays.splits[FILTRA_SPLIT_TRAIN].edges = NULL;
   refuse(&arrays, FILTRA_ERROR_ARGUMENT, "needs edge_counts and edges");
   arrays = graphs();
+  static const int32_t both[] = {0, 1, 0, 1, 0, 0, 0, 1, 1};
+  arrays.splits[FILTRA_SPLIT_TRAIN].edges = both;
+  refuse(&arrays, FILTRA_ERROR_INPUT, "nodes 0 and 1 are joined twice");
+  arrays = graphs();
   arrays.target = FILTRA_TARGET_NEXT;
   arrays.classes = 0;
   refuse(&arrays, FILTRA_ERROR_ARGUMENT, "of graphs of tokens with classes or values");
@@ -176,6 +180,20 @@ TEST(predictors_read_molecules) {
       filtra_predictor_predict(predictor, 1, &(filtra_request){.tokens = nodes, .length = 5}, made),
       FILTRA_ERROR_INPUT, "the model reads graphs");
   filtra_predictor_destroy(&predictor);
+}
+
+/* Data are not said of a model that reads the other kind. */
+TEST(models_and_data_are_of_one_kind) {
+  filtra_dataset_arrays arrays = graphs();
+  owned_dataset *ds = test_dataset(&arrays);
+  owned_model *sequences =
+      test_model(test_device(),
+                 &(filtra_model_config){.vocabulary = 9, .classes = 2, .width = 8, .layers = 1});
+  assert_fails(filtra_model_set_data(sequences, ds), FILTRA_ERROR_INPUT,
+               "model: reads sequences, the data are graphs");
+  owned_model *model = test_model(
+      test_device(), &(filtra_model_config){.data = ds, .edge_types = 9, .width = 8, .layers = 1});
+  assert_ok(filtra_model_set_data(model, ds));
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -1,6 +1,8 @@
 /* Graphs as TU Dortmund distributes them: what is read, and what is refused. */
+#include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <filtra/data.h>
 
@@ -104,6 +106,27 @@ TEST(what_is_refused) {
                       "graph 1 has 3 nodes, more than max_length 2");
   test_write_text(folder, "U_A.txt", "1,2\n");
   test_refuse_dataset(folder, &(filtra_dataset_options){0}, "2 files are called NAME_A.txt");
+}
+
+/* Packed files, and graphs that are to be predicted. */
+TEST(packed_and_without_targets) {
+  static const filtra_dataset_options UNLABELLED = {.unlabelled = true};
+  const char *folder = folder_with(CLASSES, NULL);
+  assert_int_equal(remove(test_path(folder, FILES[VALUES][0])), 0);
+  test_refuse_dataset(folder, &(filtra_dataset_options){0}, "neither");
+  filtra_dataset *ds;
+  const ft_data_fit fit = {.values = true};
+  assert_ok(ft_dataset_open_fitted(folder, &UNLABELLED, &fit, &ds));
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 3);
+  filtra_dataset_close(&ds);
+  folder = folder_with(EDGES, NULL);
+  test_write_gzip(folder, "T_A.txt.gz", FILES[EDGES][1], strlen(FILES[EDGES][1]), 1);
+  ds = open_ok(folder, &(filtra_dataset_options){0});
+  assert_int_equal(sample_of(ds, 3, 2).edge_count, 3);
+  filtra_dataset_close(&ds);
+  filtra_status status =
+      filtra_dataset_open(folder, &(filtra_dataset_options){.tokenizer = "bytes"}, &ds);
+  assert_fails(status, FILTRA_ERROR_ARGUMENT, "tokenizer is for text");
 }
 
 TEST(graphs_without_memory) {
