@@ -429,8 +429,8 @@ static void try_sets(finder *f, const size_t *rings, size_t count, size_t size) 
   }
 }
 
-/* Puts the rings that hang together by bonds with the first of `rings` behind it; the others follow.
- * Returns how many hang together. */
+/* Moves the rings that hang together by bonds with the first of `rings` to its beginning. Returns how
+ * many these are. */
 static size_t gather_fused(finder *f, size_t *rings, size_t count) {
   size_t gathered = 1;
   for (size_t from = 0; from < gathered; from++)
