@@ -114,7 +114,8 @@ static uint32_t meeting_point(finder *f, uint32_t a, uint32_t b) {
   return f->base[b];
 }
 
-/* Marks the atoms of an odd ring from `atom` up to its base, and leads them back through `child`. */
+/* Marks the atoms of an odd ring from `atom` up to its base, and leads them back through
+ * `child`. */
 static void mark_odd_ring(finder *f, uint32_t atom, uint32_t base, uint32_t child) {
   while (f->base[atom] != base) {
     const uint32_t partner = f->partner[atom];
@@ -429,8 +430,8 @@ static void try_sets(finder *f, const size_t *rings, size_t count, size_t size) 
   }
 }
 
-/* Moves the rings that hang together by bonds with the first of `rings` to its beginning. Returns how
- * many these are. */
+/* Moves the rings that hang together by bonds with the first of `rings` to its beginning. Returns
+ * how many these are. */
 static size_t gather_fused(finder *f, size_t *rings, size_t count) {
   size_t gathered = 1;
   for (size_t from = 0; from < gathered; from++)
