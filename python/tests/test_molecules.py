@@ -141,3 +141,8 @@ def test_what_are_no_edges(edges: Any, options: dict[str, Any], message: str) ->
     with pytest.raises((TypeError, ValueError), match=message):
         Dataset.from_arrays([[1, 1]] * 2, [0, 1], edges=edges,
                             **{"kind": "tokens", "validation_share": 0, **options})
+
+
+def test_molecules_in_memory_are_not_read_without_their_bonds() -> None:
+    with pytest.raises(ValueError, match=r"X is molecules.*Dataset.open\(path, tokenizer=.smiles"):
+        Dataset.from_arrays(["CO", "CC"], [0, 1], tokenizer="smiles")
