@@ -194,13 +194,13 @@ def fill(struct_type: type[Struct], /, **fields: Any) -> Struct:
             refuse_option(label, kinds)
         if value is None:
             continue
-        if label in ABOVE_ZERO and isinstance(value, (int, float)) and value == 0:
-            raise ArgumentError(f"{label} is 0, accepted are numbers above 0")
         try:
             setattr(struct, label, _field(struct, label, kinds[label], value, label))
         except TypeError as error:
             raise TypeError(str(error) if label in str(error) else
                             f"{label} cannot be {value!r}: it is no option of this call") from None
+        if label in ABOVE_ZERO and getattr(struct, label) == 0:  # as C reads it
+            raise ArgumentError(f"{label} is {value}, accepted are numbers above 0")
     return struct
 
 

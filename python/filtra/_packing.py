@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays, _c, _convert
+from ._edges import MOST_TYPES, pack_edges
 from ._errors import ArgumentError
 from ._samples import Samples, pack
 from .tokenizer import Tokenizer
@@ -162,9 +163,10 @@ class Packer:
 
     def __init__(
         self, kind: str | None, target: str | None, tokenizer: Tokenizer | None, classes: Any,
-        standardise: bool,
+        standardise: bool, edge_types: int | None = None,
     ) -> None:
         self.kind = kind
+        self.edge_types = edge_types
         self.standardise = standardise
         self.moments: tuple[Any, Any] | None = None
         self.target = target
@@ -177,8 +179,8 @@ class Packer:
         if tokenizer is not None:
             self.arrays.tokenizer = tokenizer._pointer
 
-    def add(self, split: str, X: Any, y: Any) -> None:
-        """Add a split."""
+    def add(self, split: str, X: Any, y: Any, edges: Any = None) -> None:
+        """Add a split; all splits have edges, or none has."""
         name = "X" if split == "train" else f"{split}[0]"
         samples = pack(X, self.kind, name, self.tokenizer)
         part = self.arrays.splits[SPLITS.index(split)]
@@ -200,7 +202,20 @@ class Packer:
             part.features = self.keep(samples.numbers)
         else:
             part.tokens = self.keep(samples.numbers)
+        if edges is not None:
+            self.add_edges(part, edges, "edges" if split == "train" else f"{split}[2]")
         self.add_targets(part, samples, y, "y" if split == "train" else f"{split}[1]", split)
+
+    def add_edges(self, part: Any, edges: Any, name: str) -> None:
+        """Add a split's edges; without `edge_types` there are as many as the largest type says."""
+        counts, rows = pack_edges(edges, part.count, name)
+        part.edge_counts, part.edges = self.keep(counts), self.keep(rows)
+        largest = int(rows[:, 2].max(initial=0))
+        if largest >= MOST_TYPES:
+            raise ArgumentError(
+                f"{name} has the type {largest}, accepted are 0 to {MOST_TYPES - 1}"
+            )
+        self.arrays.edge_types = self.edge_types or max(self.arrays.edge_types, largest + 1)
 
     def apply(self, samples: Samples, name: str) -> None:
         """Standardise by the moments of a model; what is missing becomes 0, the mean."""

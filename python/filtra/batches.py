@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _arrays, _c, _convert
+from ._edges import pack_edges
 from ._errors import ArgumentError, ClosedError
 from ._library import lib
 from ._object import Gate, Object
@@ -20,7 +21,7 @@ __all__ = ["Batch", "Loader"]
 
 _ARRAYS = (
     "tokens", "features", "lengths", "labels", "values", "weights", "indices", "other_labels",
-    "label_fractions", "second", "targets",
+    "label_fractions", "second", "targets", "edge_counts", "edges",
 )
 
 
@@ -42,11 +43,15 @@ class Batch:
         Of several labels: 1, or another weight above 0, where one applies, else 0.
     weights : array_like of float, [size]
         Weights in the loss. Default: 1.
+    edges : list of array_like of int, [size]
+        Of graphs: the edges of each row, [edges, 3] or [edges, 2], as in `Dataset.from_arrays`.
 
     Attributes
     ----------
     indices : numpy.ndarray of uint32, [size], or None
         Positions in the split, of a loader's batch.
+    edge_counts : numpy.ndarray of uint32, [size], or None
+        Edges of each row, of graphs; the attribute `edges` is int32 [sum of edge_counts, 3].
     count : int
         Rows that are samples; others are fillers of weight 0.
     """
@@ -64,6 +69,7 @@ class Batch:
         values: Any = None,
         targets: Any = None,
         weights: Any = None,
+        edges: Any = None,
     ) -> None:
         if (tokens is None) == (features is None):
             raise ArgumentError("a batch has either tokens or features")
@@ -104,6 +110,11 @@ class Batch:
             )
         if values is not None:
             self.arrays["values"] = _arrays.array_of(values, _arrays.F32, (size,), "values")
+        if edges is not None:
+            if pair or features is not None:
+                raise ArgumentError("edges join tokens [size, length], not features or pairs")
+            counts, joined = pack_edges(edges, size, "edges")
+            self.arrays.update(edge_counts=counts, edges=joined)
         self.struct = _c.filtra_batch(
             size=size, length=length, count=size, sequences=2 if pair else 1
         )
@@ -125,7 +136,9 @@ class Batch:
         struct, loader = self.pointed(), self.loader
         assert loader is not None
         rows = (2, struct.size) if struct.sequences == 2 else (struct.size,)
+        edges = sum(struct.edge_counts[: struct.size]) if struct.edge_counts else 0
         shape = {
+            "edges": (edges, 3),
             "tokens": (*rows, struct.length),
             "features": (struct.size, struct.length, loader.features),
             "lengths": rows,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays, _c, _convert
+from ._edges import MOST_TYPES
 from ._errors import ArgumentError
 from ._library import lib
 from ._object import Gate, Object
@@ -49,6 +50,8 @@ class Sample:
     value : float or None
     name : str or None
         What the data call it.
+    edges : numpy.ndarray of int32, [edges, 3], or None
+        Of a graph, whose nodes are the tokens: two nodes and a type each.
     """
 
     tokens: Any
@@ -58,6 +61,7 @@ class Sample:
     labels: list[int] | None
     value: float | None
     name: str | None
+    edges: Any
 
 
 def _split(name: Any) -> _c.filtra_split:
@@ -110,11 +114,13 @@ class Dataset(Object):
         X: Any,
         y: Any = None,
         *,
-        val: tuple[Any, Any] | None = None,
-        test: tuple[Any, Any] | None = None,
+        val: tuple[Any, ...] | None = None,
+        test: tuple[Any, ...] | None = None,
         kind: str | None = None,
         target: str | None = None,
         tokenizer: Tokenizer | str | None = None,
+        edges: Any = None,
+        edge_types: int | None = None,
         sample_weight: Any = None,
         classes: Any = None,
         standardise: bool = True,
@@ -136,7 +142,7 @@ class Dataset(Object):
             Whole numbers, bools and texts are classes, fractions are values. With `target`
             "labels" a list of each sample's names, or [samples, labels] of 0 and 1. None with
             "next".
-        val, test : (X, y), optional
+        val, test : (X, y), or (X, y, edges) of graphs, optional
             The other splits. Without `val`, `validation_share` of the samples is held out by
             `seed`; 0: none is.
         kind : {"texts", "tokens", "vectors", "series", "images"}, optional
@@ -146,6 +152,12 @@ class Dataset(Object):
             model.
         tokenizer : Tokenizer or str
             Of texts: "bytes", a file, a folder; or "words" or "characters", fitted to X.
+        edges : list of array_like of int, [samples], optional
+            Of graphs, whose nodes are the token ids of X: of each [edges, 3], two nodes of 0 to
+            tokens - 1 and a type, or [edges, 2], all of type 0; [] has none. An edge has no
+            direction, joins two different nodes, and is given once.
+        edge_types : int, optional
+            1 to 64; types are 0 to that - 1. Default: the largest type of all splits + 1.
         sample_weight : array_like of float, [samples], optional
             Weights in the loss of training, above 0.
         classes : array_like, optional
@@ -158,19 +170,30 @@ class Dataset(Object):
             its data were.
         """
         reader = _tokenizer_of(tokenizer, X)
-        parts = {"train": (X, y), "val": val, "test": test}
+        graphs = () if edges is None else (edges,)
+        parts = {"train": (X, y, *graphs), "val": val, "test": test}
         if target != "next" and y is None:
             raise ArgumentError('y is missing: give the targets, or target="next"')
-        packer = Packer(kind, target, reader, classes, bool(standardise))
+        if edge_types is not None:
+            edge_types = _convert.whole(edge_types, "edge_types", 1, MOST_TYPES)
+        if graphs and kind not in (None, "tokens"):
+            raise ArgumentError(f'edges join token ids, kind="tokens"; got {kind!r}')
+        if edge_types and not graphs:
+            raise ArgumentError("edge_types is of graphs: give their edges, too")
+        packer = Packer(
+            "tokens" if graphs else kind, target, reader, classes, bool(standardise), edge_types
+        )
         if like is not None:
             packer.moments = moments_of(like)
             packer.standardise = False
         for split, part in parts.items():
             if part is None:
                 continue
-            if not isinstance(part, (tuple, list)) or len(part) != 2:
-                raise TypeError(f"{split} must be a pair (X, y)")
-            packer.add(split, part[0], part[1])
+            if not isinstance(part, (tuple, list)) or len(part) != 2 + len(graphs):
+                raise TypeError(
+                    f"{split} must be {'(X, y, edges)' if graphs else 'a pair (X, y)'}"
+                )
+            packer.add(split, *part)
         if sample_weight is not None:
             packer.weigh(sample_weight)
         packer.arrays.standardise = bool(packer.standardise and packer.arrays.features)
@@ -356,6 +379,8 @@ class Dataset(Object):
             value=float(found.value)
             if info.target == _c.filtra_target.VALUE and np.isfinite(found.value) else None,
             name=_convert.string(found.name),
+            edges=_arrays.copied(found.edges, (found.edge_count, 3), _arrays.I32)
+            if info.edge_types else None,
         )
 
     def loader(self, split: str = "train", batch_size: int = 32, **options: Any) -> Loader:

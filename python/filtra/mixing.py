@@ -75,6 +75,9 @@ class MixerInput:
         No token may depend on later ones.
     max_length : int
         Longest sequence of the model, in tokens.
+    bias : Tensor or None
+        [B, H, N, N], H heads: a mixer with `takes_bias` adds it to its scaled scores. Of models of
+        graphs; else None.
     """
 
     x: Tensor
@@ -84,6 +87,7 @@ class MixerInput:
     dropout: float
     causal: bool
     max_length: int
+    bias: Tensor | None
     _struct: Any
 
 
@@ -194,7 +198,7 @@ def _inputs(graph: Graph, pointer: Any) -> MixerInput:
     residual = Tensor(graph, given.residual) if given.residual else None
     return MixerInput(
         Tensor(graph, given.x), Tensor(graph, given.mask), residual, given.heads, given.dropout,
-        given.causal, given.max_length, pointer,
+        given.causal, given.max_length, Tensor(graph, given.bias) if given.bias else None, pointer,
     )
 
 
@@ -227,6 +231,7 @@ def mixer(
     description: str = "",
     not_causal: str = "",
     not_decoded: str = "",
+    takes_bias: bool = False,
     **options: MixerOption,
 ) -> Callable[[Build], Build]:
     """Register the decorated function as a mixer, for the rest of the process.
@@ -239,6 +244,8 @@ def mixer(
         One line for lists. Default: the first line of the function's documentation.
     not_causal, not_decoded : str
         Why the mixer cannot be causal or decode token by token, as a clause.
+    takes_bias : bool
+        Whether it adds the input's `bias` to its scores. Models of graphs refuse other mixers.
     **options : MixerOption
         Keys of its configuration, which the function gets by name.
     """
@@ -263,7 +270,8 @@ def mixer(
             name=name, description=line or None, options_size=ctypes.sizeof(struct),
             options=(_c.filtra_mixer_option * len(listed))(*listed) if listed else None,
             option_count=len(listed), not_causal=not_causal or None,
-            not_decoded=not_decoded or None, build=_builder(build, struct, options),
+            not_decoded=not_decoded or None, takes_bias=takes_bias,
+            build=_builder(build, struct, options),
         )
         _registered.append((entry, listed))
         lib.filtra_mixer_register(ctypes.byref(entry))

@@ -96,7 +96,7 @@ class Parameters(Object, MutableMapping[str, Any]):
         self._call(function, name.encode(), _arrays.pointer(array), array.size)
 
     def read(self, name: str, out: Any = None) -> Any:
-        """Return the values of a parameter; `out`, a dense float32 array, receives them."""
+        """Return a copy of a parameter's values; `out`, a dense float32 array, receives them."""
         return self._read(lib.filtra_parameters_get, name, out)
 
     def __getitem__(self, name: str) -> Any:

@@ -254,6 +254,11 @@ class Tokenizer(Object):
 def encode_all(tokenizer: Tokenizer, texts: Sequence[str], name: str) -> list[Any]:
     """Return the ids of texts, special tokens included; say which text cannot be encoded."""
     special = tokenizer.name in PRETRAINED
+    if tokenizer.name == "smiles":
+        raise ArgumentError(
+            f"{name} is molecules, whose bonds only files keep: write {name} and y to a CSV file, "
+            f'and read it by Dataset.open(path, tokenizer="smiles")'
+        )
     rows = []
     for i, text in enumerate(texts):
         try:

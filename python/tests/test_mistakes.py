@@ -197,6 +197,12 @@ def test_options_that_cannot_be_zero(device: filtra.Device) -> None:
         Trainer(model, learning_rate=0.0)
     with pytest.raises(ValueError, match="layers is 0, accepted are numbers above 0"):
         Model(layers=0, vocabulary=4, classes=2, device=device)
+    for zero in (np.float32(0), np.float64(0), 1e-50):  # the last is 0 to C
+        with pytest.raises(ValueError, match="learning_rate is .*, accepted are numbers above 0"):
+            _convert.fill(_c.filtra_optimizer_options, learning_rate=zero)
+    for zero in (np.int64(0), np.uint8(0), np.array(0)):
+        with pytest.raises(ValueError, match="accumulate is 0, accepted are numbers above 0"):
+            _convert.fill(_c.filtra_train_options, accumulate=zero)
 
 
 def test_options_of_trainers(device: filtra.Device) -> None:

@@ -47,6 +47,9 @@ def test_a_model_learns(data: Dataset, device: filtra.Device, tmp_path: Path) ->
     name = next(iter(model.parameters))
     model.parameters[name] = np.zeros_like(model.parameters[name])
     assert not model.parameters[name].any()
+    model.parameters[name] += 1
+    model.parameters[name][:] = 2  # a copy
+    assert (model.parameters[name] == 1).all()
 
 
 def test_steps_and_checkpoints_have_the_same_bits(
