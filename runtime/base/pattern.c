@@ -22,8 +22,9 @@ bool ft_matches(const char *pattern, const char *text) {
   for (; *pattern && *pattern != '*'; text++) {
     bool in = false;
     const char *end = *pattern == '[' && *text ? match_set(pattern + 1, *text, &in) : NULL;
+    const bool any = *pattern == '?';
     if (!end && *pattern == '\\' && pattern[1]) pattern++;
-    if (!*text || (end ? !in : *pattern != '?' && *pattern != *text)) return false;
+    if (!*text || (end ? !in : !any && *pattern != *text)) return false;
     pattern = end ? end : pattern + 1;
   }
   if (!*pattern) return !*text;

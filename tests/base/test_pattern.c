@@ -29,6 +29,8 @@ TEST(test_patterns) {
                {"[a", "a", false},
                {"\\*", "*", true},
                {"\\*", "a", false},
+               {"\\?", "?", true},
+               {"\\?", "a", false},
                {"a\\", "a\\", true},
                {"**", "ab", true},
                {"?", "", false}};
