@@ -65,7 +65,6 @@ static filtra_status ask(const ft_instance *instance, VkPhysicalDevice physical,
 /* Leaves of the facts what the application says that it enabled. */
 static void restrict_to(const ft_said *said, device_facts *facts) {
   uint32_t kept = 0;
-  ft_features_restrict(&facts->features, &said->features);
   for (uint32_t i = 0; i < facts->extension_count; i++)
     for (uint32_t k = 0; k < said->extension_count; k++)
       if (!strcmp(facts->extensions[i].extensionName, said->extensions[k])) {
@@ -73,6 +72,7 @@ static void restrict_to(const ft_said *said, device_facts *facts) {
         break;
       }
   facts->extension_count = kept;
+  ft_features_restrict(&facts->features, &said->features, has_extension, facts);
 }
 
 /* The smaller limit; 0 means no limit, as drivers report it. */

@@ -161,9 +161,12 @@ void ft_features_read(const VkPhysicalDeviceFeatures2 *chain, ft_features *out) 
     read_part(part, out);
 }
 
-void ft_features_restrict(ft_features *features, const ft_features *said) {
-  for (size_t i = 0; i < FT_COUNT(PARTS); i++)
+void ft_features_restrict(ft_features *features, const ft_features *said, ft_has_extension has,
+                          const void *device) {
+  for (size_t i = 0; i < FT_COUNT(PARTS); i++) {
+    const bool there = !PARTS[i].extension || has(device, PARTS[i].extension);
     for (size_t at = PARTS[i].at + sizeof(any_features); at + WORD <= PARTS[i].at + PARTS[i].bytes;
          at += WORD)
-      *word(features, at) &= *(const VkBool32 *)((const char *)said + at);
+      *word(features, at) &= there ? *(const VkBool32 *)((const char *)said + at) : VK_FALSE;
+  }
 }

@@ -42,8 +42,9 @@ void ft_features_enable(const ft_caps *caps, unsigned uses, ft_enabled *out);
 /** What the chain says, be it in structures of Vulkan 1.1 to 1.3 or of the extensions that these
  * took in. */
 void ft_features_read(const VkPhysicalDeviceFeatures2 *chain, ft_features *out);
-/** Takes away what `said` has not. */
-void ft_features_restrict(ft_features *features, const ft_features *said);
+/** Takes away what `said` has not, and features of extensions that the device has not. */
+void ft_features_restrict(ft_features *features, const ft_features *said, ft_has_extension has,
+                          const void *device);
 
 /** A feature without which Filtra does not run. */
 typedef struct ft_required_feature {
