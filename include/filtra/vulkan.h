@@ -107,7 +107,8 @@ typedef struct filtra_vulkan_range {
  * the application, which must outlive the graph; NULL: in one that Filtra makes, which
  * filtra_vulkan_range_of() tells. 16-bit elements take whole words of 4 bytes. As for all buffers,
  * a graph's runs and the application's work are ordered by semaphores, and between queue families
- * the buffer is shared or handed over. Device by filtra_vulkan_open(). */
+ * the buffer is shared or handed over. Device by filtra_vulkan_open(). filtra_graph_output() fails
+ * for it and its views, as the buffer may not be one to copy from. */
 FILTRA_API filtra_tensor *filtra_vulkan_input(filtra_graph *g, const char *name, filtra_dtype dtype,
                                               int ndim, const int64_t *shape,
                                               const filtra_vulkan_range *range);
@@ -117,7 +118,8 @@ FILTRA_API filtra_tensor *filtra_vulkan_input(filtra_graph *g, const char *name,
 FILTRA_API filtra_tensor *filtra_vulkan_output(filtra_graph *g, filtra_tensor *t,
                                                const filtra_vulkan_range *range);
 /** Tells the place of an input or output of the two functions above, while its graph lives. Where
- * Filtra has made the buffer, the application may access it by shaders and by copies. */
+ * Filtra has made the buffer, the application may access it by shaders and by copies. Fails with
+ * ARGUMENT for a part of one, and for a view that has the elements in another order. */
 FILTRA_API filtra_status filtra_vulkan_range_of(const filtra_tensor *t, filtra_vulkan_range *range);
 
 /* ---- runs ------------------------------------------------------------------------------- */

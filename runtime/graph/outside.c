@@ -61,6 +61,12 @@ void ft_outside_free(filtra_graph *g) {
   g->outside = NULL;
 }
 
+/* Whether the tensor is all of its storage, in the order in which it lies there. */
+static bool is_whole(const filtra_tensor *t) {
+  return ft_dense(t) && !t->offset &&
+         ft_dtype_extent(t->storage->dtype, filtra_tensor_elements(t)) == t->storage->bytes;
+}
+
 static const ft_outside *place_of(const filtra_tensor *t) {
   const ft_outside *o = t->graph->outside;
   while (o && o->storage != t->storage)
@@ -74,6 +80,11 @@ filtra_status filtra_vulkan_range_of(const filtra_tensor *t, filtra_vulkan_range
   if (!o)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "%s is no tensor of filtra_vulkan_input or filtra_vulkan_output", t->name);
+  if (!is_whole(t))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "%s %s is a part of another tensor or stored in another order; only all of that "
+                   "has a range",
+                   t->name, ft_shape_text(t));
   if (o->given)
     *range = *o->given;
   else
@@ -118,8 +129,7 @@ static bool may_leave(filtra_graph *g, const filtra_tensor *t) {
                   "output %s: it is an input, a parameter or an output already; filtra_permute "
                   "makes a copy",
                   t->name);
-  else if (!ft_dense(t) || t->offset ||
-           ft_dtype_extent(s->dtype, filtra_tensor_elements(t)) != s->bytes)
+  else if (!is_whole(t))
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                   "output %s %s: it is a part of another tensor or stored in another order; "
                   "filtra_permute makes a dense one",
