@@ -150,8 +150,12 @@ filtra_status ft_adopt(filtra_device *dev, const filtra_vulkan_device *vulkan) {
 
 /* ---- buffers ---- */
 
+bool ft_is_adopted(const filtra_device *dev) {
+  return dev->shared_queue != NULL;
+}
+
 filtra_status ft_check_adopted(const filtra_device *dev) {
-  if (dev->shared_queue) return FILTRA_OK;
+  if (ft_is_adopted(dev)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "the device is Filtra's own, whose buffers no application has; "
                  "filtra_vulkan_open opens an application's");

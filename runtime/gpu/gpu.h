@@ -160,6 +160,8 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
 /** The same on an application's VkDevice, for filtra_vulkan_open. */
 filtra_status ft_device_create_on(const struct filtra_vulkan_device *vulkan,
                                   const filtra_device_options *options, filtra_device **device);
+/** Whether it is an application's VkDevice, whose queue the application submits to as well. */
+bool ft_is_adopted(const filtra_device *dev);
 /** Fails with ARGUMENT for a device of Filtra's own. */
 filtra_status ft_check_adopted(const filtra_device *dev);
 /** Frees it without its tuning; sets *device to NULL. */
@@ -330,9 +332,6 @@ filtra_status ft_submit_between(filtra_device *dev, const ft_commands *commands,
                                 const struct filtra_vulkan_run *last, uint64_t *ticket);
 /** Fails with ARGUMENT where semaphores or their values are missing or too many. */
 filtra_status ft_check_run(const struct filtra_vulkan_run *run);
-/** Whether `run` (NULL: it waits for nothing) would begin at once: nothing is in flight, and all
- * semaphores for which it waits have reached their values. */
-bool ft_run_begins_now(filtra_device *dev, const struct filtra_vulkan_run *run);
 filtra_status ft_wait(filtra_device *dev, uint64_t ticket);
 /** Whether `ticket` is done, without waiting. True on a lost device, for which ft_wait fails. */
 bool ft_done(filtra_device *dev, uint64_t ticket);

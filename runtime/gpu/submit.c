@@ -233,15 +233,6 @@ bool ft_done(filtra_device *dev, uint64_t ticket) {
   return value >= ticket;
 }
 
-bool ft_run_begins_now(filtra_device *dev, const filtra_vulkan_run *run) {
-  uint64_t value = 0;
-  for (uint32_t i = 0; run && i < run->wait_count; i++)
-    if (FT_VK(dev, dev->vk.vkGetSemaphoreCounterValue(dev->device, run->wait[i], &value)) ||
-        value < run->wait_values[i])
-      return false;
-  return ft_done(dev, dev->submitted);
-}
-
 filtra_status ft_wait_idle(filtra_device *dev) {
   return ft_wait(dev, dev->submitted);
 }

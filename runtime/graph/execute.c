@@ -103,8 +103,8 @@ static filtra_status set_random_state(const filtra_graph *g, ft_program *p) {
   return set_port(p, find_input(p, g->tape.random_state), state);
 }
 
-filtra_status ft_graph_submit_between(filtra_graph *g, const struct filtra_vulkan_run *run,
-                                      uint64_t *ticket) {
+static filtra_status submit(filtra_graph *g, const struct filtra_vulkan_run *run, bool waits,
+                            uint64_t *ticket) {
   ft_program *p;
   ft_slot *slot;
   FT_TRY(program_of(g, "submit", &p));
@@ -112,16 +112,21 @@ filtra_status ft_graph_submit_between(filtra_graph *g, const struct filtra_vulka
   FT_TRY(set_random_state(g, p));
   FT_TRY(carry_over(p, slot));
   if (slot->staging.buffer) FT_TRY(ft_buffer_flush(p->device, &slot->staging));
-  FT_TRY(ft_submit_run(p, slot, run));
+  FT_TRY(ft_submit_run(p, slot, run, waits));
   p->next_slot = (p->next_slot + 1) % p->slot_count;
   g->step++;
   if (ticket) *ticket = slot->ticket;
   return FILTRA_OK;
 }
 
+filtra_status ft_graph_submit_between(filtra_graph *g, const struct filtra_vulkan_run *run,
+                                      uint64_t *ticket) {
+  return submit(g, run, false, ticket);
+}
+
 filtra_status filtra_graph_submit(filtra_graph *g, uint64_t *ticket) {
   FT_NEED(g);
-  return ft_graph_submit_between(g, NULL, ticket);
+  return submit(g, NULL, false, ticket);
 }
 
 filtra_status filtra_graph_wait(filtra_graph *g, uint64_t ticket) {
@@ -147,7 +152,7 @@ bool filtra_graph_done(const filtra_graph *g, uint64_t ticket) {
 filtra_status filtra_graph_execute(filtra_graph *g) {
   FT_NEED(g);
   uint64_t ticket;
-  FT_TRY(filtra_graph_submit(g, &ticket));
+  FT_TRY(submit(g, NULL, true, &ticket));
   return filtra_graph_wait(g, ticket);
 }
 

@@ -62,8 +62,10 @@ void ft_submissions_destroy(ft_program *p);
 /** Number of submissions per run. */
 size_t ft_submissions_count(const ft_program *p);
 /** Submits a run, between an application's semaphores unless `run` is NULL; slot->ticket is its
- * end. Where a first run is measured, waits for it; one that does not begin at once is not. */
-filtra_status ft_submit_run(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run);
+ * end. Where a first run is measured, waits for it; on an application's device only such a run is
+ * that the caller `waits` for, which has no `run`. */
+filtra_status ft_submit_run(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run,
+                            bool waits);
 /** As filtra_graph_submit, between those semaphores; NULL: none. */
 filtra_status ft_graph_submit_between(filtra_graph *g, const struct filtra_vulkan_run *run,
                                       uint64_t *ticket);

@@ -237,21 +237,16 @@ static filtra_status submit_all(ft_program *p, const ft_slot *slot, const ft_com
   return FILTRA_OK;
 }
 
-static filtra_status replay(ft_program *p, const ft_slot *slot, const ft_recording *how,
-                            const struct filtra_vulkan_run *run, uint64_t *ticket) {
+filtra_status ft_replay(ft_program *p, const ft_slot *slot, const ft_recording *how,
+                        uint64_t *ticket) {
   ft_commands *commands;
   FT_TRY(record(p, how, &commands));
-  filtra_status status = submit_all(p, slot, commands, run, ticket);
+  filtra_status status = submit_all(p, slot, commands, NULL, ticket);
   if (!status) status = ft_wait(p->device, *ticket);
   /* Some jobs may be running after a failure: nothing in use may be freed, here or by callers. */
   if (status) ft_wait_whatever(p->device);
   free_commands(p, commands);
   return status;
-}
-
-filtra_status ft_replay(ft_program *p, const ft_slot *slot, const ft_recording *how,
-                        uint64_t *ticket) {
-  return replay(p, slot, how, NULL, ticket);
 }
 
 /* Sums the pieces' times by call. */
@@ -266,13 +261,14 @@ static filtra_status read_times(ft_program *p, ft_timestamps stamps, double *sec
   return status;
 }
 
-static filtra_status replay_timed(ft_program *p, const ft_slot *slot,
-                                  const struct filtra_vulkan_run *run, double *seconds,
-                                  uint64_t *ticket) {
+/* `ran`: whether the execution was made, whatever failed after it. */
+static filtra_status replay_timed(ft_program *p, const ft_slot *slot, double *seconds,
+                                  uint64_t *ticket, bool *ran) {
   ft_timestamps stamps = NULL;
   FT_TRY(ft_timestamps_create(p->device, 2 * (uint32_t)p->submissions->piece_count, &stamps));
   filtra_status status =
-      replay(p, slot, &(ft_recording){.apart = true, .timestamps = stamps}, run, ticket);
+      ft_replay(p, slot, &(ft_recording){.apart = true, .timestamps = stamps}, ticket);
+  *ran = !status;
   if (!status) status = read_times(p, stamps, seconds);
   ft_timestamps_destroy(p->device, stamps);
   return status;
@@ -280,7 +276,8 @@ static filtra_status replay_timed(ft_program *p, const ft_slot *slot,
 
 filtra_status ft_replay_timed(ft_program *p, const ft_slot *slot, double *seconds,
                               uint64_t *ticket) {
-  return replay_timed(p, slot, NULL, seconds, ticket);
+  bool ran;
+  return replay_timed(p, slot, seconds, ticket, &ran);
 }
 
 /* Frees what runs before the measured one were recorded into. */
@@ -292,23 +289,26 @@ static filtra_status drop_recorded(ft_program *p) {
   return FILTRA_OK;
 }
 
-/* The first execution: waits for it, and cuts submissions anew by its times. */
-static filtra_status measure(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run) {
+/* Waits for an execution, and cuts submissions anew by its times. What fails after it leaves the
+ * next one to be measured: this one has been made. */
+static filtra_status measure(ft_program *p, ft_slot *slot) {
   FT_TRY(drop_recorded(p));
+  bool ran = false;
   double *seconds = ft_calloc(p->plan->tape->call_count, sizeof *seconds);
   filtra_status status =
-      seconds ? replay_timed(p, slot, run, seconds, &slot->ticket) : FILTRA_ERROR_HOST_MEMORY;
+      seconds ? replay_timed(p, slot, seconds, &slot->ticket, &ran) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = cut(p, seconds);
   if (!status) status = record(p, &STEP, &p->submissions->commands);
   p->submissions->measured = !status;
   free(seconds);
-  return status;
+  return status && ran ? cut(p, NULL) : status;
 }
 
-filtra_status ft_submit_run(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run) {
+filtra_status ft_submit_run(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run,
+                            bool waits) {
   struct ft_submissions *s = p->submissions;
-  const bool first = !run && !s->commands;
-  if (!s->measured && (first || ft_run_begins_now(p->device, run))) return measure(p, slot, run);
+  /* What an application has on its queue may wait for what its host does after this call. */
+  if (!s->measured && (waits || !ft_is_adopted(p->device))) return measure(p, slot);
   if (!s->commands) FT_TRY(record(p, &STEP, &s->commands));
   return submit_all(p, slot, s->commands, run, &slot->ticket);
 }

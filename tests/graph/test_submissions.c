@@ -134,6 +134,27 @@ TEST(test_failing_calls) {
   destroy(&w);
 }
 
+/* What fails after the run was made is no failure of it, and the next run is measured instead. */
+TEST(test_failing_after_the_run) {
+  work w;
+  build("submission_ms=1", &w);
+  set_inputs(&w, 1.0f);
+  const size_t estimated = ft_submissions_count(w.graph->program);
+  size_t kept = 0;
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  for (int n = 1; status; n++) {
+    ft_memory_fail_after(n);
+    status = filtra_graph_execute(w.graph);
+    ft_memory_fail_after(0);
+    if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
+    kept = ft_submissions_count(w.graph->program);
+  }
+  assert_int_equal(kept, estimated);
+  for (int i = 0; i < 2; i++)
+    assert_ok(filtra_graph_execute(w.graph));
+  destroy(&w);
+}
+
 /* Kernels that ask for the number of workgroups stay whole. */
 TEST(test_kinds) {
   ft_pipeline *p[2];

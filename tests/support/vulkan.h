@@ -15,8 +15,8 @@ typedef struct test_application {
   VkDebugUtilsMessengerEXT messenger;
   filtra_vulkan_needs *needs;
   filtra_vulkan_device said; /* all that is enabled, with the functions below and locks */
-  VkDeviceMemory memory[16];
-  VkBuffer buffers[16];
+  VkDeviceMemory memory[24];
+  VkBuffer buffers[24];
   uint32_t buffer_count;
 } test_application;
 
