@@ -58,18 +58,23 @@ char *ft_cache_directory(void) {
 
 /* ---- who may write ---- */
 
-/* This user, and those who may do everything anyway: the system and its administrators. */
+/* This user, and those who may do everything anyway: the system and its administrators. What is
+ * allowed to the owner of a file (OW of the list below) is allowed to one of them, as the owner must
+ * be. */
 typedef struct trusted {
   TOKEN_USER *user;
   BYTE system[SECURITY_MAX_SID_SIZE], administrators[SECURITY_MAX_SID_SIZE];
+  BYTE owner[SECURITY_MAX_SID_SIZE];
 } trusted;
 
 static bool trust(trusted *t) {
   DWORD size = sizeof t->system, most = sizeof t->administrators, length = 0;
+  DWORD rights = sizeof t->owner;
   HANDLE token;
   t->user = NULL;
   if (!CreateWellKnownSid(WinLocalSystemSid, NULL, t->system, &size) ||
       !CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, t->administrators, &most) ||
+      !CreateWellKnownSid(WinCreatorOwnerRightsSid, NULL, t->owner, &rights) ||
       !OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token))
     return false;
   GetTokenInformation(token, TokenUser, NULL, 0, &length);
@@ -95,7 +100,8 @@ static bool keeps_others_out(const trusted *t, PACL list) {
     if (entry->Header.AceType != ACCESS_ALLOWED_ACE_TYPE ||
         entry->Header.AceFlags & INHERIT_ONLY_ACE)
       continue;
-    if (entry->Mask & writes && !is_trusted(t, (PSID)&entry->SidStart)) return false;
+    const PSID who = (PSID)&entry->SidStart;
+    if (entry->Mask & writes && !EqualSid(who, (PSID)t->owner) && !is_trusted(t, who)) return false;
   }
   return true;
 }

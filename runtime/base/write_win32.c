@@ -210,10 +210,8 @@ static filtra_status check_appended(HANDLE file, const char *path, const char *w
         "%s has another name, too (a hard link), and what is written to %s must not lead "
         "elsewhere; put a copy of the file in its place",
         path, within);
-  return SetFilePointer(file, 0, NULL, FILE_END) == INVALID_SET_FILE_POINTER &&
-                 GetLastError() != NO_ERROR
-             ? ft_fail_windows("examine", path)
-             : FILTRA_OK;
+  const LARGE_INTEGER end = {.QuadPart = 0};
+  return SetFilePointerEx(file, end, NULL, FILE_END) ? FILTRA_OK : ft_fail_windows("examine", path);
 }
 
 filtra_status ft_append_open_in(const char *within, const char *path, FILE **stream) {
