@@ -159,7 +159,10 @@ resume_elsewhere() {
     # shellcheck disable=SC2086 # one or two words
     train_short timeout -s TERM 4 $first train --mixer agf --out "$run" \
       --set log_every=1 >>"$windows/command.log" 2>&1 || true
-    [ ! -e "$run/result.json" ] || say "(it ended before it was stopped)"
+    [ ! -e "$run/result.json" ] || {
+      say "NOT COMPARED: the run on $system ended before it was stopped"
+      failures=$((failures + 1))
+    }
     $then train --resume "$run" >>"$windows/command.log" 2>&1
     same "$windows/demo/agf-linux/model.safetensors" "$run/model.safetensors" \
       "the model agf, begun on $system and ended on the other"
