@@ -58,9 +58,8 @@ char *ft_cache_directory(void) {
 
 /* ---- who may write ---- */
 
-/* This user, and those who may do everything anyway: the system and its administrators. What is
- * allowed to the owner of a file (OW of the list below) is allowed to one of them, as the owner must
- * be. */
+/* This user, and those who may do everything anyway: the system and its administrators. What its
+ * owner may do to a file (OW of the list below) one of them may, since the owner must be one. */
 typedef struct trusted {
   TOKEN_USER *user;
   BYTE system[SECURITY_MAX_SID_SIZE], administrators[SECURITY_MAX_SID_SIZE];

@@ -12,7 +12,7 @@
 
 static filtra_status bench_status, bench_failed, tune_status;
 static char before_tuning[1 << 16]; /* the file's content when tuning began */
-static const char *report_path;
+static const char *report_path, *selected = "cpu";
 
 filtra_status bench_quick(const filtra_device_options *device, const char *precisions,
                           json_t **document, filtra_status *failed) {
@@ -60,7 +60,7 @@ int command_fail(const char *name, filtra_status status) {
 
 static int report(const char *path) {
   const filtra_device_options options = {
-      .select = "cpu", .cache_dir = "", .tuning = "", .caps = getenv("FILTRA_CAPS")};
+      .select = selected, .cache_dir = "", .tuning = "", .caps = getenv("FILTRA_CAPS")};
   ft_atomic_file file;
   report_path = path;
   assert_ok(ft_atomic_open(path, &file));
@@ -127,6 +127,20 @@ TEST(failures) {
   assert_int_equal(report(path), COMMAND_FAILED);
   json_decref(read_report(path));
   bench_failed = FILTRA_OK;
+}
+
+/* A device that is lost after the benchmark does not open again: what is known is written. */
+TEST(written_without_the_device) {
+  const char *path = test_path(test_folder(), "r.json");
+  selected = "no such device";
+  assert_int_equal(report(path), COMMAND_FAILED);
+  selected = "cpu";
+  json_t *root = read_report(path);
+  assert_non_null(json_object_get(root, "check"));
+  assert_non_null(json_object_get(root, "results"));
+  assert_null(json_object_get(root, "plan"));
+  assert_null(json_object_get(root, "tuning"));
+  json_decref(root);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -54,7 +54,10 @@ TEST(test_check_report_usage) {
       {"--json", "leave out --json"},
       {"--precision bf16", "leave out --precision"},
       {"x.safetensors", "leave out the files"},
-      {"--caps @/home/me/my.caps", "names a folder, which would be in the report"}};
+      {"--caps @/home/me/my.caps", "names a file, which would be in the report"},
+      {"--caps @alice.caps", "--caps @alice.caps names a file"},
+      {"--caps @minimum,int64=0,@minimu", "names a file"},
+      {"--caps @minimum --json", "leave out --json"}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     assert_code(test_filtra("check --report r.json %s 2>&1", cases[i][0]), 2);
     assert_printed(cases[i][1]);

@@ -4,6 +4,7 @@
 
 #include "devices/matrices.h"
 #include "golden.h"
+#include "gpu/plan.h"
 #include "report.h"
 
 #include <math.h>
@@ -157,6 +158,22 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("quiet", check_arguments, quiet),
 };
 
+static bool comes_along(const char *profile, size_t length) {
+  for (const ft_profile *p = ft_profiles; p->name; p++)
+    if (strlen(p->name) == length && !strncmp(p->name, profile, length)) return true;
+  return false;
+}
+
+/* Whether any of the settings is more than keys and profiles that come with filtra. */
+static bool names_file(const char *caps) {
+  for (const char *item = caps; item; item = strchr(item, ',')) {
+    item += *item == ',';
+    const size_t length = strcspn(item, ",");
+    if (*item == '@' && !comes_along(item + 1, length - 1)) return true;
+  }
+  return strpbrk(caps, "/\\") != NULL;
+}
+
 /* Checks combinations of options; returns -1, or the exit code for wrong usage. */
 static int check_usage(const char *name, const check_arguments *a, bool files) {
   const char *caps = a->device.caps ? a->device.caps : getenv("FILTRA_CAPS");
@@ -167,9 +184,11 @@ static int check_usage(const char *name, const check_arguments *a, bool files) {
                            files     ? "the files"
                            : a->json ? "--json"
                                      : "--precision");
-  if (caps && strpbrk(caps, "/\\"))
-    return command_misused(
-        name, "--caps %s names a folder, which would be in the report: give keys", caps);
+  if (caps && names_file(caps))
+    return command_misused(name,
+                           "--caps %s names a file, which would be in the report: give keys, or a "
+                           "profile of filtra devices --list-profiles",
+                           caps);
   return -1;
 }
 
@@ -192,9 +211,10 @@ static int run_with_report(tally *t, int argc, char **argv) {
   const check_arguments *a = t->arguments;
   ft_atomic_file file;
   command_catch_interrupts();
+  matrices_test(NAME, &a->device, false,
+                MATRIX_TEST_SECONDS);                      /* its child must not have the file */
   filtra_status status = ft_atomic_open(a->report, &file); /* fails now, not after minutes */
   if (status) return command_fail(NAME, status);
-  matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
   int code = run_files(t, argc, argv);
   if (!t->count) { /* there is no device */
     ft_atomic_abort(&file);

@@ -64,14 +64,16 @@ static filtra_status tune(filtra_device *device, double seconds, json_t *root) {
   return status;
 }
 
-/* Writes the report without tuning, tunes, and writes it again. */
+/* Writes the report without tuning, tunes, and writes it again. Where the device does not open
+ * again, as after a loss, what is known is written. */
 static filtra_status write_both(const filtra_device_options *options, double seconds, json_t *root,
                                 const char *path, ft_atomic_file *file) {
   filtra_device *device = NULL;
   filtra_status status = filtra_device_open(options, &device);
   if (status) {
-    ft_atomic_abort(file);
-    return status;
+    command_fail(NAME, status);
+    filtra_status saved = bench_save(root, file);
+    return saved ? saved : ft_fail(status, "%s: written without what the device is", path);
   }
   describe(device, root);
   status = bench_save(root, file);
