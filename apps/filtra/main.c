@@ -217,7 +217,9 @@ static bool flush(FILE *stream) {
 }
 
 int main(int argc, char **argv) {
-  system_begin(&argc, &argv);
+  argv = system_begin(argv);
+  for (argc = 0; argv[argc];)
+    argc++;
   if (prints_json(argc, argv))
     command_set_results_apart();
   else

@@ -43,6 +43,7 @@ typedef struct ft_storage {
   uint64_t offset;         /* and bytes into it */
   size_t parameter;        /* of a parameter: its index */
   bool pinned;             /* alive during the whole run: an output */
+  bool shared;             /* FT_HOME_BUFFER: an application has the buffer too (outside.h) */
   bool recomputed;         /* freed after the forward pass, recomputed for backward rules */
 } ft_storage;
 

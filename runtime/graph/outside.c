@@ -110,6 +110,7 @@ filtra_tensor *filtra_vulkan_input(filtra_graph *g, const char *name, filtra_dty
   ft_outside *o = new_place(g, "input", name, s->bytes, range, &s->offset);
   if (!o) return NULL;
   s->buffer = o->buffer;
+  s->shared = true;
   o->storage = s;
   t->input = true;
   return t;
@@ -148,7 +149,7 @@ filtra_tensor *filtra_vulkan_output(filtra_graph *g, filtra_tensor *t,
   s->home = FT_HOME_BUFFER;
   s->buffer = o->buffer;
   s->offset = offset;
-  s->pinned = true;
+  s->pinned = s->shared = true;
   return t;
 }
 

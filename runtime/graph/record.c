@@ -91,7 +91,7 @@ filtra_tensor *filtra_graph_output(filtra_graph *g, filtra_tensor *t) {
   if (!ft_usable(g, t)) return NULL;
   for (size_t i = 0; i < g->tape.output_count; i++)
     if (g->tape.outputs[i].tensor == t) return t;
-  if (t->storage->home == FT_HOME_BUFFER)
+  if (t->storage->shared)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "output %s: it lies in a buffer of filtra_vulkan_input or "
                          "filtra_vulkan_output; filtra_permute makes a copy",

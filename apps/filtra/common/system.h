@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 /** Before anything is opened or printed: closed standard streams are occupied, so that no opened
- * file takes the place of one, and arguments become UTF-8. */
-void system_begin(int *argc, char ***argv);
+ * file takes the place of one. Returns the arguments in UTF-8; after the last follows NULL. */
+char **system_begin(char **argv);
 /** From now on, writing to a closed pipe fails instead of ending the command. */
 void system_survive_closed_pipes(void);
 /** Removes the file at `path` when a signal ends the command. The path must stay. */

@@ -43,21 +43,19 @@ static BOOL WINAPI on_event(DWORD event) {
   return TRUE;
 }
 
-/* The arguments as UTF-8; they stay. */
-static void take_arguments(int *argc, char ***argv) {
+/* The arguments as UTF-8, which stay; NULL: out of memory. */
+static char **arguments(void) {
   int count;
   wchar_t **words = CommandLineToArgvW(GetCommandLineW(), &count);
   char **taken = words ? calloc((size_t)count + 1, sizeof *taken) : NULL;
   for (int i = 0; taken && i < count; i++)
     if (!(taken[i] = ft_narrow(words[i]))) taken = NULL;
   if (words) LocalFree(words);
-  if (!taken) return;
-  *argc = count;
-  *argv = taken;
+  return taken;
 }
 
-void system_begin(int *argc, char ***argv) {
-  take_arguments(argc, argv);
+char **system_begin(char **argv) {
+  char **taken = arguments();
   for (int fd = 0; fd <= 2; fd++)
     if (_get_osfhandle(fd) < 0) {
       const int nothing = _open("NUL", _O_RDWR);
@@ -71,6 +69,7 @@ void system_begin(int *argc, char ***argv) {
   SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);
   SetConsoleCtrlHandler(on_event, TRUE);
   process_watch(stop);
+  return taken ? taken : argv;
 }
 
 void system_survive_closed_pipes(void) { /* writing to one fails anyway */
