@@ -138,7 +138,7 @@ enum {
 static void make_objects(application *a, uint32_t frames) {
   const VkDevice device = a->vulkan.device;
   void *mapped;
-  a->size = BYTES + a->needs->bytes_behind;
+  a->size = BYTES + a->needs->bytes_after;
   a->drawn = make_buffer(a, 0, a->size, DRAWN_USAGE, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
   a->filtered = make_buffer(a, 1, a->size, FILTERED_USAGE, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
   a->read =

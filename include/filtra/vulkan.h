@@ -67,9 +67,9 @@ typedef struct filtra_vulkan_needs {
    * at its end; an application with a chain of its own sets in it what is set here. A validation
    * layer may be older than an optional extension, and then reports its structure. */
   VkPhysicalDeviceFeatures2 *features, *all_features;
-  /** Bytes that must lie in a buffer behind a tensor that kernels read: on CPU drivers kernels may
-   * read, and not use, what is behind it. 0 on GPUs. */
-  VkDeviceSize bytes_behind;
+  /** Bytes of a buffer that must follow a tensor which kernels read: on CPU drivers kernels may
+   * load them, and never use them. 0 on GPUs. */
+  VkDeviceSize bytes_after;
   uint64_t reserved[8]; /**< 0 */
 } filtra_vulkan_needs;
 

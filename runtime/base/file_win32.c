@@ -29,7 +29,7 @@ char *ft_narrow(const wchar_t *text) {
   return narrow;
 }
 
-/* The absolute path with `\`, `room` characters behind the beginning of the memory. */
+/* The absolute path with `\`, in memory whose first `room` characters are left free. */
 static wchar_t *absolute(const wchar_t *path, size_t room) {
   const DWORD size = GetFullPathNameW(path, 0, NULL, NULL);
   wchar_t *full = size ? malloc((size + room) * sizeof *full) : NULL;

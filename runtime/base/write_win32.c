@@ -245,7 +245,7 @@ bool ft_is_locked(const char *path) {
   return false;
 }
 
-/* Cuts the file to that many bytes, or fills it up, and writes behind them from then on. */
+/* Cuts the file to that many bytes, or fills it up to them; what is written next follows them. */
 static bool set_size(HANDLE file, uint64_t bytes) {
   const LARGE_INTEGER at = {.QuadPart = (LONGLONG)bytes};
   return SetFilePointerEx(file, at, NULL, FILE_BEGIN) && SetEndOfFile(file);

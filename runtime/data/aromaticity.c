@@ -189,7 +189,7 @@ static bool is_in_ring(const finder *f, uint32_t atom) {
   return false;
 }
 
-/* Writes lower case with double bonds (Kekule's structure); what is aromatic is found anew. */
+/* Writes lower case with double bonds (Kekule's structure); what is aromatic is found again. */
 static filtra_status write_double_bonds(finder *f) {
   ft_molecule *m = f->m;
   for (uint32_t i = 0; i < m->atom_count; i++) {

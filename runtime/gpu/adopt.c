@@ -58,7 +58,7 @@ static void tell(const ft_caps *caps, needs_block *block) {
   needs->optional_extensions = block->optional;
   needs->features = &block->least.features.core;
   needs->all_features = &block->all.features.core;
-  needs->bytes_behind = ft_bytes_behind(caps);
+  needs->bytes_after = ft_bytes_after(caps);
 }
 
 static filtra_status ask(const filtra_vulkan_device *vulkan, needs_block *block) {
@@ -163,19 +163,19 @@ filtra_status ft_check_adopted(const filtra_device *dev) {
 
 static filtra_status check_size(filtra_device *dev, const filtra_vulkan_range *range,
                                 uint64_t bytes) {
-  const uint64_t behind = ft_bytes_behind(&dev->caps);
+  const uint64_t after = ft_bytes_after(&dev->caps);
   VkMemoryRequirements requirements;
   dev->vk.vkGetBufferMemoryRequirements(dev->device, range->buffer, &requirements);
   if (range->size > requirements.size)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "the buffer's size is said to be %" PRIu64 " bytes; it has %" PRIu64,
                    range->size, requirements.size);
-  if (range->offset <= range->size && bytes + behind <= range->size - range->offset)
+  if (range->offset <= range->size && bytes + after <= range->size - range->offset)
     return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "%" PRIu64 " bytes at %" PRIu64 ", and %" PRIu64
-                 " behind them, leave the buffer's %" PRIu64 " bytes",
-                 bytes, range->offset, behind, range->size);
+                 " after them, leave the buffer's %" PRIu64 " bytes",
+                 bytes, range->offset, after, range->size);
 }
 
 filtra_status ft_buffer_adopt(filtra_device *dev, const filtra_vulkan_range *range, uint64_t bytes,

@@ -124,8 +124,8 @@ typedef struct ft_said {
   uint32_t queue_family;
 } ft_said;
 
-/** Queries the device's capabilities, all zero but for those of the application's VkDevice if one
- * is said. info.usable and info.reason say whether that is enough; info.index is not set. */
+/** Queries the device's capabilities; where `said` describes an application's VkDevice, those of
+ * the VkDevice. info.usable and info.reason say whether that is enough; info.index is not set. */
 filtra_status ft_caps_examine(const ft_instance *instance, VkPhysicalDevice physical,
                               const ft_said *said, ft_caps *caps);
 
@@ -146,8 +146,8 @@ enum {
                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT
 };
 uint64_t ft_buffer_address(filtra_device *dev, VkBuffer buffer);
-/** Bytes behind a tensor that kernels may read. */
-uint64_t ft_bytes_behind(const ft_caps *caps);
+/** Bytes after a tensor that kernels may read. */
+uint64_t ft_bytes_after(const ft_caps *caps);
 
 /* ---- adopt.c ---- */
 

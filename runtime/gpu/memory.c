@@ -100,7 +100,7 @@ static filtra_status place_buffer(filtra_device *dev, uint64_t size, ft_memory_k
   return FILTRA_OK;
 }
 
-uint64_t ft_bytes_behind(const ft_caps *caps) {
+uint64_t ft_bytes_after(const ft_caps *caps) {
   return caps->for_cpu ? SLACK_BYTES : 0;
 }
 

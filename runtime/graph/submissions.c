@@ -289,8 +289,8 @@ static filtra_status drop_recorded(ft_program *p) {
   return FILTRA_OK;
 }
 
-/* Waits for an execution, and cuts submissions anew by its times. What fails after it leaves the
- * next one to be measured: this one has been made. */
+/* Waits for an execution, and divides the commands into submissions again, by its times. What fails
+ * after the execution leaves the next one to be measured: this one has been made. */
 static filtra_status measure(ft_program *p, ft_slot *slot) {
   FT_TRY(drop_recorded(p));
   bool ran = false;

@@ -1,5 +1,5 @@
 # The operating system's own headers are included in *_posix.c and *_win32.c alone, and its threads'
-# types in base/thread.h: what another system needs to have written anew. What only one system has
+# types in base/thread.h: what must be written once for each system. What only one system has
 # is not chosen by the preprocessor.
 file(GLOB_RECURSE sources ${ROOT}/runtime/*.[ch] ${ROOT}/apps/*.[ch])
 list(FILTER sources EXCLUDE REGEX "_(posix|win32)[.]c$|/base/thread[.]h$")

@@ -44,7 +44,7 @@ TEST(needs_of_a_device) {
   const filtra_device_info *info = filtra_device_get_info(test_device());
   assert_int_equal(all.core.features.shaderInt64, info->int64);
   assert_true(all.v12.bufferDeviceAddress && all.v13.maintenance4);
-  assert_int_equal(needs->bytes_behind, info->device_class == FILTRA_DEVICE_CPU ? 64 << 10 : 0);
+  assert_int_equal(needs->bytes_after, info->device_class == FILTRA_DEVICE_CPU ? 64 << 10 : 0);
 }
 
 TEST(needs_say_what_is_missing) {
@@ -320,8 +320,8 @@ TEST(a_lost_device) {
   assert_false(test_called.inside);
 }
 
-/* What fails half-way leaves nothing behind: the layer says so where a VkDevice is destroyed with
- * something on it. */
+/* What fails half-way is destroyed: the validation layer reports a VkDevice that is destroyed while
+ * it has objects. */
 TEST(failures_of_opening) {
   const filtra_vulkan_device vulkan = said();
   for (int memory = 0; memory < 2; memory++) {
