@@ -1,11 +1,55 @@
 /* The part of file.h that is the same on every system. */
 #include "base/file.h"
 
+#include "base/file_parts.h"
 #include "base/memory.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- reading ---- */
+
+filtra_status ft_file_open(const char *path, FILE **stream) {
+  uint64_t size;
+  return ft_file_open_sized(path, stream, &size);
+}
+
+static filtra_status read_all(FILE *stream, const char *path, char *data, size_t size,
+                              size_t *got) {
+  size_t count = 1;
+  for (*got = 0; *got < size && count; *got += count)
+    FT_TRY(ft_stream_read(stream, path, data + *got, size - *got, &count));
+  return FILTRA_OK;
+}
+
+static filtra_status read_stream(FILE *stream, const char *path, uint64_t bytes, uint64_t limit,
+                                 char **data, size_t *size) {
+  if (bytes > limit)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s has %llu bytes, at most %llu are accepted", path,
+                   (unsigned long long)bytes, (unsigned long long)limit);
+  char *text = ft_calloc((size_t)bytes + 1, 1);
+  if (!text) return ft_fail_context(FILTRA_ERROR_HOST_MEMORY, "reading %s", path);
+  filtra_status status = read_all(stream, path, text, (size_t)bytes, size);
+  if (status) {
+    free(text);
+    return status;
+  }
+  text[*size] = '\0';
+  *data = text;
+  return FILTRA_OK;
+}
+
+filtra_status ft_file_read(const char *path, uint64_t limit, char **data, size_t *size) {
+  *data = NULL;
+  *size = 0;
+  FILE *stream;
+  uint64_t bytes;
+  FT_TRY(ft_file_open_sized(path, &stream, &bytes));
+  filtra_status status = read_stream(stream, path, bytes, limit, data, size);
+  fclose(stream);
+  return status;
+}
 
 /* ---- writing ---- */
 
@@ -89,22 +133,6 @@ void ft_atomic_clean(const char *path) {
 }
 
 /* ---- folders ---- */
-
-filtra_status ft_each_entry(const char *folder,
-                            filtra_status (*take)(void *user, const char *path, const char *name),
-                            void *user) {
-  char **names;
-  size_t count;
-  FT_TRY(ft_list_directory(folder, &names, &count));
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < count && !status; i++) {
-    char *path = ft_path_join(folder, names[i]);
-    status = path ? take(user, path, names[i]) : FILTRA_ERROR_HOST_MEMORY;
-    free(path);
-  }
-  ft_free_names(names, count);
-  return status;
-}
 
 filtra_status ft_folder_make(const char *path, ft_folder_fn fill, void *user) {
   static atomic_uint serial;

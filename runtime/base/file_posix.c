@@ -2,6 +2,7 @@
  * Called by everything above base/ that touches the file system. */
 #include "base/file.h"
 
+#include "base/file_parts.h"
 #include "base/file_posix.h"
 #include "base/memory.h"
 
@@ -32,19 +33,6 @@ filtra_status ft_fail_errno(const char *what, const char *path) {
 
 /* ---- reading ---- */
 
-static filtra_status read_all(int fd, const char *path, char *data, size_t size, size_t *got) {
-  *got = 0;
-  while (*got < size) {
-    ssize_t count = read(fd, data + *got, size - *got);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return ft_fail_errno("read", path);
-    if (count == 0) break;
-    *got += (size_t)count;
-  }
-  return FILTRA_OK;
-}
-
-/* Opens a regular file; *size is its current size. */
 static filtra_status open_regular(const char *path, int *fd, uint64_t *size) {
   /* O_NONBLOCK: else open waits for a pipe's writer. */
   *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -61,38 +49,9 @@ static filtra_status open_regular(const char *path, int *fd, uint64_t *size) {
   return status;
 }
 
-static filtra_status read_open_file(int fd, const char *path, uint64_t bytes, uint64_t limit,
-                                    char **data, size_t *size) {
-  if (bytes > limit)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s has %llu bytes, at most %llu are accepted", path,
-                   (unsigned long long)bytes, (unsigned long long)limit);
-  char *text = ft_calloc((size_t)bytes + 1, 1);
-  if (!text) return ft_fail_context(FILTRA_ERROR_HOST_MEMORY, "reading %s", path);
-  filtra_status status = read_all(fd, path, text, (size_t)bytes, size);
-  if (status) {
-    free(text);
-    return status;
-  }
-  text[*size] = '\0';
-  *data = text;
-  return FILTRA_OK;
-}
-
-filtra_status ft_file_read(const char *path, uint64_t limit, char **data, size_t *size) {
-  *data = NULL;
-  *size = 0;
+filtra_status ft_file_open_sized(const char *path, FILE **stream, uint64_t *size) {
   int fd;
-  uint64_t bytes;
-  FT_TRY(open_regular(path, &fd, &bytes));
-  filtra_status status = read_open_file(fd, path, bytes, limit, data, size);
-  close(fd);
-  return status;
-}
-
-filtra_status ft_file_open(const char *path, FILE **stream) {
-  int fd;
-  uint64_t bytes;
-  FT_TRY(open_regular(path, &fd, &bytes));
+  FT_TRY(open_regular(path, &fd, size));
   *stream = fdopen(fd, "rb");
   if (*stream) return FILTRA_OK;
   filtra_status status = ft_fail_errno("open", path);
@@ -157,35 +116,12 @@ bool ft_is_private(const char *path) {
          !(info.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static filtra_status make_directory(const char *path, mode_t mode) {
-  if (mkdir(path, mode) == 0) return FILTRA_OK;
+filtra_status ft_make_folder(const char *path, bool own) {
+  if (mkdir(path, own ? 0700 : 0777) == 0) return FILTRA_OK;
   int reason = errno; /* may be EROFS or EACCES for an existing folder */
   if (ft_is_directory(path)) return FILTRA_OK;
   errno = reason == EEXIST ? ENOTDIR : reason;
   return ft_fail_errno("make folder", path);
-}
-
-filtra_status ft_make_directories_as(const char *path, unsigned mode) {
-  char *copy = ft_strdup(path);
-  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = FILTRA_OK;
-  for (char *c = copy + 1; copy[0] && *c && !status; c++) {
-    if (*c != '/') continue;
-    *c = '\0';
-    status = make_directory(copy, mode);
-    *c = '/';
-  }
-  if (!status) status = make_directory(copy, mode);
-  free(copy);
-  return status;
-}
-
-filtra_status ft_make_directories(const char *path) {
-  return ft_make_directories_as(path, 0777);
-}
-
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static filtra_status collect_names(DIR *directory, const char *path, char ***names, size_t *count) {
@@ -201,21 +137,12 @@ static filtra_status collect_names(DIR *directory, const char *path, char ***nam
   return errno ? ft_fail_errno("list", path) : FILTRA_OK;
 }
 
-filtra_status ft_list_directory(const char *path, char ***names, size_t *count) {
-  *names = NULL;
-  *count = 0;
+filtra_status ft_list_names(const char *path, char ***names, size_t *count) {
   DIR *directory = opendir(path);
   if (!directory) return ft_fail_errno("list", path);
   filtra_status status = collect_names(directory, path, names, count);
   closedir(directory);
-  if (status) {
-    ft_free_names(*names, *count);
-    *names = NULL;
-    *count = 0;
-    return status;
-  }
-  if (*count) qsort(*names, *count, sizeof **names, compare_names);
-  return FILTRA_OK;
+  return status;
 }
 
 /* ---- the machine ---- */

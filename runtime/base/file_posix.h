@@ -6,7 +6,5 @@
 
 /** Fails with errno's reason: "cannot WHAT PATH: REASON". PATH where the path is wrong, else IO. */
 filtra_status ft_fail_errno(const char *what, const char *path);
-/** ft_make_directories with that mode for folders that it makes. */
-filtra_status ft_make_directories_as(const char *path, unsigned mode);
 
 #endif

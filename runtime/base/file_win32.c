@@ -2,6 +2,7 @@
  * by everything above base/ that touches the file system. */
 #include "base/file.h"
 
+#include "base/file_parts.h"
 #include "base/file_win32.h"
 #include "base/memory.h"
 
@@ -141,7 +142,6 @@ static HANDLE open_existing(const char *path, DWORD access) {
   return file;
 }
 
-/* Opens a regular file; *size is its current size. */
 static filtra_status open_regular(const char *path, HANDLE *file, uint64_t *size) {
   LARGE_INTEGER bytes;
   filtra_status status = FILTRA_OK;
@@ -157,51 +157,9 @@ static filtra_status open_regular(const char *path, HANDLE *file, uint64_t *size
   return status;
 }
 
-static filtra_status read_all(HANDLE file, const char *path, char *data, size_t size, size_t *got) {
-  *got = 0;
-  while (*got < size) {
-    const size_t left = size - *got;
-    DWORD count;
-    if (!ReadFile(file, data + *got, left < 1 << 30 ? (DWORD)left : 1 << 30, &count, NULL))
-      return ft_fail_windows("read", path);
-    if (!count) break;
-    *got += count;
-  }
-  return FILTRA_OK;
-}
-
-static filtra_status read_open_file(HANDLE file, const char *path, uint64_t bytes, uint64_t limit,
-                                    char **data, size_t *size) {
-  if (bytes > limit)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s has %llu bytes, at most %llu are accepted", path,
-                   (unsigned long long)bytes, (unsigned long long)limit);
-  char *text = ft_calloc((size_t)bytes + 1, 1);
-  if (!text) return ft_fail_context(FILTRA_ERROR_HOST_MEMORY, "reading %s", path);
-  filtra_status status = read_all(file, path, text, (size_t)bytes, size);
-  if (status) {
-    free(text);
-    return status;
-  }
-  text[*size] = '\0';
-  *data = text;
-  return FILTRA_OK;
-}
-
-filtra_status ft_file_read(const char *path, uint64_t limit, char **data, size_t *size) {
-  *data = NULL;
-  *size = 0;
+filtra_status ft_file_open_sized(const char *path, FILE **stream, uint64_t *size) {
   HANDLE file;
-  uint64_t bytes;
-  FT_TRY(open_regular(path, &file, &bytes));
-  filtra_status status = read_open_file(file, path, bytes, limit, data, size);
-  CloseHandle(file);
-  return status;
-}
-
-filtra_status ft_file_open(const char *path, FILE **stream) {
-  HANDLE file;
-  uint64_t bytes;
-  FT_TRY(open_regular(path, &file, &bytes));
+  FT_TRY(open_regular(path, &file, size));
   const int fd = _open_osfhandle((intptr_t)file, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
   *stream = fd < 0 ? NULL : _fdopen(fd, "rb");
   if (*stream) return FILTRA_OK;
@@ -269,14 +227,6 @@ bool ft_is_link(const char *path) {
           found.dwReserved0 == IO_REPARSE_TAG_MOUNT_POINT);
 }
 
-filtra_status ft_make_directories(const char *path) {
-  return ft_make_directories_as(path, false);
-}
-
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static filtra_status collect_names(HANDLE search, WIN32_FIND_DATAW *found, const char *path,
                                    char ***names, size_t *count) {
   size_t capacity = 0;
@@ -290,9 +240,7 @@ static filtra_status collect_names(HANDLE search, WIN32_FIND_DATAW *found, const
   return GetLastError() == ERROR_NO_MORE_FILES ? FILTRA_OK : ft_fail_windows("list", path);
 }
 
-filtra_status ft_list_directory(const char *path, char ***names, size_t *count) {
-  *names = NULL;
-  *count = 0;
+filtra_status ft_list_names(const char *path, char ***names, size_t *count) {
   WIN32_FIND_DATAW found;
   char *pattern = ft_path_join(path, "*");
   if (!pattern) return FILTRA_ERROR_HOST_MEMORY;
@@ -306,12 +254,5 @@ filtra_status ft_list_directory(const char *path, char ***names, size_t *count) 
   if (search == INVALID_HANDLE_VALUE) return ft_fail_windows("list", path);
   filtra_status status = collect_names(search, &found, path, names, count);
   FindClose(search);
-  if (status) {
-    ft_free_names(*names, *count);
-    *names = NULL;
-    *count = 0;
-    return status;
-  }
-  if (*count) qsort(*names, *count, sizeof **names, compare_names);
-  return FILTRA_OK;
+  return status;
 }

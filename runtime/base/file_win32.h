@@ -17,7 +17,5 @@ wchar_t *ft_wide_path(const char *path);
 filtra_status ft_fail_windows(const char *what, const char *path);
 /** Windows' reason for the last failed call as errno has it; 0: no such reason is known. */
 int ft_windows_errno(void);
-/** ft_make_directories; `own`: only this user may use folders that it makes. */
-filtra_status ft_make_directories_as(const char *path, bool own);
 
 #endif

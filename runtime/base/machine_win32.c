@@ -2,6 +2,7 @@
  * measures time, names temporary files or keeps a cache. */
 #include "base/file.h"
 
+#include "base/file_parts.h"
 #include "base/file_win32.h"
 #include "base/memory.h"
 
@@ -125,41 +126,28 @@ bool ft_is_private(const char *path) {
 
 /* ---- making folders ---- */
 
-static filtra_status make_directory(const char *path, SECURITY_ATTRIBUTES *security) {
+/* A descriptor for this user, the system and administrators; the caller frees by LocalFree. NULL:
+ * what the folder above has counts. */
+static void *own_descriptor(void) {
+  void *descriptor;
+  return ConvertStringSecurityDescriptorToSecurityDescriptorA(
+             "D:P(A;OICI;FA;;;OW)(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", SDDL_REVISION_1, &descriptor,
+             NULL)
+             ? descriptor
+             : NULL;
+}
+
+filtra_status ft_make_folder(const char *path, bool own) {
   wchar_t *name = ft_wide_path(path);
-  const bool made = name && CreateDirectoryW(name, security);
+  void *descriptor = own ? own_descriptor() : NULL;
+  SECURITY_ATTRIBUTES security = {.nLength = sizeof security, .lpSecurityDescriptor = descriptor};
+  const bool made = name && CreateDirectoryW(name, descriptor ? &security : NULL);
   const DWORD reason = GetLastError();
+  if (descriptor) LocalFree(descriptor);
   free(name);
   if (made || ft_is_directory(path)) return FILTRA_OK;
   SetLastError(!name                            ? ERROR_INVALID_NAME
                : reason == ERROR_ALREADY_EXISTS ? ERROR_DIRECTORY
                                                 : reason);
   return ft_fail_windows("make folder", path);
-}
-
-static filtra_status make_all(char *path, SECURITY_ATTRIBUTES *security) {
-  filtra_status status = FILTRA_OK;
-  const size_t root = ft_path_root(path);
-  for (char *c = path + root; *c && !status; c++) {
-    if (c == path + root || !ft_is_separator(*c)) continue;
-    const char kept = *c;
-    *c = '\0';
-    status = make_directory(path, security);
-    *c = kept;
-  }
-  return status || !path[root] ? status : make_directory(path, security);
-}
-
-filtra_status ft_make_directories_as(const char *path, bool own) {
-  SECURITY_ATTRIBUTES security = {.nLength = sizeof security};
-  char *copy = ft_strdup(path);
-  if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  if (own && !ConvertStringSecurityDescriptorToSecurityDescriptorA(
-                 "D:P(A;OICI;FA;;;OW)(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", SDDL_REVISION_1,
-                 &security.lpSecurityDescriptor, NULL))
-    security.lpSecurityDescriptor = NULL; /* what the folder above it has counts */
-  filtra_status status = make_all(copy, security.lpSecurityDescriptor ? &security : NULL);
-  if (security.lpSecurityDescriptor) LocalFree(security.lpSecurityDescriptor);
-  free(copy);
-  return status;
 }

@@ -1,5 +1,5 @@
 /* Threads, mutexes and conditions. Another operating system needs other versions of this header's
- * three types and of thread_posix.c. */
+ * three types, of thread.c and of ft_threads_start. */
 #ifndef FT_BASE_THREAD_H
 #define FT_BASE_THREAD_H
 

@@ -3,6 +3,7 @@
  * everything that writes files. */
 #include "base/file.h"
 
+#include "base/file_parts.h"
 #include "base/file_posix.h"
 #include "base/memory.h"
 
@@ -348,7 +349,7 @@ filtra_status ft_file_write_below(const char *path, const void *data, size_t siz
   char *folder = ft_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
   if (!folder) return FILTRA_ERROR_HOST_MEMORY;
   if (slash) *slash = '\0';
-  filtra_status status = slash && *folder ? ft_make_directories_as(folder, 0700) : FILTRA_OK;
+  filtra_status status = slash && *folder ? ft_make_directories_as(folder, true) : FILTRA_OK;
   free(folder);
   ft_atomic_file file = {0};
   struct stat info;

@@ -3,6 +3,7 @@
  * which is its lock. Called by everything that writes files. */
 #include "base/file.h"
 
+#include "base/file_parts.h"
 #include "base/file_win32.h"
 #include "base/memory.h"
 
@@ -50,15 +51,7 @@ static HANDLE handle_of(FILE *stream) {
 
 filtra_status ft_make_folder_in(const char *within, const char *path) {
   FT_TRY(ft_check_in(within, path));
-  wchar_t *name = ft_wide_path(path);
-  const bool made = name && CreateDirectoryW(name, NULL);
-  const DWORD reason = GetLastError();
-  free(name);
-  if (made || ft_is_directory(path)) return FILTRA_OK;
-  SetLastError(!name                            ? ERROR_INVALID_NAME
-               : reason == ERROR_ALREADY_EXISTS ? ERROR_DIRECTORY
-                                                : reason);
-  return ft_fail_windows("make folder", path);
+  return ft_make_folder(path, false);
 }
 
 /* ---- atomic writing ---- */
