@@ -132,24 +132,35 @@ TEST(other_labels_and_no_labels) {
   assert_true(e.samples == 2 && e.majority == 1.0);
 }
 
+enum { WIDTH = 8 };
+
+static filtra_model *three_labels(filtra_head head) {
+  return test_model(test_device(), &(filtra_model_config){.task = FILTRA_TASK_MULTI_LABEL,
+                                                          .vocabulary = 8,
+                                                          .classes = 3,
+                                                          .width = WIDTH,
+                                                          .layers = 1,
+                                                          .head = head,
+                                                          .seed = 2});
+}
+
+static filtra_batch two_samples(const float *targets) {
+  static const int32_t tokens[4] = {1, 2, 3, 4}, lengths[2] = {2, 2};
+  static const float weights[2] = {1, 1};
+  return (filtra_batch){.size = 2,
+                        .length = 2,
+                        .count = 2,
+                        .tokens = tokens,
+                        .lengths = lengths,
+                        .weights = weights,
+                        .targets = targets};
+}
+
 /* As BCEWithLogitsLoss with pos_weight 2, 0.5 and 3, without a step: at a learning rate of 0. */
 TEST(weights_are_of_where_a_label_applies) {
-  const int32_t tokens[4] = {1, 2, 3, 4}, lengths[2] = {2, 2};
-  const float weights[2] = {1, 1}, plain[6] = {1, 0, 1, 0, 0, 0}, heavy[6] = {2, 0, 3, 0, 0, 0};
-  filtra_batch b = {.size = 2,
-                    .length = 2,
-                    .count = 2,
-                    .tokens = tokens,
-                    .lengths = lengths,
-                    .weights = weights,
-                    .targets = heavy};
-  owned_model *model =
-      test_model(test_device(), &(filtra_model_config){.task = FILTRA_TASK_MULTI_LABEL,
-                                                       .vocabulary = 8,
-                                                       .classes = 3,
-                                                       .width = 8,
-                                                       .layers = 1,
-                                                       .seed = 2});
+  const float plain[6] = {1, 0, 1, 0, 0, 0}, heavy[6] = {2, 0, 3, 0, 0, 0};
+  filtra_batch b = two_samples(heavy);
+  owned_model *model = three_labels(FILTRA_HEAD_MLP);
   float x[6];
   double expected = 0;
   assert_ok(filtra_model_predict_batch(model, &b, x));
@@ -172,23 +183,10 @@ TEST(weights_are_of_where_a_label_applies) {
 /* A logit of 0 predicts no label, one just above it does: in training as elsewhere. */
 TEST(logits_of_zero_predict_no_label) {
   static const float BIAS[3] = {0, FLT_MIN, -FLT_MIN};
-  const int32_t tokens[4] = {1, 2, 3, 4}, lengths[2] = {2, 2};
-  const float weights[2] = {1, 1}, none[3 * 8] = {0};
+  const float none[3 * WIDTH] = {0};
   float targets[6] = {0, 1, 0, 1, 1, 0}, x[6];
-  filtra_batch b = {.size = 2,
-                    .length = 2,
-                    .count = 2,
-                    .tokens = tokens,
-                    .lengths = lengths,
-                    .weights = weights,
-                    .targets = targets};
-  owned_model *model =
-      test_model(test_device(), &(filtra_model_config){.task = FILTRA_TASK_MULTI_LABEL,
-                                                       .vocabulary = 8,
-                                                       .classes = 3,
-                                                       .width = 8,
-                                                       .layers = 1,
-                                                       .head = FILTRA_HEAD_LINEAR});
+  filtra_batch b = two_samples(targets);
+  owned_model *model = three_labels(FILTRA_HEAD_LINEAR);
   filtra_parameters *params = filtra_model_parameters(model);
   assert_ok(filtra_parameters_set(params, "head.weight", none, FT_COUNT(none)));
   assert_ok(filtra_parameters_set(params, "head.bias", BIAS, FT_COUNT(BIAS)));
