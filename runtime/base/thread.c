@@ -1,5 +1,5 @@
-/* thread.h except what differs between systems (thread_posix.c, thread_win32.c): POSIX threads, which
- * mingw-w64 has on Windows, too. Called by everything that has threads. */
+/* thread.h except what differs between systems (thread_posix.c, thread_win32.c): POSIX threads,
+ * which mingw-w64 has on Windows, too. Called by everything that has threads. */
 #include "base/thread.h"
 
 #include <stdlib.h>
@@ -54,8 +54,5 @@ static void make_key(void) {
 void ft_free_with_thread(void *pointer) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, make_key);
-  pthread_setspecific(
-      freed,
-      pointer); /* thread.h except what differs between systems (thread_posix.c, thread_win32.c): threads of POSIX,
- * which mingw-w64 has on Windows, too. Called by everything that has threads. */
+  pthread_setspecific(freed, pointer);
 }

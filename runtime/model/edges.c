@@ -45,12 +45,9 @@ filtra_tensor *ft_edges_add_degrees(const ft_scope *scope, const filtra_model_co
 filtra_tensor *ft_edges_bias(const ft_scope *scope, const filtra_model_config *o,
                              const ft_edge_tensors *in) {
   filtra_graph *g = scope->graph;
-  if (!ft_usable(g, in->distances)) return NULL;
-  const int64_t batch = in->distances->shape[0], pairs = in->distances->shape[1];
-  int64_t tokens = 1;
-  while (tokens * tokens < pairs)
-    tokens++;
-  const int64_t paths[] = {batch, pairs, o->edge_hops, o->heads},
+  if (!ft_usable(g, in->degrees)) return NULL;
+  const int64_t batch = in->degrees->shape[0], tokens = in->degrees->shape[1] + in_front(o);
+  const int64_t paths[] = {batch, tokens * tokens, o->edge_hops, o->heads},
                 whole[] = {batch, tokens, tokens, o->heads};
   filtra_tensor *near = look_up(scope, "distances.weight", distance_rows(o), o->heads,
                                 o->embedding_init, in->distances);

@@ -5,6 +5,7 @@
 #include "model/edges.h"
 #include "model/model.h"
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -409,8 +410,22 @@ static filtra_status check_embedding(const char *context, const filtra_model_con
   return FILTRA_OK;
 }
 
-static filtra_status check_edges(const char *context, filtra_model_config *o,
-                                 const ft_mixer_class *mixer) {
+/* Fails unless the mixer adds a bias; the sentence lists those that do. */
+static filtra_status check_bias(const char *context, const ft_mixer_class *mixer) {
+  char names[512] = "";
+  if (mixer->takes_bias) return FILTRA_OK;
+  for (size_t i = 0, used = 0; i < filtra_mixer_count() && used < sizeof names; i++)
+    if (ft_mixer_at(i)->takes_bias)
+      used += (size_t)ft_print(names + used, sizeof names - used, "%s%s", used ? ", " : "",
+                               ft_mixer_at(i)->name);
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: mixer \"%s\" takes no bias of attention, which graphs (\"edge_types\") need; "
+                 "accepted are %s",
+                 context, mixer->name, names);
+}
+
+static filtra_status check_edges(const char *context, const filtra_model_config *o,
+                                 const ft_mixers *mixers) {
   const struct {
     const char *key, *values;
     bool given;
@@ -428,11 +443,9 @@ static filtra_status check_edges(const char *context, filtra_model_config *o,
     if (needs[i].given)
       return ft_fail(FILTRA_ERROR_INPUT, "%s: for graphs (\"edge_types\") \"%s\" must be %s",
                      context, needs[i].key, needs[i].values);
-  if (mixer->takes_bias) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: mixer \"%s\" takes no bias of attention, which graphs (\"edge_types\") need; "
-                 "softmax, gfsa and plaplacian do",
-                 context, mixer->name);
+  for (size_t i = 0; i < mixers->count; i++)
+    FT_TRY(check_bias(context, mixers->list[i].kind));
+  return FILTRA_OK;
 }
 
 /* Fills in the keys of graphs, or refuses them. */
@@ -506,7 +519,6 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
   for (size_t i = 0; i < options->mixers.count; i++)
     FT_TRY(check_task(context, o, options->mixers.list[i].kind));
   FT_TRY(check_embedding(context, o));
-  for (size_t i = 0; i < options->mixers.count && ft_model_has_edges(o); i++)
-    FT_TRY(check_edges(context, o, options->mixers.list[i].kind));
+  if (ft_model_has_edges(o)) FT_TRY(check_edges(context, o, &options->mixers));
   return check_head(context, o, &usual);
 }
