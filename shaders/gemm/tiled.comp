@@ -172,21 +172,26 @@ void main() {
     }
   } while (k < at.k_end);
 
-  // The invocation's quads lie `down` and ACROSS quads apart.
+  // The invocation's quads lie `down` and ACROSS quads apart. A loop that calls `store` is better not
+  // unrolled, and a compiler that leaves it a loop must not find it choosing among `sum` by its
+  // index, nor a `continue` in one: NVIDIA's would keep all sums in memory, 20 times slower.
   uvec4 random = random_state();
-  [[unroll]] for (uint j = 0; j < COLUMNS / 4; j++) {
+  [[dont_unroll]] for (uint j = 0; j < COLUMNS / 4; j++) {
     uint n = n0 + (tx + j * ACROSS) * 4;
-    if (n >= p.n) continue;
     vec4 bias_quad;
     [[unroll]] for (uint l = 0; l < 4; l++) bias_quad[l] = bias(min(n + l, p.n - 1));
     [[unroll]] for (uint i = 0; i < ROWS; i++) {
       uint m = m0 + (ty + i / 4 * down) * 4 + i % 4;
-      if (m >= p.m) continue;
-      if (shape(GEMM_WIDE_C)) {
-        store_quad(at, random, m, n, sum[i][j], bias_quad);
-      } else {
-        [[unroll]] for (uint l = 0; l < 4; l++)
-          if (n + l < p.n) store(at, random, m, n + l, sum[i][j][l], bias_quad[l]);
+      vec4 x = sum[i][0];
+      [[unroll]] for (uint l = 1; l < COLUMNS / 4; l++)
+        if (l == j) x = sum[i][l];
+      if (m < p.m && n < p.n) {
+        if (shape(GEMM_WIDE_C)) {
+          store_quad(at, random, m, n, x, bias_quad);
+        } else {
+          [[unroll]] for (uint l = 0; l < 4; l++)
+            if (n + l < p.n) store(at, random, m, n + l, x[l], bias_quad[l]);
+        }
       }
     }
   }
