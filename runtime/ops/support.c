@@ -11,9 +11,10 @@ uint32_t ft_batch_groups(const filtra_graph *g, int64_t count, int64_t batch) {
 }
 
 uint32_t ft_sum_groups(const filtra_device *dev, int64_t count) {
-  enum { PER_INVOCATION = 16, MOST_SUMS = 128 };
+  enum { PER_INVOCATION = 16, MOST_SUMS = 128 }; /* of CPU drivers */
+  const uint32_t busy = ft_constants_of(ft_caps_of(dev))->sum_groups, most = busy ? busy : MOST_SUMS;
   uint32_t groups = ft_groups_for(count, (int64_t)PER_INVOCATION * ft_caps_of(dev)->row_workgroup);
-  return groups > MOST_SUMS ? MOST_SUMS : groups;
+  return groups > most ? most : groups;
 }
 
 /* A workgroup is one team if subgroups are not usable, or if starting a workgroup costs as much as

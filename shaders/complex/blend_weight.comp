@@ -5,6 +5,8 @@
 #include "common/reduce.glsl"
 #include "complex/contract.h"
 
+const uint IN_FLIGHT = 4;  // products whose loads nothing waits for one by one
+
 // For the weight of a blend: each workgroup's sum of dy (re - im) over the elements it strides
 // over; nothing where the weight is clamped.
 FT_ARGUMENTS(complex_blend_weight)
@@ -13,10 +15,17 @@ void main() {
   const float w = p.weight.v[0];
   float sum = 0;
   uint i = gl_GlobalInvocationID.x;
+  const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   if (i < p.count) {
     do {
-      sum += p.dy.v[i] * (p.z.v[2 * i] - p.z.v[2 * i + 1]);
-      i += gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+      float next[IN_FLIGHT];
+      [[unroll]] for (uint k = 0; k < IN_FLIGHT; ++k) {
+        const uint at = min(i + k * step, p.count - 1);
+        next[k] = p.dy.v[at] * (p.z.v[2 * at] - p.z.v[2 * at + 1]);
+      }
+      [[unroll]] for (uint k = 0; k < IN_FLIGHT; ++k)
+        if (i + k * step < p.count) sum += next[k];
+      i += IN_FLIGHT * step;
     } while (i < p.count);
   }
   sum = wg_sum(sum);

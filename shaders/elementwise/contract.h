@@ -60,7 +60,9 @@ FT_CONTRACT(elementwise_binary)
   SCALAR(uint, count)                                                                              \
   SCALAR(uint, slice)                                                                              \
   SCALAR(uint, slices)
-#define elementwise_sum_leading_CONSTANTS(CONSTANT) CONSTANT(1, bool, accumulate, false)
+#define elementwise_sum_leading_CONSTANTS(CONSTANT)                                                \
+  CONSTANT(1, bool, accumulate, false)                                                             \
+  CONSTANT(2, uint, DOWN, 1) /* invocations that share the slices of an element of y */
 FT_CONTRACT(elementwise_sum_leading)
 
 #endif

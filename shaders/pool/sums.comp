@@ -3,6 +3,8 @@
 #include "common/types.glsl"
 #include "pool/contract.h"
 
+const uint IN_FLIGHT = 8;  // loads that nothing waits for one by one
+
 // Sums of kept tokens over ranges of `range` tokens; a last column counts them.
 FT_CONSTANTS(pool_sums)
 FT_ARGUMENTS(pool_sums)
@@ -20,9 +22,16 @@ void main() {
     float sum = 0;
     if (t < end) {
       do {
-        const bool kept = !masked || p.mask.v[t] > 0;
-        if (kept) sum += column < columns ? p.x.v[t * columns + column] : 1.0;
-        ++t;
+        float next[IN_FLIGHT];
+        [[unroll]] for (uint k = 0; k < IN_FLIGHT; ++k) {
+          const uint token = min(t + k, end - 1);
+          const bool kept = !masked || p.mask.v[token] > 0;
+          const float x = p.x.v[token * columns + min(column, columns - 1)];
+          next[k] = !kept ? 0.0 : column < columns ? x : 1.0;
+        }
+        [[unroll]] for (uint k = 0; k < IN_FLIGHT; ++k)
+          if (t + k < end) sum += next[k];
+        t += IN_FLIGHT;
       } while (t < end);
     }
     p.sums.v[i] = sum;
