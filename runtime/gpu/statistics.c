@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,12 @@ static double number_of(const VkPipelineExecutableStatisticKHR *s) {
   }
 }
 
+/* NVIDIA's driver (580) fills only the lower half of the 64 bits of a size; the upper one is not
+ * zero. No number of a kernel is that large. */
+static double lower_half(double value) {
+  return fmod(value, 4294967296.0);
+}
+
 static void interpret(ft_executable *e, const char *name, double value) {
   for (size_t i = 0; i < FT_COUNT(WORDS); i++) {
     if (!strcasestr(name, WORDS[i].part)) continue;
@@ -96,7 +103,7 @@ static filtra_status read_executable(filtra_device *dev, VkPipeline pipeline, ui
   for (uint32_t i = 0; i < count; i++) {
     snprintf(e->raw[i].name, sizeof e->raw[i].name, "%.63s", list[i].name);
     e->raw[i].value = number_of(&list[i]);
-    interpret(e, e->raw[i].name, e->raw[i].value);
+    interpret(e, e->raw[i].name, lower_half(e->raw[i].value));
   }
   return FILTRA_OK;
 }

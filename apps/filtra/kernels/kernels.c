@@ -11,6 +11,7 @@
 
 #include <filtra/filtra.h>
 #include <filtra/ops.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,12 +356,18 @@ static void add_to_row(kernel_row *row, const ft_executable *e) {
   if (e->subgroup > row->subgroup_high) row->subgroup_high = e->subgroup;
 }
 
+/* With all digits where it is whole. */
+static json_t *number_json(double x) {
+  const double most = 9007199254740992.0; /* 2^53 */
+  return x == floor(x) && fabs(x) <= most ? json_integer((json_int_t)x) : json_real(x);
+}
+
 static json_t *executable_json(const ft_kernel_key *key, const ft_executable *e) {
   json_t *constants = json_array(), *raw = json_object();
   for (uint32_t i = 0; i < key->spec_count; i++)
     json_array_append_new(constants, json_integer(key->spec[i]));
   for (uint32_t i = 0; i < e->raw_count; i++)
-    json_object_set_new(raw, e->raw[i].name, json_real(e->raw[i].value));
+    json_object_set_new(raw, e->raw[i].name, number_json(e->raw[i].value));
   return json_pack("{ss ss sI so sI sb so}", "kernel", key->kernel, "program", e->name, "workgroup",
                    (json_int_t)key->workgroup, "constants", constants, "subgroup",
                    (json_int_t)e->subgroup, "spills", (int)wants_memory(e), "statistics", raw);
