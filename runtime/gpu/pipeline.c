@@ -205,6 +205,13 @@ static filtra_status find_or_add(filtra_device *dev, const ft_kernel_key *key, f
 
 /* ---- creation, on several threads ---- */
 
+/* Whether dispatches may begin at another workgroup than the first. GPUs' kernels always may: their
+ * compilers make another program of it, which on NVIDIA's driver came to other bits, and results
+ * should not depend on `submission_ms`. */
+static bool may_cut(const ft_caps *caps) {
+  return !caps->for_cpu || caps->submission_seconds > 0.0;
+}
+
 static VkResult create_pipeline(filtra_device *dev, VkShaderModule module, ft_pipeline *p) {
   uint32_t values[1 + FT_MAX_SPEC] = {p->key.workgroup};
   VkSpecializationMapEntry entries[1 + FT_MAX_SPEC];
@@ -225,7 +232,7 @@ static VkResult create_pipeline(filtra_device *dev, VkShaderModule module, ft_pi
                 .module = module,
                 .pName = "main",
                 .pSpecializationInfo = &constants},
-      .flags = (dev->caps.submission_seconds > 0.0 ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u) |
+      .flags = (may_cut(&dev->caps) ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0u) |
                (dev->compiler ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
                                     VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR
                               : 0u),
