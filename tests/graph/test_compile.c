@@ -104,7 +104,7 @@ TEST(every_failure_leaves_the_graph_as_it_was) {
   results expected;
   expect(&expected);
   assert_true(fail_each("", false, &expected) > 20);
-  assert_true(fail_each("", true, &expected) > 20);
+  assert_true(fail_each("", true, &expected) > 10); /* fewer where buffers need no copies */
 }
 
 /* Compiling runs out of device memory at one block or slot after the other, as less of it is left;
@@ -152,7 +152,10 @@ TEST(measured_before_the_commit) {
   const uint64_t committed = test_device()->memory_used;
   assert_ok(filtra_graph_compile(n.graph));
   assert_int_equal(ft_buffer_extent(filtra_graph_activation_bytes(n.graph)), activations[0]);
-  assert_int_equal(test_device()->memory_used - committed, activations[0] + transfers[0]);
+  /* GPUs' drivers round up what a buffer takes; there is one of activations, and two a slot. */
+  const uint64_t rounding = test_device()->caps.for_cpu ? 0 : 7 * 64 * 1024;
+  assert_in_range(test_device()->memory_used - committed - activations[0] - transfers[0], 0,
+                  rounding);
   destroy(&n);
 }
 

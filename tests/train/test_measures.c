@@ -161,10 +161,11 @@ static const char *outliers(void) {
   return path;
 }
 
-/* Mean errors of predictions of 2 x: less moved by outliers with mae. */
+/* Each loss makes its own measure small: what outliers do to the mean of squares leaves the other
+ * alone. */
 TEST(absolute_errors) {
   const char *data = outliers();
-  double error[2];
+  double error[2], root[2];
   for (int i = 0; i < 2; i++) {
     const char *folder = test_new_run(), *loss = i ? "mae" : "mse";
     filtra_evaluation e;
@@ -177,12 +178,14 @@ TEST(absolute_errors) {
         folder, 1000));
     assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, &e, NULL));
     error[i] = e.absolute_error;
+    root[i] = e.root_mean_square_error;
     print_message("%s: mae %g, rmse %g, r2 %g, pearson %g, spearman %g\n", loss, e.absolute_error,
                   e.root_mean_square_error, e.r_squared, e.pearson, e.spearman);
     owned char *config = test_read(test_path(folder, "config.json"), NULL);
     assert_non_null(strstr(config, i ? "\"select_by\": \"mae\"" : "\"select_by\": \"loss\""));
   }
-  assert_true(error[1] < 0.8 * error[0]);
+  assert_true(error[1] < 40.0); /* a tenth of the rows is off by about 380 */
+  assert_true(root[0] < 0.9 * root[1]);
 }
 
 TEST_MAIN(NULL, test_teardown)
