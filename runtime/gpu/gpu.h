@@ -77,7 +77,7 @@ typedef struct ft_constants {
   uint32_t row_groups;     /* most workgroups for kernels in which a team takes several rows */
   uint32_t team_workgroup; /* invocations of a workgroup of several teams; 0: one team each */
   uint32_t row_numbers;    /* numbers of a row that an invocation keeps in registers */
-  uint32_t sum_groups;     /* workgroups that write partial sums; 0: few, in a kernel of their own */
+  uint32_t sum_groups;     /* workgroups that write partial sums; 0: few, in their own kernel */
   uint32_t column_sums;    /* columns that an invocation sums at a time */
   uint32_t product_groups; /* workgroups with which a matrix product keeps the device busy, */
   int32_t product_cache;   /* bytes of its operands that stay in a cache; 0: unknown */

@@ -82,8 +82,8 @@ static ft_configuration standard(const filtra_device *dev, const ft_attention_pr
   /* CPU drivers need seconds to compile taller tiles; Intel's profiles and the tuner's tests do it.
    */
   if (caps->for_cpu) return (ft_configuration){{128, 2, 2, 2, across, 1}};
-  /* Heads of up to 32 columns have a single pass over them, in which NVIDIA's compiler would have so
-   * many loads on their way that it spills: on an H100, 8 steps took 1.4 times as long as 4. */
+  /* Heads of up to 32 columns have a single pass over them, in which NVIDIA's compiler would have
+   * so many loads on their way that it spills: on an H100, 8 steps took 1.4 times as long as 4. */
   return (ft_configuration){{128, 4, 4, 4, across, across == 8 ? 4 : 8}};
 }
 

@@ -8,8 +8,8 @@
 
 /* ---- sum over the first axis ---- */
 
-/* Invocations that share an element's slices. On a GPU a few thousand elements keep none of it busy,
- * and each slice would be waited for: an H100 took 17 us to sum 512 slices of 64 elements. */
+/* Invocations that share an element's slices. A few thousand elements keep little of a GPU busy,
+ * and slice after slice would be waited for: an H100 took 17 us for 512 slices of 64 elements. */
 static uint32_t sharing(const filtra_graph *g, uint32_t count, uint32_t slices) {
   enum { FEW_ELEMENTS = 1 << 14, MANY_SLICES = 64, SHARING = 16 };
   const bool slow = count <= FEW_ELEMENTS && slices >= MANY_SLICES;

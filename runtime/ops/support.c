@@ -12,7 +12,8 @@ uint32_t ft_batch_groups(const filtra_graph *g, int64_t count, int64_t batch) {
 
 uint32_t ft_sum_groups(const filtra_device *dev, int64_t count) {
   enum { PER_INVOCATION = 16, MOST_SUMS = 128 }; /* of CPU drivers */
-  const uint32_t busy = ft_constants_of(ft_caps_of(dev))->sum_groups, most = busy ? busy : MOST_SUMS;
+  const uint32_t busy = ft_constants_of(ft_caps_of(dev))->sum_groups;
+  const uint32_t most = busy ? busy : MOST_SUMS;
   uint32_t groups = ft_groups_for(count, (int64_t)PER_INVOCATION * ft_caps_of(dev)->row_workgroup);
   return groups > most ? most : groups;
 }

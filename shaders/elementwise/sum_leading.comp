@@ -7,8 +7,8 @@
 #include "elementwise/contract.h"
 
 // y[i] = sum over s of x[s, i], in order; y is as long as a slice or longer, and zero behind it. y
-// has the kernel's element type. Where y is short and slices are many, DOWN invocations sum a part of
-// the slices each, and the first of them adds up the parts, in order.
+// has the kernel's element type. Where y is short and slices are many, DOWN invocations sum a part
+// of the slices each, and the first of them adds up the parts, in order.
 FT_CONSTANTS(elementwise_sum_leading)
 FT_ARGUMENTS(elementwise_sum_leading)
 
