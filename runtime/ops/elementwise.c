@@ -24,19 +24,19 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
   const uint32_t workgroup = down > 1 ? 128 : FT_FLAT_WORKGROUP;
   uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, workgroup / down);
   ft_record_call(
-      g, &(ft_kernel_call){.label = label,
-                           .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
-                                                     filtra_tensor_dtype(y)),
-                           .cheap = true,
-                           FT_ARGUMENTS(elementwise_sum_leading, .x = FT_READ(x),
-                                        .y = FT_TARGET(y, accumulate), .count = count,
-                                        .slice = slices ? elements / slices : 0, .slices = slices),
-                           FT_CONSTANTS(elementwise_sum_leading, .accumulate = accumulate,
-                                        .DOWN = down),
-                           .workgroup = workgroup,
-                           .groups = {down > 1 || groups > most ? most : groups},
-                           .flops = elements,
-                           .bytes = 4.0 * elements});
+      g,
+      &(ft_kernel_call){
+          .label = label,
+          .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
+                                    filtra_tensor_dtype(y)),
+          .cheap = true,
+          FT_ARGUMENTS(elementwise_sum_leading, .x = FT_READ(x), .y = FT_TARGET(y, accumulate),
+                       .count = count, .slice = slices ? elements / slices : 0, .slices = slices),
+          FT_CONSTANTS(elementwise_sum_leading, .accumulate = accumulate, .DOWN = down),
+          .workgroup = workgroup,
+          .groups = {down > 1 || groups > most ? most : groups},
+          .flops = elements,
+          .bytes = 4.0 * elements});
 }
 
 /* ---- affine ---- */

@@ -113,7 +113,7 @@ TEST_REFERENCE(ref_positions) {
 }
 
 TEST(test_positions) {
-  const int64_t sizes[][4] = {{1, 1, 1, 1},     {3, 5, 7, 5},   {2, 67, 33, 70},
+  const int64_t sizes[][4] = {{1, 1, 1, 1},      {3, 5, 7, 5},  {2, 67, 33, 70},
                               {5, 130, 64, 131}, {67, 3, 5, 4}, {131, 2, 64, 2}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++) {
     const int64_t *s = sizes[i];
