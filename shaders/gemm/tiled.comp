@@ -172,9 +172,10 @@ void main() {
     }
   } while (k < at.k_end);
 
-  // The invocation's quads lie `down` and ACROSS quads apart. NVIDIA's compiler unrolls no loop with
-  // a `continue`, nor one that would copy `store` too often; if such a loop's index chose among
-  // `sum`, all of it would lie in memory, 20 times slower. So the outer loop stays, and selects.
+  // The invocation's quads lie `down` and ACROSS quads apart. NVIDIA's compiler unrolls no loop
+  // with a `continue`, nor one that would copy `store` too often; if such a loop's index chose
+  // among `sum`, all of it would lie in memory, 20 times slower. So the outer loop stays, and
+  // selects.
   uvec4 random = random_state();
   [[dont_unroll]] for (uint j = 0; j < COLUMNS / 4; j++) {
     uint n = n0 + (tx + j * ACROSS) * 4;
