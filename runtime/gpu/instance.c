@@ -115,7 +115,11 @@ static filtra_status create_messenger(ft_instance *instance,
 static filtra_status create_handle(ft_instance *instance, const VkInstanceCreateInfo *info) {
   VkResult result = FT_VK_RESULT(vkCreateInstance(info, NULL, &instance->handle));
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
-    return ft_fail(FILTRA_ERROR_NO_DEVICE, "no Vulkan driver on this machine; %s", install_hint);
+    return ft_fail(FILTRA_ERROR_NO_DEVICE,
+                   "no Vulkan driver on this machine works; %s. If there is one, "
+                   "VK_LOADER_DEBUG=error says why it is not used: NVIDIA's, in a container, needs "
+                   "libegl1 and libgl1",
+                   install_hint);
   return ft_vk_status(NULL, result, "vkCreateInstance");
 }
 
