@@ -122,6 +122,7 @@ typedef struct filtra_model_config {
   int64_t head_width; /**< hidden units of the head; 0: ffn_width; in the Converter width */
   float dropout;      /**< rate after the embeddings, mixers and feed-forward layers; 0 to 0.999 */
   float drop_path;    /**< stochastic depth: the rate of the last layer; 0 to 0.999 */
+  float contra_norm;  /**< s of ContraNorm before the LayerNorms (Guo et al. 2023); 0 to 10 */
   filtra_block block;
   filtra_norm norm;
   filtra_head head;

@@ -2,6 +2,7 @@
  * model/batch.c and model/generate.c. */
 #include "graph/parameters.h"
 #include "model/model.h"
+#include "nn/contra_norm.h"
 #include "nn/converter.h"
 #include "nn/past.h"
 #include "ops/decoding.h"
@@ -164,6 +165,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
                                 .ffn_width = o->ffn_width,
                                 .activation = layer_activation(o->activation),
                                 .dropout = o->dropout,
+                                .contra_norm = o->contra_norm,
                                 .converter = o->block == FILTRA_BLOCK_CONVERTER,
                                 .post_norm = o->norm == FILTRA_NORM_POST,
                                 .causal = o->task == FILTRA_TASK_LANGUAGE_MODEL,
@@ -181,7 +183,9 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
     count += loss != NULL;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)count, 0.0f);
-  return encoder.converter || o->no_last_norm ? x : ft_norm_layer(scope, "norm", x, FILTRA_F32);
+  if (encoder.converter || o->no_last_norm) return x;
+  if (!encoder.post_norm) x = ft_contra_norm(g, x, mask, o->contra_norm);
+  return ft_norm_layer(scope, "norm", x, FILTRA_F32);
 }
 
 /* ---- output ---- */

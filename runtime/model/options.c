@@ -83,6 +83,14 @@ static const ft_key KEYS[] = {
           "in equal steps; branches that are kept count 1 / (1 - rate). Not with `block` "
           "converter.",
           .paper = "Huang et al. 2016"),
+    FLOAT(
+        contra_norm, 0.0, 0.0, 10.0,
+        "ContraNorm: a LayerNorm gets x - s softmax(u u^T) x in place of x, u being the tokens "
+        "divided by their lengths, without padding. With `norm` pre each LayerNorm does, as in the "
+        "authors' ViT; with post the one behind the mixer does, as in their BERT, whose t is "
+        "t / (1 + t) here. Takes a matrix of N x N. Not with `block` converter, nor for a language "
+        "model. 0: none.",
+        .paper = "Guo et al. 2023"),
     ENUM(block, BLOCKS,
          "What stands around the mixer. transformer: norms, residual sums and feed-forward "
          "layers. converter: the Converter's block, for synvolution and kernelution.",
@@ -310,6 +318,21 @@ static filtra_status check_image(const char *context, const filtra_model_config 
   return FILTRA_OK;
 }
 
+static filtra_status check_contra_norm(const char *context, const filtra_model_config *o) {
+  if (o->contra_norm == 0.0f) return FILTRA_OK;
+  if (o->block == FILTRA_BLOCK_CONVERTER)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"contra_norm\" is for \"block\" transformer; leave it out, or at 0",
+                   context);
+  if (o->task == FILTRA_TASK_LANGUAGE_MODEL)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: task \"language_model\" cannot have \"contra_norm\", which shows a token those "
+        "after it",
+        context);
+  return FILTRA_OK;
+}
+
 /* Checks the Converter, whose parts work only with one another, and recurrent positions. */
 static filtra_status check_block(const char *context, const filtra_model_config *o,
                                  const ft_mixer_class *mixer) {
@@ -519,6 +542,7 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
   for (size_t i = 0; i < options->mixers.count; i++)
     FT_TRY(check_task(context, o, options->mixers.list[i].kind));
   FT_TRY(check_embedding(context, o));
+  FT_TRY(check_contra_norm(context, o));
   if (ft_model_has_edges(o)) FT_TRY(check_edges(context, o, &options->mixers));
   return check_head(context, o, &usual);
 }

@@ -235,25 +235,16 @@ static int merge_mixer(json_t *keys, const json_t *given) {
 
 /* Keys that change no shape, but what the weights compute. */
 static void warn_of_changes(const json_t *start, const json_t *changes) {
-  static const char *const KEYS[] = {"heads",
-                                     "norm",
-                                     "activation",
-                                     "positions",
-                                     "norm_epsilon",
-                                     "embedding_norm",
-                                     "no_last_norm",
-                                     "token_types",
-                                     "scale_embeddings",
-                                     "mask_zero",
-                                     "pooling",
-                                     "head_activation",
-                                     "distillation",
-                                     "position_offset",
-                                     "layers"};
+  static const char *const KEYS[] = {
+      "heads",       "norm",           "activation",      "positions",    "norm_epsilon",
+      "contra_norm", "embedding_norm", "no_last_norm",    "token_types",  "scale_embeddings",
+      "mask_zero",   "pooling",        "head_activation", "distillation", "position_offset",
+      "layers"};
   for (size_t i = 0; i < FT_COUNT(KEYS); i++) {
     const json_t *own = json_object_get(start, KEYS[i]), *given = json_object_get(changes, KEYS[i]);
     if (!own || !given || json_equal(own, given)) continue;
-    char *from = ft_json_dumps(own, JSON_ENCODE_ANY), *to = ft_json_dumps(given, JSON_ENCODE_ANY);
+    const size_t as = JSON_ENCODE_ANY | JSON_REAL_PRECISION(9);
+    char *from = ft_json_dumps(own, as), *to = ft_json_dumps(given, as);
     if (from && to)
       ft_log(
           FILTRA_LOG_WARNING,

@@ -10,8 +10,9 @@ typedef struct ft_encoder_options {
   int64_t max_length;           /* longest sequence, in tokens */
   filtra_activation activation; /* of the feed-forward layer */
   float dropout;
-  float drop_path; /* stochastic depth: probability of dropping a branch of a sequence */
-  bool post_norm;  /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
+  float drop_path;   /* stochastic depth: probability of dropping a branch of a sequence */
+  float contra_norm; /* s of ContraNorm, before the LayerNorms; 0: none */
+  bool post_norm;    /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
   /* The Converter's block: complex features, ScaleNorm, gated feed-forward network. The mixer needs
    * build_complex; `activation` applies to the gate's real part. */
   bool converter;

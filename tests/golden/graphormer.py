@@ -1,5 +1,5 @@
-"""Tiny Graphormers (Ying et al. 2021), and GFSA in one (Choi et al. 2024), in float64, and what they
-compute, for the test model/edges.
+"""Tiny Graphormers (Ying et al. 2021), GFSA in one (Choi et al. 2024) and ContraNorm in another (Guo
+et al. 2023), in float64, and what they compute, for the test model/edges.
 
     python tests/golden/graphormer.py OUT        (torch, safetensors)
 
@@ -67,7 +67,9 @@ def bias(p, nodes, edges, virtual):
     return torch.stack(rows).permute(2, 0, 1)
 
 
-def normed(x, p, name):
+def normed(x, p, name, contra):
+    unit = x / x.norm(dim=1, keepdim=True)
+    x = x - contra * torch.softmax(unit @ unit.T, 1) @ x
     return torch.nn.functional.layer_norm(x, (WIDTH,), p[name + ".weight"], p[name + ".bias"], 1e-5)
 
 
@@ -85,7 +87,7 @@ def attention(x, p, name, b, order):
     return linear((a @ v).transpose(0, 1).reshape(len(x), WIDTH), p, name + "out")
 
 
-def logits_of(p, tokens, nodes, edges, virtual, order):
+def logits_of(p, tokens, nodes, edges, virtual, order, contra):
     degrees = [min(sum(i in e[:2] for e in edges), DEGREES) for i in range(nodes)]
     x = p["embedding.weight"][tokens[:nodes]] + p["degrees.weight"][degrees]
     if virtual:
@@ -93,10 +95,10 @@ def logits_of(p, tokens, nodes, edges, virtual, order):
     b = bias(p, nodes, edges, virtual)
     for i in range(LAYERS):
         at = f"layers.{i}."
-        x = x + attention(normed(x, p, at + "norm1"), p, at + "mixer.", b, order)
-        h = torch.nn.functional.gelu(linear(normed(x, p, at + "norm2"), p, at + "ffn.1"))
+        x = x + attention(normed(x, p, at + "norm1", contra), p, at + "mixer.", b, order)
+        h = torch.nn.functional.gelu(linear(normed(x, p, at + "norm2", contra), p, at + "ffn.1"))
         x = x + linear(h, p, at + "ffn.2")
-    x = normed(x, p, "norm")
+    x = normed(x, p, "norm", contra)
     x = x[0] if virtual else x.mean(0)
     return linear(torch.relu(linear(x, p, "head.1")), p, "head.2")
 
@@ -121,7 +123,7 @@ def shapes(virtual, order):
     return s
 
 
-def make(folder, name, virtual, order):
+def make(folder, name, virtual, order, contra=0.0):
     torch.manual_seed(5)
     p = {key: (torch.randn(shape) * 0.5).float().double().requires_grad_()
          for key, shape in sorted(shapes(virtual, order).items())}
@@ -129,7 +131,7 @@ def make(folder, name, virtual, order):
     for row, nodes in zip(tokens, LENGTHS):
         row[:nodes] = torch.randint(1, VOCABULARY, (nodes,))
     labels = torch.tensor([2, 0, 1])
-    logits = torch.stack([logits_of(p, t, n, e, virtual, order)
+    logits = torch.stack([logits_of(p, t, n, e, virtual, order, contra)
                           for t, (n, e) in zip(tokens, GRAPHS)])
     loss = torch.nn.functional.cross_entropy(logits, labels)
     loss.backward()
@@ -139,6 +141,8 @@ def make(folder, name, virtual, order):
                   head_width=HIDDEN, positions="none", edge_types=TYPES, edge_distances=DISTANCES,
                   edge_hops=HOPS, edge_degrees=DEGREES,
                   pooling="class_token" if virtual else "mean")
+    if contra:
+        config["contra_norm"] = contra
     save_file({key: x.detach().float() for key, x in p.items()}, f"{folder}/{name}.safetensors",
               {"filtra.config": json.dumps(config)})
     golden = dict(tokens=tokens.int(), lengths=torch.tensor(LENGTHS).int(),
@@ -151,3 +155,4 @@ def make(folder, name, virtual, order):
 
 make(sys.argv[1], "graphormer", True, 0)
 make(sys.argv[1], "graphormer_mean_gfsa", False, 3)
+make(sys.argv[1], "graphormer_contra_norm", True, 0, 0.25)

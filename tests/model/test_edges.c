@@ -9,7 +9,7 @@
 
 #include <filtra/filtra.h>
 
-static const char *const FILES[] = {"graphormer", "graphormer_mean_gfsa"};
+static const char *const FILES[] = {"graphormer", "graphormer_mean_gfsa", "graphormer_contra_norm"};
 
 static const char *path_of(const char *name, const char *end) {
   static char path[600];

@@ -79,7 +79,7 @@ static filtra_status check_keys(const exporting *e, const json_t *written) {
   filtra_status status = FILTRA_OK;
   json_object_foreach(e->keys, key, value) {
     if (status || is_free(key) || json_equal(value, json_object_get(all, key))) continue;
-    char *text = ft_json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    char *text = ft_json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
     status = ft_fail(FILTRA_ERROR_ARGUMENT, "%s: \"%s\" is %.60s, which a %s cannot have", e->path,
                      key, text ? text : "?", e->family->type);
     free(text);

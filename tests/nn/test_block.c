@@ -1,5 +1,5 @@
-/* Stochastic depth: a block in training, before and after norms, against the same in float64 with
- * the masks of its two branches, values and gradient. */
+/* A Transformer's block, before and after norms, with stochastic depth and with ContraNorm, against
+ * the same in float64 with the masks of its two branches, values and gradient. */
 #include "base/memory.h"
 #include "graph/parameters.h"
 #include "nn/encoder.h"
@@ -15,25 +15,29 @@ typedef struct block_case {
   filtra_parameters *params;
   ft_mixer mixer;
   bool post;
-  float rate;
+  float rate, contra_norm;
 } block_case;
 
-static filtra_tensor *build_block(filtra_graph *g, const block_case *s, filtra_tensor *x) {
+/* Some sequences end in padding. */
+static const float MASK[B * N] = {1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1};
+
+static filtra_tensor *build_block(filtra_graph *g, const block_case *s, filtra_tensor *x,
+                                  filtra_tensor *mask) {
   const ft_encoder_options o = {.mixer = &s->mixer,
                                 .heads = 1,
                                 .ffn_width = F,
                                 .activation = FILTRA_ACTIVATION_TANH,
                                 .drop_path = s->rate,
+                                .contra_norm = s->contra_norm,
                                 .post_norm = s->post,
                                 .max_length = N};
   const ft_scope scope = {.graph = g, .params = s->params};
-  filtra_tensor *auxiliary, *mask = ft_tensor_new(g, "mask", FILTRA_F32, 2, (int64_t[]){B, N});
-  ft_emit_fill(g, mask, 1.0f);
+  filtra_tensor *auxiliary;
   return ft_encoder_block(&scope, &o, x, mask, &auxiliary);
 }
 
 TEST_BUILD(build) {
-  out[0] = build_block(g, op->settings, in[0]);
+  out[0] = build_block(g, op->settings, in[0], in[1]);
 }
 
 /* ---- in float64 ---- */
@@ -46,6 +50,26 @@ static void get(const block_case *s, const char *name, double *to) {
   assert_ok(ft_parameter_download(s->params, p, values));
   for (int64_t i = 0; i < p->elements; i++)
     to[i] = (double)values[i];
+}
+
+/* x less the mean of its tokens, weighed by softmax of their cosines. */
+static void move_apart(const block_case *s, const float *mask, const double *x, double *y) {
+  memcpy(y, x, N * C * sizeof *y);
+  for (int i = 0; i < N && s->contra_norm > 0; i++) {
+    double weight[N], total = 0;
+    for (int k = 0; k < N; k++) {
+      double dot = 0, own = 0, other = 0;
+      for (int c = 0; c < C; c++) {
+        dot += x[i * C + c] * x[k * C + c];
+        own += x[i * C + c] * x[i * C + c];
+        other += x[k * C + c] * x[k * C + c];
+      }
+      total += weight[k] = mask[k] * exp(dot / sqrt(own * other));
+    }
+    for (int k = 0; k < N; k++)
+      for (int c = 0; c < C; c++)
+        y[i * C + c] -= s->contra_norm * weight[k] / total * x[k * C + c];
+  }
 }
 
 /* Gains are 1 and biases 0 when they begin. */
@@ -61,16 +85,20 @@ static void normalize(const double *x, double *y) {
   }
 }
 
-/* FNet: the real part of the transform along tokens and channels, over sqrt(N C). */
-static void transform(const double *x, double *y) {
+/* FNet: the real part of the transform along tokens and channels, over sqrt(length C); zeros where
+ * padding is. */
+static void transform(const float *mask, const double *x, double *y) {
   const double turn = 2 * 3.14159265358979323846;
+  int length = 0;
+  while (length < N && mask[length] > 0)
+    length++;
   for (int i = 0; i < N; i++)
     for (int c = 0; c < C; c++) {
       double sum = 0;
-      for (int n = 0; n < N; n++)
+      for (int n = 0; n < length; n++)
         for (int k = 0; k < C; k++)
-          sum += x[n * C + k] * cos(turn * ((double)(i * n) / N + (double)(c * k) / C));
-      y[i * C + c] = sum / sqrt(N * C);
+          sum += x[n * C + k] * cos(turn * ((double)(i * n) / length + (double)(c * k) / C));
+      y[i * C + c] = i < length ? sum / sqrt(length * C) : 0;
     }
 }
 
@@ -105,14 +133,17 @@ static void add_branch(double *x, const double *branch, double kept) {
 TEST_REFERENCE(reference) {
   const block_case *s = op->settings;
   for (uint32_t b = 0; b < B; b++) {
-    double x[N * C], normed[N * C], branch[N * C];
+    const float *mask = MASK + b * N;
+    double x[N * C], apart[N * C], normed[N * C], branch[N * C];
     double first = op->training ? reference_dropout(op->seed, op->step, 0, b, s->rate) : 1;
     double second = op->training ? reference_dropout(op->seed, op->step, 1, b, s->rate) : 1;
     memcpy(x, in[0] + b * N * C, sizeof x);
-    normalize(x, normed);
-    transform(s->post ? x : normed, branch);
+    move_apart(s, mask, x, apart);
+    normalize(apart, normed);
+    transform(mask, s->post ? x : normed, branch);
     add_branch(x, branch, first);
-    normalize(x, normed);
+    move_apart(s, mask, x, apart);
+    normalize(apart, normed);
     if (s->post) memcpy(x, normed, sizeof x);
     feed_forward(s, normed, branch);
     add_branch(x, branch, second);
@@ -128,16 +159,17 @@ static void declare(block_case *s) {
   assert_ok(ft_mixer_read(json, "test", &s->mixer));
   assert_ok(filtra_parameters_create(test_device(), &s->params));
   owned_graph *g = test_graph(test_device(), NULL);
-  build_block(g, s, test_input(g, "x", B, N, C));
+  build_block(g, s, test_input(g, "x", B, N, C), test_input(g, "mask", B, N));
   assert_ok(ft_graph_status(g));
   assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_TRAINABLE));
 }
 
-static void check(bool post, float rate, bool training) {
-  block_case s = {.post = post, .rate = rate};
+static void check(bool post, float rate, float contra_norm, bool training) {
+  block_case s = {.post = post, .rate = rate, .contra_norm = contra_norm};
   declare(&s);
   test_op op = {.name = post ? "post-norm block" : "pre-norm block",
-                .in = {{"x", FILTRA_F32, 3, {B, N, C}, .gradient = true}},
+                .in = {{"x", FILTRA_F32, 3, {B, N, C}, .gradient = true},
+                       {"mask", FILTRA_F32, 2, {B, N}, .fixed = MASK}},
                 .build = build,
                 .reference = reference,
                 .settings = &s,
@@ -151,10 +183,12 @@ static void check(bool post, float rate, bool training) {
 /* At these rates some sequences lose one branch, some both and some none. */
 TEST(test_blocks) {
   for (int post = 0; post < 2; post++) {
-    check(post, 0.5f, true);
-    check(post, 0.9f, true);
-    check(post, 0.5f, false);
-    check(post, 0.0f, true);
+    check(post, 0.5f, 0.0f, true);
+    check(post, 0.9f, 0.0f, true);
+    check(post, 0.5f, 0.0f, false);
+    check(post, 0.0f, 0.0f, true);
+    check(post, 0.0f, 0.3f, true);
+    check(post, 0.5f, 2.0f, true);
   }
 }
 
@@ -167,6 +201,10 @@ TEST(test_refused) {
       {{.drop_path = 0.1f, .layers = 1}, "\"layers\" is 1"},
       {{.drop_path = 0.1f, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
        "\"block\" transformer"},
+      {{.contra_norm = 11.0f}, "\"contra_norm\" is 11"},
+      {{.contra_norm = 0.1f, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
+       "\"contra_norm\" is for \"block\" transformer"},
+      {{.contra_norm = 0.1f, .task = FILTRA_TASK_LANGUAGE_MODEL}, "cannot have \"contra_norm\""},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_model *model;
