@@ -4,8 +4,8 @@
 
 #include <filtra/filtra.h>
 
-/** x - scale softmax(u u^T) x, where u is the rows of x divided by their lengths; x [B,N,C]. Padding,
- * where mask [B,N] is 0, weighs nothing. scale 0: x itself. A LayerNorm has to follow. */
+/** x - scale softmax(u u^T) x, where u is the rows of x divided by their lengths; x [B,N,C].
+ * Padding, where mask [B,N] is 0, weighs nothing. scale 0: x itself. A LayerNorm has to follow. */
 filtra_tensor *ft_contra_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask, float scale);
 
 #endif
