@@ -205,9 +205,8 @@ static filtra_status find_or_add(filtra_device *dev, const ft_kernel_key *key, f
 
 /* ---- creation, on several threads ---- */
 
-/* Whether dispatches may begin at another workgroup than the first. GPUs' kernels always may: their
- * compilers make another program of it, which on NVIDIA's driver came to other bits, and results
- * should not depend on `submission_ms`. */
+/* Whether dispatches may begin at another workgroup than the first. On GPUs they always may: where
+ * only those with a budget did, NVIDIA's driver came to other bits without one. */
 static bool may_cut(const ft_caps *caps) {
   return !caps->for_cpu || caps->submission_seconds > 0.0;
 }

@@ -87,7 +87,7 @@ static const ft_key KEYS[] = {
         contra_norm, 0.0, 0.0, 10.0,
         "ContraNorm: a LayerNorm gets x - s softmax(u u^T) x in place of x, u being the tokens "
         "divided by their lengths, without padding. With `norm` pre each LayerNorm does, as in the "
-        "authors' ViT; with post the one behind the mixer does, as in their BERT, whose t is "
+        "authors' ViT; with post the one after the mixer does, as in their BERT, whose t is "
         "t / (1 + t) here. Takes a matrix of N x N. Not with `block` converter, nor for a language "
         "model. 0: none.",
         .paper = "Guo et al. 2023"),

@@ -81,11 +81,11 @@ static filtra_tensor *join_branch(const ft_scope *scope, const ft_encoder_option
   return filtra_add(g, x, filtra_multiply(g, branch, kept));
 }
 
-/* A norm before which ContraNorm may move the tokens apart: where norms come first all of them are,
- * as in its authors' ViT; otherwise the one behind the mixer is, as in their BERT. */
-static filtra_tensor *apart_and_normed(const ft_scope *scope, const ft_encoder_options *o,
-                                       const char *name, filtra_tensor *x, filtra_tensor *mask,
-                                       filtra_dtype dtype) {
+/* A norm with ContraNorm before it, if the model has that: in pre-norm models each norm, as in its
+ * authors' ViT; in post-norm models the one after the mixer, as in their BERT. */
+static filtra_tensor *contra_normed(const ft_scope *scope, const ft_encoder_options *o,
+                                    const char *name, filtra_tensor *x, filtra_tensor *mask,
+                                    filtra_dtype dtype) {
   return ft_norm_layer(scope, name, ft_contra_norm(scope->graph, x, mask, o->contra_norm), dtype);
 }
 
@@ -95,12 +95,12 @@ static filtra_tensor *block(const ft_scope *scope, const ft_encoder_options *o, 
   const filtra_dtype narrow = scope->precision,
                      mixed = o->mixer->kind->narrow ? narrow : FILTRA_F32;
   const bool apart = drops_paths(scope, o);
-  filtra_tensor *in = o->post_norm ? x : apart_and_normed(scope, o, "norm1", x, mask, mixed);
+  filtra_tensor *in = o->post_norm ? x : contra_normed(scope, o, "norm1", x, mask, mixed);
   x = join_branch(scope, o, x, mix(scope, o, in, apart ? NULL : x, mask, auxiliary));
   /* The residual stream is F32. */
-  if (o->post_norm) x = apart_and_normed(scope, o, "norm1", x, mask, FILTRA_F32);
+  if (o->post_norm) x = contra_normed(scope, o, "norm1", x, mask, FILTRA_F32);
   begin_feed_forward(scope->graph);
-  in = o->post_norm ? x : apart_and_normed(scope, o, "norm2", x, mask, narrow);
+  in = o->post_norm ? x : contra_normed(scope, o, "norm2", x, mask, narrow);
   x = join_branch(scope, o, x, feed_forward(scope, o, in, apart ? NULL : x));
   return o->post_norm ? ft_norm_layer(scope, "norm2", x, FILTRA_F32) : x;
 }

@@ -8,8 +8,11 @@
 
 /* ---- sum over the first axis ---- */
 
-/* Invocations that share an element's slices. A few thousand elements keep little of a GPU busy,
- * and slice after slice would be waited for: an H100 took 17 us for 512 slices of 64 elements. */
+enum { SHARED_WORKGROUP = 128 };
+
+/* Invocations that share an element's slices, in a workgroup of so many. A few thousand elements
+ * keep little of a GPU busy, and slice after slice would be waited for: an H100 took 17 us for 512
+ * slices of 64 elements. */
 static uint32_t sharing(const filtra_graph *g, uint32_t count, uint32_t slices) {
   enum { FEW_ELEMENTS = 1 << 14, MANY_SLICES = 64, SHARING = 16 };
   const bool slow = count <= FEW_ELEMENTS && slices >= MANY_SLICES;
@@ -21,7 +24,7 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
   uint32_t slices = (uint32_t)x->shape[0], elements = (uint32_t)filtra_tensor_elements(x);
   const uint32_t count = (uint32_t)filtra_tensor_elements(y), down = sharing(g, count, slices);
   /* As many groups as for a flat range, but at least one element of y per invocation. */
-  const uint32_t workgroup = down > 1 ? 128 : FT_FLAT_WORKGROUP;
+  const uint32_t workgroup = down > 1 ? SHARED_WORKGROUP : FT_FLAT_WORKGROUP;
   uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, workgroup / down);
   ft_record_call(
       g,

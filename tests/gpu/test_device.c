@@ -418,10 +418,8 @@ TEST(closing_keeps_the_message) {
   snprintf(blocked, sizeof blocked, "%s/file", file);
   snprintf(folder, sizeof folder, "%s/cache", blocked);
   filtra_device *device;
-  assert_ok(
-      filtra_device_open(&(filtra_device_options){.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
-                                                  .cache_dir = folder},
-                         &device));
+  assert_ok(filtra_device_open(
+      &(filtra_device_options){.select = test_chosen_device(), .cache_dir = folder}, &device));
   assert_ok(ft_file_write(blocked, "", 0)); /* in the folder's place */
   filtra_graph *g;
   const int64_t four = 4;

@@ -104,7 +104,8 @@ TEST(every_failure_leaves_the_graph_as_it_was) {
   results expected;
   expect(&expected);
   assert_true(fail_each("", false, &expected) > 20);
-  assert_true(fail_each("", true, &expected) > 10); /* fewer where buffers need no copies */
+  /* An H100's driver was asked less often. */
+  assert_true(fail_each("", true, &expected) > (test_device()->caps.for_cpu ? 20 : 10));
 }
 
 /* Compiling runs out of device memory at one block or slot after the other, as less of it is left;

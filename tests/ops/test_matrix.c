@@ -221,10 +221,8 @@ TEST(test_own_shape) {
 
 static filtra_device *open_own(const char *caps, const char *cache) {
   filtra_device *device = NULL;
-  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
-                                         .caps = caps,
-                                         .cache_dir = cache,
-                                         .tuning = ""};
+  const filtra_device_options options = {
+      .select = test_chosen_device(), .caps = caps, .cache_dir = cache, .tuning = ""};
   assert_ok(filtra_device_open(&options, &device));
   return device;
 }

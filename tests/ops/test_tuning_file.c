@@ -291,8 +291,7 @@ static void count_warnings(void *user, filtra_log_level level, const char *messa
 }
 
 static filtra_status open_with(const char *tuning, const char *cache, filtra_device **dev) {
-  const char *select = getenv("FILTRA_DEVICE");
-  return filtra_device_open(&(filtra_device_options){.select = select ? select : "cpu",
+  return filtra_device_open(&(filtra_device_options){.select = test_chosen_device(),
                                                      .tuning = tuning,
                                                      .cache_dir = cache,
                                                      .caps = "pipeline_cache=0"},

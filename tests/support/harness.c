@@ -42,8 +42,12 @@ static void print_log(void *user, filtra_log_level level, const char *text) {
     fprintf(stderr, "%s: %s\n", level >= FILTRA_LOG_ERROR ? "error" : "warning", text);
 }
 
+const char *test_chosen_device(void) {
+  return getenv("FILTRA_DEVICE") ? NULL : "cpu";
+}
+
 static filtra_device *open_device(const char *caps) {
-  filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
+  filtra_device_options options = {.select = test_chosen_device(),
                                    .caps = caps,
                                    .cache_dir = "",
                                    .tuning = "",

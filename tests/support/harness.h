@@ -38,6 +38,8 @@ char *test_caps(const char *caps);
  * storage. */
 bool test_stores(const filtra_device *device, filtra_dtype dtype);
 void test_close_device(filtra_device **device);
+/** What tests select: NULL, which FILTRA_DEVICE decides, or where that is not set a CPU driver. */
+const char *test_chosen_device(void);
 /** Makes the device of these caps the shared one, until test_teardown; false where it is none. */
 bool test_use_variant(const char *caps);
 /** Calls `check` with the shared device where `caps` is NULL, else with test_open_device's. */

@@ -9,8 +9,7 @@
 #include <string.h>
 
 bool test_has_matrices(ft_caps *caps) {
-  const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
-                                         .caps = "matrix=force"};
+  const filtra_device_options options = {.select = test_chosen_device(), .caps = "matrix=force"};
   if (test_interprets()) return false;
   if (!ft_device_caps(&options, caps)) return true;
   print_message("not tested: %s\n", filtra_error_message());

@@ -150,22 +150,21 @@ TEST(evaluations_measure_predictions) {
 
 enum { ROWS = 60 };
 
-/* A table of x and y = 2 x, except some rows that are far off. */
+/* A table of x and y = 2 x, except a row in eleven that is far off, which x does not tell. */
 static const char *outliers(void) {
   const char *path = test_path(test_folder(), "outliers.csv");
   FILE *file = fopen(path, "w");
   fputs("x,y\n", file);
   for (int i = 0; i < ROWS; i++)
-    fprintf(file, "%d.5,%d\n", i % 20, i % 10 == 3 ? 400 : 2 * (i % 20) + 1);
+    fprintf(file, "%d.5,%d\n", i % 20, i % 11 == 3 ? 400 : 2 * (i % 20) + 1);
   fclose(file);
   return path;
 }
 
-/* Each loss makes its own measure small: what outliers do to the mean of squares leaves the other
- * alone. */
+/* Mean errors of predictions of 2 x: less moved by outliers with mae. */
 TEST(absolute_errors) {
   const char *data = outliers();
-  double error[2], root[2];
+  double error[2];
   for (int i = 0; i < 2; i++) {
     const char *folder = test_new_run(), *loss = i ? "mae" : "mse";
     filtra_evaluation e;
@@ -178,14 +177,12 @@ TEST(absolute_errors) {
         folder, 1000));
     assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, &e, NULL));
     error[i] = e.absolute_error;
-    root[i] = e.root_mean_square_error;
     print_message("%s: mae %g, rmse %g, r2 %g, pearson %g, spearman %g\n", loss, e.absolute_error,
                   e.root_mean_square_error, e.r_squared, e.pearson, e.spearman);
     owned char *config = test_read(test_path(folder, "config.json"), NULL);
     assert_non_null(strstr(config, i ? "\"select_by\": \"mae\"" : "\"select_by\": \"loss\""));
   }
-  assert_true(error[1] < 40.0); /* a tenth of the rows is off by about 380 */
-  assert_true(root[0] < 0.9 * root[1]);
+  assert_true(error[1] < 0.8 * error[0]);
 }
 
 TEST_MAIN(NULL, test_teardown)

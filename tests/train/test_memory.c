@@ -219,9 +219,8 @@ static uint64_t plan_large(filtra_device *device, const toy *t, filtra_precision
 TEST(every_profile_has_a_plan) {
   for (const ft_profile *p = ft_profiles; p->name; p++) {
     filtra_device *device;
-    const filtra_device_options options = {.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
-                                           .caps = test_text("@%s", p->name),
-                                           .cache_dir = ""};
+    const filtra_device_options options = {
+        .select = test_chosen_device(), .caps = test_text("@%s", p->name), .cache_dir = ""};
     assert_ok(filtra_device_open(&options, &device));
     for (size_t k = 0; k < FT_COUNT(TOYS); k++) {
       if (TOYS[k].precision && !test_stores(device, FILTRA_F16)) continue;

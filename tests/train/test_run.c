@@ -538,7 +538,7 @@ static void check_failures(void (*fail_after)(long n), filtra_status expected) {
     check_failed(folder, used);
     failures++;
   }
-  assert_true(failures > 5); /* a GPU needs fewer calls than a CPU driver */
+  assert_true(failures > (ft_caps_of(test_device())->for_cpu ? 10 : 5)); /* GPUs need fewer calls */
 }
 
 static void fail_device(long n) {

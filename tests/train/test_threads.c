@@ -14,10 +14,9 @@ typedef struct job {
 } job;
 
 static filtra_status train(const job *j) {
-  const char *selection = getenv("FILTRA_DEVICE");
   filtra_device *device;
   filtra_status status = filtra_device_open(
-      &(filtra_device_options){.select = selection ? selection : "cpu", .cache_dir = ""}, &device);
+      &(filtra_device_options){.select = test_chosen_device(), .cache_dir = ""}, &device);
   if (status) return status;
   status =
       filtra_run_train(device, &(filtra_run_options){.config = j->config, .folder = j->folder});

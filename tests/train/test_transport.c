@@ -172,10 +172,8 @@ static void run_all(node nodes[], int size) {
   for (int i = 0; i < size; i++) {
     owned char *caps = nodes[i].caps ? test_caps(nodes[i].caps) : NULL;
     assert_ok(filtra_device_open(
-        &(filtra_device_options){.select = getenv("FILTRA_DEVICE") ? NULL : "cpu",
-                                 .cache_dir = "",
-                                 .tuning = "",
-                                 .caps = caps},
+        &(filtra_device_options){
+            .select = test_chosen_device(), .cache_dir = "", .tuning = "", .caps = caps},
         &nodes[i].device));
   }
   for (int i = 0; i < size; i++)
