@@ -42,14 +42,14 @@ if hasattr(os, "register_at_fork"):
 class Gate:
     """Lets one thread at a time use a device, and destroys what a thread found of no more use.
 
-    ``with gate`` waits for the device and has it alone. ``with gate.shared`` has it together with
-    other threads that share it: calls that the library allows at the same time.
+    ``with gate`` waits for the device and has it alone. Between `join` and `leave` a thread has it
+    together with others: for calls that the library allows at the same time.
 
     Garbage collection may happen in any thread at any time, also within a call of the library. What
     cannot be destroyed at once waits in `dead` for the next call.
     """
 
-    __slots__ = ("_depth", "_door", "_guests", "_owner", "_used", "dead", "shared")
+    __slots__ = ("_depth", "_door", "_guests", "_owner", "_used", "dead")
 
     def __init__(self) -> None:
         self._owner: Any = threading.RLock()  # held by the thread that has the device alone
@@ -57,7 +57,6 @@ class Gate:
         self._used = threading.Lock()  # held while anyone has the device
         self._door = threading.Lock()  # guards the guests
         self._guests: dict[int, int] = {}
-        self.shared = _Shared(self)
         self.dead: deque[Handle] = deque()
 
     def within(self) -> bool:
@@ -84,6 +83,25 @@ class Gate:
             self._used.release()
         self._owner.release()
 
+    def join(self, thread: int) -> bool:
+        """Have the device together with others; returns False if this thread has it alone."""
+        if self._owner._is_owned():
+            return False
+        with self._door:
+            if not self._guests:
+                self._used.acquire()
+            self._guests[thread] = self._guests.get(thread, 0) + 1
+        return True
+
+    def leave(self, thread: int) -> None:
+        """End what `join` began."""
+        with self._door:
+            self._guests[thread] -= 1
+            if not self._guests[thread]:
+                del self._guests[thread]
+            if not self._guests:
+                self._used.release()
+
     def clear(self) -> None:
         """Destroy what waits, unless this thread is within a call."""
         if self.within():
@@ -109,35 +127,6 @@ class Gate:
                 self._used.release()
         finally:
             self._owner.release()
-
-
-class _Shared:
-    """What ``with gate.shared`` enters."""
-
-    __slots__ = ("gate",)
-
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
-
-    def __enter__(self) -> None:
-        gate, thread = self.gate, threading.get_ident()
-        if gate._owner._is_owned():
-            return
-        with gate._door:
-            if not gate._guests:
-                gate._used.acquire()
-            gate._guests[thread] = gate._guests.get(thread, 0) + 1
-
-    def __exit__(self, *error: object) -> None:
-        gate, thread = self.gate, threading.get_ident()
-        if gate._owner._is_owned():
-            return
-        with gate._door:
-            gate._guests[thread] -= 1
-            if not gate._guests[thread]:
-                del gate._guests[thread]
-            if not gate._guests:
-                gate._used.release()
 
 
 class Handle:
@@ -309,8 +298,13 @@ class Object:
         handle = self._handle
         if handle.forks != _Process.forks:
             handle.refuse()
-        with handle.gate.shared:
+        thread = threading.get_ident()
+        if not handle.gate.join(thread):
             return handle.pass_to(function, arguments)
+        try:
+            return handle.pass_to(function, arguments)
+        finally:
+            handle.gate.leave(thread)
 
     @property
     def closed(self) -> bool:

@@ -74,6 +74,8 @@ def as_array(values: Any) -> Any:
 
     A list with a text is one of texts, so that NumPy makes no text of what else is in it.
     """
+    if type(values) is np.ndarray and values.ndim > 1:
+        return values
     if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
         raise ArgumentError("samples have masked elements: fill them, with NaN where missing")
     if hasattr(values, "to_numpy"):

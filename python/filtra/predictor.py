@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from typing import Any, Union
 
 import numpy as np
@@ -22,9 +23,22 @@ __all__ = ["Predictor"]
 Source = Union[_convert.Path, bytes, Model]
 MOST = 1024  # requests of one call: what Ctrl-C waits for
 
+# Fields of a filtra_request up to its channels, and all of them but those reserved: packing them is
+# much faster than setting attributes of the struct.
+Fields = tuple[int, int, int, int, int, int, int, int, int]
+_REQUEST = struct.Struct("@PNPNPPPIIPPP56x")
+
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+
+
+def _pointing(field: str, at: int, length: int, channels: int) -> Fields:
+    """Return the fields of a request whose `field` points to numbers at an address."""
+    return (
+        0, 0, 0, 0, at if field == "tokens" else 0, at if field == "series" else 0,
+        at if field == "pixels" else 0, length, channels,
+    )
 
 
 class Predictor(Object):
@@ -114,70 +128,95 @@ class Predictor(Object):
 
     # ---- requests ----
 
-    def _fill(self, request: Any, value: Any, name: str, keep: list[Any]) -> None:
-        """Fill in one request: a text, a pair of texts, ids, numbers or an image."""
-        if _is_pair(value) and not self._may_pair:
+    def _texts(self, value: Any, name: str, keep: list[Any]) -> Fields:
+        """Return the fields of a request that has a text, or a pair of texts."""
+        if isinstance(value, str):
+            first, second = _convert.content(value, name), None
+        elif self._may_pair:
+            first, second = (_convert.content(text, name) for text in value)
+        else:
             raise ArgumentError(f"{name} is a pair of texts; the model reads one text")
+        keep += (first, second)
+        return (
+            _arrays.address_of_bytes(first), len(first),
+            0 if second is None else _arrays.address_of_bytes(second), len(second or b""),
+            0, 0, 0, 0, 0,
+        )
+
+    def _numbers(self, array: Any, above: tuple[None, ...], name: str) -> tuple[Any, str, int, int]:
+        """Return ids, numbers or pixels as C reads them, their field, length and channels.
+
+        `above` has a None for each axis before those of a sample.
+        """
+        shape = array.shape[len(above) :]
+        if len(shape) in (2, 3) and array.dtype == np.uint8:
+            channels = shape[2] if len(shape) == 3 else 1
+            return np.ascontiguousarray(array), "pixels", shape[0] * shape[1], channels
+        if self.features:
+            array = array[..., None] if len(shape) == 1 else array
+            array = _arrays.array_of(array, _arrays.F32, (*above, None, self.features), name)
+            return array, "series", shape[0], 0
+        return _arrays.array_of(array, _arrays.I32, (*above, None), name), "tokens", shape[0], 0
+
+    def _sample(self, value: Any, name: str, keep: list[Any]) -> Fields:
+        """Return the fields of a request: a text, a pair of texts, ids, numbers or an image."""
         if isinstance(value, str) or _is_pair(value):
-            texts = (value,) if isinstance(value, str) else value
-            for field, text in zip(("text", "second"), texts):
-                data = _convert.content(text, name)
-                setattr(request, field, data)
-                setattr(request, f"{field}_length", len(data))
-                keep.append(data)
-            return
+            return self._texts(value, name, keep)
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
         if array.ndim == 0:
             raise TypeError(
                 f"{name} must be a text, ids, numbers or an image, not {type(value).__name__}; one "
                 f"sample alone is given as [sample]"
             )
-        if array.dtype == np.uint8 and array.ndim in (2, 3):
-            array = np.ascontiguousarray(array)
-            request.channels = array.shape[2] if array.ndim == 3 else 1
-            request.length = array.shape[0] * array.shape[1]
-            field = "pixels"
-        elif self.features:
-            array = array[:, None] if array.ndim == 1 else array
-            array = _arrays.array_of(array, _arrays.F32, (None, self.features), name)
-            request.length, field = len(array), "series"
-        else:
-            array = _arrays.array_of(array, _arrays.I32, (None,), name)
-            request.length, field = len(array), "tokens"
+        array, field, length, channels = self._numbers(array, (), name)
         keep.append(array)
-        setattr(request, field, _arrays.pointer(array))
+        return _pointing(field, _arrays.address(array), length, channels)
 
-    def _answer(
-        self, samples: list[Any], name: str, first: int, out: dict[str, Any]
-    ) -> Any:
-        """Predict samples, whose numbers go to rows of `out` from `first`."""
-        count = len(samples)
-        requests, answers = (_c.filtra_request * count)(), (_c.filtra_prediction * count)()
-        keep: list[Any] = []
-        for i, sample in enumerate(samples):
-            self._fill(requests[i], sample, f"{name}[{first + i}]", keep)
-            for field, rows in out.items():
-                setattr(requests[i], field, _arrays.pointer(rows[first + i]))
-        try:
-            self._share(lib.filtra_predictor_predict, count, requests, answers)
-        except ValueError as error:
-            if first and str(error).startswith("request "):
-                raise type(error)(f"{name}[{first}] and after: {error}") from None
-            raise
-        return answers
+    def _fields(self, X: Any, keep: list[Any]) -> list[Fields]:
+        """Return the fields of all samples' requests; `keep` receives what they point to."""
+        if type(X) is not np.ndarray or X.ndim < 2 or X.dtype.kind not in "biuf":
+            return [self._sample(value, f"X[{i}]", keep) for i, value in enumerate(X)]
+        array, field, length, channels = self._numbers(X, (None,), "X")
+        keep.append(array)
+        first, step = _arrays.address(array), array.strides[0]
+        return [
+            _pointing(field, first + i * step, length, channels) for i in range(len(array))
+        ]
 
-    def _predict(self, X: Any, *wanted: str) -> tuple[list[Any], dict[str, Any]]:
-        if self._vector != ("vector" in wanted):
+    def _predict(self, X: Any, wanted: str = "") -> tuple[Any, Any]:
+        """Return answers as C gives them, and the numbers `wanted` [samples, outputs]."""
+        if self._vector != (wanted == "vector"):
             raise ArgumentError(
                 "this predictor gives vectors: use embed" if self._vector
                 else 'vectors need a predictor made with vector="mean", "first" or "head"'
             )
-        samples = list(as_array(X))
-        out = {field: np.empty((len(samples), self.outputs), np.float32) for field in wanted}
-        answers: list[Any] = []
-        for first in range(0, len(samples), MOST):
-            answers.extend(self._answer(samples[first : first + MOST], "X", first, out))
-        return answers, out
+        keep: list[Any] = []
+        samples = self._fields(as_array(X), keep)
+        count = len(samples)
+        numbers = np.empty((count, self.outputs), np.float32)
+        to, row = _arrays.address(numbers), numbers.strides[0]
+        requests, answers = (_c.filtra_request * count)(), (_c.filtra_prediction * count)()
+        for i, fields in enumerate(samples):
+            _REQUEST.pack_into(
+                requests, i * _REQUEST.size, *fields, to if wanted == "logits" else 0,
+                to if wanted == "probabilities" else 0, to if wanted == "vector" else 0,
+            )
+            to += row
+        for first in range(0, count, MOST):
+            self._answer(requests, answers, first, min(MOST, count - first))
+        return answers, numbers
+
+    def _answer(self, requests: Any, answers: Any, first: int, count: int) -> None:
+        """Answer `count` requests from `first`."""
+        try:
+            self._share(
+                lib.filtra_predictor_predict, count, ctypes.byref(requests[first]),
+                ctypes.byref(answers[first]),
+            )
+        except ValueError as error:
+            if first and str(error).startswith("request "):
+                raise type(error)(f"X[{first}] and after: {error}") from None
+            raise
 
     # ---- answers ----
 
@@ -209,15 +248,15 @@ class Predictor(Object):
         """Return probabilities of the classes, or of each label, float32 [samples, classes]."""
         if self.task == "regression":
             raise ArgumentError("a regression has no probabilities: use predict")
-        return self._predict(X, "probabilities")[1]["probabilities"]
+        return self._predict(X, "probabilities")[1]
 
     def logits(self, X: Any) -> Any:
         """Return the numbers before the softmax, float32 [samples, outputs]."""
-        return self._predict(X, "logits")[1]["logits"]
+        return self._predict(X, "logits")[1]
 
     def embed(self, X: Any) -> Any:
         """Return a vector of each sample, float32 [samples, outputs]."""
-        return self._predict(X, "vector")[1]["vector"]
+        return self._predict(X, "vector")[1]
 
     def __repr__(self) -> str:
         return f"<Predictor {'closed' if self.closed else self.task}>"

@@ -213,28 +213,38 @@ def test_threads_share_a_device() -> None:
 
 def test_shared_calls_run_side_by_side() -> None:
     with filtra.Device("cpu") as device:
-        gate, both, used = device._handle.gate, threading.Barrier(2), []
+        both, used = threading.Barrier(2), []
+
+        def meet(_: Any) -> None:
+            both.wait(30)  # passes only if both are here
+            used.append(device.memory_used)  # as a callback may
 
         def work() -> None:
-            with gate.shared, gate.shared:
-                both.wait(30)  # passes only if both are here
-                used.append(device.memory_used)  # as a callback may
+            device._share(lambda _: device._share(meet))
 
         threads = [threading.Thread(target=work) for _ in range(2)]
-        with gate, gate.shared:
+
+        def start(_: Any) -> None:
             for thread in threads:
                 thread.start()
             assert not used
+
+        with device._handle.gate:
+            device._share(start)
         for thread in threads:
             thread.join()
         assert used == [0, 0]
         assert device._share(_library.lib.filtra_device_memory_used) == 0
-        arena = Arena(device)
-        with gate.shared:
-            handle = arena._handle
-            del arena
+
+        arenas = [Arena(device)]
+        handle = arenas[0]._handle
+
+        def collect(_: Any) -> Any:
+            arenas.clear()
             gc.collect()
-            assert handle.pointer is not None
+            return handle.pointer
+
+        assert device._share(collect) is not None
         device.memory_used
         assert handle.pointer is None
 

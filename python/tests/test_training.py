@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 
 import filtra
-from filtra import Dataset, Model, Trainer
+from filtra import Dataset, Model, Trainer, _c
+from filtra.predictor import _REQUEST, MOST
 
 SMALL: dict[str, Any] = {"width": 16, "layers": 1, "heads": 2}
 
@@ -102,6 +104,10 @@ def test_predictor(data: Dataset, device: filtra.Device) -> None:
     proba = predictor.predict_proba(X)
     np.testing.assert_allclose(proba.sum(1), 1, atol=1e-6)
     assert (np.array(predictor.classes)[proba.argmax(1)] == found).all()
+    fixed = X.astype(np.float32)
+    fixed.flags.writeable = False
+    for same in (list(X), X.tolist(), np.asfortranarray(X), fixed):
+        np.testing.assert_array_equal(predictor.predict_proba(same), proba)
     vectors = filtra.Predictor(model, vector="mean", normalise=True).embed(X[:3])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     several = [threading.Thread(target=predictor.predict, args=(X,)) for _ in range(4)]
@@ -120,7 +126,27 @@ def test_predictor(data: Dataset, device: filtra.Device) -> None:
             predictor.predict(wrong)
     with pytest.raises(filtra.ArgumentError, match="made with vector"):
         predictor.embed(X)
+    many = np.resize(X, (MOST + 40, 5))
+    np.testing.assert_array_equal(predictor.predict_proba(many)[-40:], predictor.predict_proba(
+        many[-40:]
+    ))
+    many[-1, 2] = np.inf
+    with pytest.raises(ValueError, match=rf"X\[{MOST}\] and after: request 39"):
+        predictor.predict(many)
     model.device._pointer  # noqa: B018  is still open
+
+
+def test_requests_are_packed_as_c_reads_them() -> None:
+    request = _c.filtra_request()
+    assert _REQUEST.size == ctypes.sizeof(request)
+    values = range(1, 13)
+    _REQUEST.pack_into(request, 0, *values)
+    names = [name for name, *_ in request._fields_[:-1]]
+    found = {
+        name: int.from_bytes(bytes(request)[field.offset : field.offset + field.size], "little")
+        for name, field in ((name, getattr(_c.filtra_request, name)) for name in names)
+    }
+    assert found == dict(zip(names, values))
 
 
 def test_texts_and_pairs(device: filtra.Device) -> None:
