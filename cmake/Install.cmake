@@ -1,8 +1,8 @@
-# What `cmake --install` puts where: the libraries, the public headers, the command, licence,
-# documentation and examples, a CMake package (find_package(filtra), targets filtra::filtra and,
-# where it was built, filtra::filtra_static) and a pkg-config file. Both packages find their prefix
-# from where they lie, so an installed tree can be moved. `cmake --build build --target uninstall`
-# removes what the last install wrote.
+# What `cmake --install` puts where: the libraries, the public headers, the command with its manual
+# pages and completions, licence, documentation and examples, a CMake package (find_package(filtra),
+# targets filtra::filtra and, where it was built, filtra::filtra_static) and a pkg-config file. Both
+# packages find their prefix from where they lie, so an installed tree can be moved.
+# `cmake --build build --target uninstall` removes what the last install wrote.
 include(CMakePackageConfigHelpers)
 
 set(FILTRA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/filtra)
@@ -16,6 +16,7 @@ install(DIRECTORY include/filtra DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 if(TARGET filtra_command)
   install(TARGETS filtra_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  include(Manual)
 endif()
 
 if(FILTRA_MPI_MODULES)

@@ -46,6 +46,10 @@ presets/*                -
 python/*                 thorough
 pyproject.toml           thorough
 cmake/*nstall.cmake      -
+cmake/Manual.cmake       -
+packaging/*              -
+scripts/manual.py        -
+scripts/package.sh       -
 cmake/*.in               -
 scripts/demo.sh          -
 scripts/scaling.sh       -

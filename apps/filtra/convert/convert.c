@@ -18,7 +18,7 @@ static void print_help(void) {
          "device for them. The new model computes in the precision that goes with the type.\n\n"
          "  --run MODEL        a model file, or a run folder, of which the best model is taken\n"
          "  --dtype TYPE       bf16, fp16 or fp32\n"
-         "  --out, -o FILE     the new model file\n");
+         "  -o, --out FILE     the new model file\n");
 }
 
 /* Finds an accepted type; FILTRA_I32 if it is none. */

@@ -17,7 +17,7 @@ static void print_help(void) {
       "or from an imported model. Filters in attention's place (gfsa, plaplacian, agf) come with\n"
       "a PyTorch module, which docs/pretrained.md explains.\n\n"
       "  --run RUN          the run folder, or a model file\n"
-      "  --out, -o DIR      the new folder\n"
+      "  -o, --out DIR      the new folder\n"
       "  --format hf        the only format so far\n");
 }
 

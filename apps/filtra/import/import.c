@@ -20,7 +20,7 @@ static void print_help(void) {
          "GPT-2, ViT, DeiT), or a model of Filtra's. docs/pretrained.md says what can be done "
          "then.\n\n"
          "  --run PATH         the same as PATH\n"
-         "  --out, -o DIR      the new folder\n"
+         "  -o, --out DIR      the new folder\n"
          "  --mixer NAME       another mixer in place of attention (key mixer)\n"
          "  --set KEY=VALUE    any key of a model, over the imported one's\n%s",
          device_options_help);
