@@ -17,7 +17,8 @@ add_custom_command(OUTPUT ${manual}/made
 add_custom_target(manual ALL DEPENDS ${manual}/made)
 
 install(DIRECTORY ${manual}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
-install(FILES ${manual}/bash/filtra DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${manual}/bash/filtra
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${manual}/zsh/_filtra DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${manual}/fish/filtra.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

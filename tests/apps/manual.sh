@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Manual pages and completions: manual.sh FILTRA FOLDER. All that the help names is there, what reads
-# the files accepts them, and bash, and fish where it is, complete by them.
+# Manual pages and completions: manual.sh FILTRA FOLDER. All that the help names is there, what
+# reads the files accepts them, and bash, and fish where it is, complete by them.
 set -euo pipefail
 filtra=$1 folder=$2
 fail() {
