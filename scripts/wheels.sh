@@ -16,32 +16,9 @@ set -euo pipefail
 kernels=$(realpath "${1:?the build folder whose kernels are taken}")
 folder=$(realpath "${2:-$(mktemp -d)}")
 cd "$(dirname "$0")/.."
-mirror=${FILTRA_MIRROR:-http://deb.debian.org/debian}
-certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
 python_packages="pytest scikit-learn matplotlib"
-
-# make_root NAME RELEASE PACKAGES: a minimal Debian, unless it is there.
-make_root() {
-  local root=$folder/$1
-  [ ! -e "$root/made" ] || return 0
-  rm -rf "$root"
-  nice debootstrap --variant=minbase --include="ca-certificates,python3,python3-venv,$3" "$2" \
-    "$root" "$mirror" >"$folder/$1.log" 2>&1
-  touch "$root/made"
-}
-
-# inside NAME COMMAND: runs it in that system, with this one's network and certificates.
-inside() {
-  local root=$folder/$1
-  cp /etc/resolv.conf "$root/etc/resolv.conf"
-  cp "$certificates" "$root/etc/outer-certificates.crt"
-  nice unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$1/proc"
-    mount --bind /dev "$1/dev"
-    exec chroot "$1" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PIP_CERT=/etc/outer-certificates.crt \
-      PATH=/venv/bin:/usr/bin:/usr/sbin:/bin:/sbin DEBIAN_FRONTEND=noninteractive \
-      bash -euc "$2"' bash "$root" "$2"
-}
+# shellcheck source=scripts/systems.sh
+. scripts/systems.sh
 
 # Vulkan 1.3's headers and volk, which Debian 11 has not, are files without code of a system.
 fetch_headers() {
@@ -121,9 +98,9 @@ try_here() {
 }
 
 libraries=libvulkan-dev,libjansson-dev,zlib1g-dev,libpng-dev,libjpeg-dev
-make_root debian11 bullseye "gcc,pkg-config,libc6-dev,$libraries"
-make_root debian12 bookworm mesa-vulkan-drivers,libvulkan1
-make_root debian13 trixie mesa-vulkan-drivers,libvulkan1
+make_root debian11 bullseye "python3,python3-venv,gcc,pkg-config,libc6-dev,$libraries"
+make_root debian12 bookworm python3,python3-venv,mesa-vulkan-drivers,libvulkan1
+make_root debian13 trixie python3,python3-venv,mesa-vulkan-drivers,libvulkan1
 build_wheel
 printf '%s: %d bytes\n' "$(basename "$wheel")" "$(stat -c %s "$wheel")"
 python3 -m zipfile -e "$wheel" "$folder/unpacked"
