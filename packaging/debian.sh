@@ -19,7 +19,9 @@ tree=$folder/filtra-$version
 rm -rf "$tree"
 tar -xf "$tarball" -C "$folder"
 cp -r packaging/debian "$tree/debian"
-sed -i "s/@MAINTAINER@/$maintainer/" "$tree/debian/control"
+abi=${version%.*} # of the soname
+sed -i "s/@MAINTAINER@/$maintainer/; s/@ABI@/$abi/g" "$tree"/debian/{control,libfiltra.symbols}
+for file in install symbols; do mv "$tree/debian/libfiltra.$file" "$tree/debian/libfiltra$abi.$file"; done
 cat >"$tree/debian/changelog" <<END
 filtra ($version-1) ${DISTRIBUTION:-unstable}; urgency=medium
 

@@ -9,7 +9,7 @@
 # autopkgtest runs them. FOLDER, by default new and below /tmp, keeps systems, packages and logs.
 #
 # Needs root, debootstrap and a network (scripts/systems.sh).
-# shellcheck disable=SC2016 # what single quotes hold is for the other shell
+# shellcheck disable=SC2016,SC2317 # text for the other shell; functions are called by report
 set -euo pipefail
 folder=$(realpath -m "${1:-$(mktemp -d)}")
 mkdir -p "$folder"
@@ -60,7 +60,7 @@ run_test() {
       file=\$(compgen -G \"\${package}_*.deb\" || :)
       list=\"\$list \${file:+./}\${file:-\$package}\"
     done
-    apt-get -qq -y --no-install-recommends install \$list ./libfiltra0.1_*.deb
+    apt-get -qq -y --no-install-recommends install \$list ./libfiltra[0-9]*.deb
     AUTOPKGTEST_TMP=/scratch /$2" >"$folder/$system.log" 2>&1 || return 1
   rm -rf "${folder:?}/$system"
 }
@@ -70,7 +70,7 @@ try() { # try SYSTEM RELEASE
   make_root "$1" "$2" build-essential,debhelper,lintian
   make_root "$1-bare" "$2" apt
   mkdir -p "$folder/$1/needs/debian"
-  cp packaging/debian/control "$folder/$1/needs/debian/"
+  cp "$folder"/source/filtra-*/debian/control "$folder/$1/needs/debian/"
   inside "$1" 'apt-get -qq update; apt-get -qq -y --no-install-recommends build-dep /needs' \
     >"$folder/$1.needs.log" 2>&1
   echo "$2:"

@@ -5,12 +5,13 @@
 mirror=${FILTRA_MIRROR:-http://deb.debian.org/debian}
 certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
 
-# make_root NAME RELEASE PACKAGES: a minimal Debian, unless it is there.
+# make_root NAME RELEASE PACKAGES: a minimal Debian, unless it is there. What is mounted meanwhile
+# ends with the process, also where that is killed.
 make_root() {
   local root=$folder/$1
   [ ! -e "$root/made" ] || return 0
   rm -rf "$root"
-  nice debootstrap --variant=minbase --include="ca-certificates,$3" "$2" "$root" "$mirror" \
+  nice unshare --mount debootstrap --variant=minbase --include="ca-certificates,$3" "$2" "$root" "$mirror" \
     >"$folder/$1.log" 2>&1
   touch "$root/made"
 }

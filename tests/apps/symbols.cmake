@@ -1,4 +1,5 @@
-# The library exports what the public headers declare, and nothing else.
+# The library exports what the public headers declare, and nothing else. SYMBOLS: a list of Debian's
+# that names the same.
 # TABLE: -g for a static library; else the dynamic symbols.
 if(NOT TABLE)
   set(TABLE -D)
@@ -35,6 +36,16 @@ if(foreign)
 endif()
 if(missing)
   message(SEND_ERROR "declared in a public header but not exported: ${missing}")
+endif()
+if(SYMBOLS)
+  file(STRINGS ${SYMBOLS} listed REGEX "^ ")
+  list(TRANSFORM listed REPLACE "^ (.*)@.*" "\\1")
+  set(unlisted ${declared})
+  list(REMOVE_ITEM unlisted ${listed})
+  list(REMOVE_ITEM listed ${declared})
+  if(unlisted OR listed)
+    message(SEND_ERROR "${SYMBOLS}: add \"NAME@Base VERSION\" for ${unlisted}; leave out ${listed}")
+  endif()
 endif()
 if(count EQUAL 0)
   message(SEND_ERROR "${LIBRARY} exports nothing")
