@@ -1,7 +1,7 @@
 # filtra_embed_commit(TARGET): adds a source with `const char filtra_commit[]` to TARGET: the commit
 # that is built, "-dirty" behind it where tracked files differ; in an archive that git made the one
-# that it wrote into commit.txt; else "unknown". Asked anew in every build; nothing is compiled again
-# unless the answer changed. -D FILTRA_COMMIT=TEXT settles it.
+# that it wrote into commit.txt; else "unknown". Asked anew in every build; nothing is compiled
+# again unless the answer changed. -D FILTRA_COMMIT=TEXT settles it.
 #
 # Run as a script (-P), it writes OUTPUT for SOURCE_DIR.
 if(CMAKE_SCRIPT_MODE_FILE)

@@ -21,7 +21,9 @@ tar -xf "$tarball" -C "$folder"
 cp -r packaging/debian "$tree/debian"
 abi=${version%.*} # of the soname
 sed -i "s/@MAINTAINER@/$maintainer/; s/@ABI@/$abi/g" "$tree"/debian/{control,libfiltra.symbols}
-for file in install symbols; do mv "$tree/debian/libfiltra.$file" "$tree/debian/libfiltra$abi.$file"; done
+for file in install symbols; do
+  mv "$tree/debian/libfiltra.$file" "$tree/debian/libfiltra$abi.$file"
+done
 cat >"$tree/debian/changelog" <<END
 filtra ($version-1) ${DISTRIBUTION:-unstable}; urgency=medium
 

@@ -11,8 +11,8 @@ make_root() {
   local root=$folder/$1
   [ ! -e "$root/made" ] || return 0
   rm -rf "$root"
-  nice unshare --mount debootstrap --variant=minbase --include="ca-certificates,$3" "$2" "$root" "$mirror" \
-    >"$folder/$1.log" 2>&1
+  nice unshare --mount debootstrap --variant=minbase --include="ca-certificates,$3" "$2" "$root" \
+    "$mirror" >"$folder/$1.log" 2>&1
   touch "$root/made"
 }
 
