@@ -39,13 +39,28 @@ static wchar_t *absolute(const wchar_t *path, size_t room) {
   return NULL;
 }
 
+static bool is_slash(wchar_t c) {
+  return c == L'\\' || c == L'/';
+}
+
+/* "\\?\..." for a drive's folders, "\\?\UNC\SERVER\..." for "\\SERVER\...". */
+static wchar_t *long_path(const wchar_t *path) {
+  static const wchar_t DRIVE[] = L"\\\\?\\", SHARE[] = L"\\\\?\\UNC";
+  const bool share = is_slash(path[0]) && is_slash(path[1]);
+  const size_t prefix = (share ? FT_COUNT(SHARE) : FT_COUNT(DRIVE)) - 1;
+  wchar_t *full = absolute(path, prefix - share); /* the prefix covers one \ of a share's two */
+  if (full) memcpy(full, share ? SHARE : DRIVE, prefix * sizeof *full);
+  return full;
+}
+
 wchar_t *ft_wide_path(const char *path) {
   enum { USUAL = 240 }; /* MAX_PATH is 260, for folders 248 */
   wchar_t *wide = ft_wide(path);
-  if (!wide || (strlen(path) < USUAL && path[0] && path[1] == ':')) return wide;
-  if (!wide[0] || wide[0] == L'\\' || GetFullPathNameW(wide, 0, NULL, NULL) < USUAL) return wide;
-  wchar_t *full = absolute(wide, 4);
-  if (full) memcpy(full, L"\\\\?\\", 4 * sizeof *full);
+  if (!wide || !wide[0] || (strlen(path) < USUAL && path[1] == ':')) return wide;
+  const bool device =
+      is_slash(wide[0]) && is_slash(wide[1]) && (wide[2] == L'?' || wide[2] == L'.');
+  if (device || GetFullPathNameW(wide, 0, NULL, NULL) < USUAL) return wide;
+  wchar_t *full = long_path(wide);
   free(wide);
   return full;
 }

@@ -9,7 +9,7 @@
 /** UTF-8 to UTF-16 and back; the caller frees. NULL: out of memory, or bytes that are not UTF-8. */
 wchar_t *ft_wide(const char *text);
 char *ft_narrow(const wchar_t *text);
-/** As ft_wide, for a path: one that is long becomes absolute and gets "\\?\". */
+/** As ft_wide, for a path: one that is long becomes absolute and gets "\\?\" or "\\?\UNC\". */
 wchar_t *ft_wide_path(const char *path);
 
 /** Fails with Windows' reason: "cannot WHAT PATH: REASON". PATH where the path is wrong, else IO.

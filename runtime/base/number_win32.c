@@ -9,37 +9,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Gives this thread the locale "C" where its numbers have another point. Returns the locale to be
- * restored, NULL for none. */
-static char *plain_locale(int *before) {
-  if (!strcmp(localeconv()->decimal_point, ".")) return NULL;
-  *before = _configthreadlocale(_ENABLE_PER_THREAD_LOCALE);
+/* What a thread's numbers are written by. */
+typedef struct numeric_locale {
+  char name[256]; /* "": it was not changed */
+  int per_thread;
+} numeric_locale;
+
+/* Gives this thread the locale "C" where its numbers have another point. Returns what
+ * restore_locale brings back. */
+static numeric_locale plain_locale(void) {
+  numeric_locale before = {.name = ""};
+  if (!strcmp(localeconv()->decimal_point, ".")) return before;
+  before.per_thread = _configthreadlocale(_ENABLE_PER_THREAD_LOCALE);
   const char *name = setlocale(LC_NUMERIC, NULL);
-  char *kept = name ? _strdup(name) : NULL;
+  if (name) snprintf(before.name, sizeof before.name, "%s", name);
   setlocale(LC_NUMERIC, "C");
-  return kept;
+  return before;
 }
 
-static void restore_locale(char *kept, int before) {
-  if (!kept) return;
-  setlocale(LC_NUMERIC, kept);
-  _configthreadlocale(before);
-  free(kept);
+static void restore_locale(const numeric_locale *before) {
+  if (!*before->name) return;
+  setlocale(LC_NUMERIC, before->name);
+  _configthreadlocale(before->per_thread);
 }
 
 double ft_strtod(const char *text, char **end) {
-  int before;
-  char *kept = plain_locale(&before);
+  const numeric_locale before = plain_locale();
   double number = strtod(text, end);
-  restore_locale(kept, before);
+  restore_locale(&before);
   return number;
 }
 
 int ft_print_list(char *text, size_t size, const char *format, va_list arguments) {
-  int before;
-  char *kept = plain_locale(&before);
+  const numeric_locale before = plain_locale();
   int length = vsnprintf(text, size, format, arguments);
-  restore_locale(kept, before);
+  restore_locale(&before);
   return length;
 }
 
