@@ -3,10 +3,10 @@
 #
 #   packaging/release.sh VERSION FOLDER
 #
-# Sets the version in the public header and in what is generated from it, gives CHANGELOG.md's
-# unreleased part that name and the day's date, commits, tags the commit vVERSION, and writes the
-# source tarball with its checksum to FOLDER. Nothing is pushed. It is refused where files differ
-# from the commit, the tag is there, or CHANGELOG.md has nothing that is unreleased.
+# Sets the version in the public header, in what is generated from it and in the recipes, gives
+# CHANGELOG.md's unreleased part that name and the day's date, commits, tags the commit vVERSION,
+# and writes the source tarball with its checksum to FOLDER. Nothing is pushed. It is refused where
+# files differ from the commit, the tag is there, or CHANGELOG.md has nothing that is unreleased.
 set -euo pipefail
 version=${1:?the version, such as 0.2.0} folder=$(realpath -m "${2:?the folder to write to}")
 cd "$(dirname "$0")/.."
@@ -27,6 +27,9 @@ for i in 0 1 2; do
   sed -i -E "s/^(#define FILTRA_VERSION_${names[i]} +)[0-9]+/\1${parts[i]}/" include/filtra/status.h
 done
 sed -i -E "s/^## \[Unreleased\].*/## [Unreleased]\n\n## [$version] - $(date -u +%F)/" CHANGELOG.md
+sed -i "s/^pkgver=.*/pkgver=$version/" packaging/arch/PKGBUILD
+sed -i -E "s/(\"version\": )\"[^\"]*\"/\1\"$version\"/" packaging/vcpkg/filtra/vcpkg.json
+sed -i -E "s/filtra-[0-9.]+\.tar/filtra-$version.tar/" packaging/homebrew/filtra.rb
 python3 python/generate.py
 git commit -qam "Release $version"
 git tag -a "v$version" -m "Filtra $version"

@@ -67,12 +67,13 @@ run_test() {
 
 try() { # try SYSTEM RELEASE
   local test depends
-  make_root "$1" "$2" build-essential,debhelper,lintian
+  make_root "$1" "$2" apt
   make_root "$1-bare" "$2" apt
   mkdir -p "$folder/$1/needs/debian"
   cp "$folder"/source/filtra-*/debian/control "$folder/$1/needs/debian/"
-  inside "$1" 'apt-get -qq update; apt-get -qq -y --no-install-recommends build-dep /needs' \
-    >"$folder/$1.needs.log" 2>&1
+  inside "$1" 'apt-get -qq update
+    apt-get -qq -y --no-install-recommends install build-essential lintian
+    apt-get -qq -y --no-install-recommends build-dep /needs' >"$folder/$1.needs.log" 2>&1
   echo "$2:"
   report "built without a network" build_as "$1" first
   report "built again" build_as "$1" second/other
