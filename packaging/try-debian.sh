@@ -32,7 +32,7 @@ build_as() { # build_as SYSTEM FOLDER-WITHIN
   mkdir -p "$folder/$1/$2"
   cp "$folder"/source/filtra_* "$folder/$1/$2/"
   inside "$1" "cd /$2; dpkg-source -x filtra_*.dsc tree >/dev/null; cd tree
-    dpkg-buildpackage -us -uc -b" --net >"$folder/$1.$2.log" 2>&1
+    dpkg-buildpackage -us -uc -b" --net >"$folder/$1.${2%%/*}.log" 2>&1
 }
 
 same_bytes() { # same_bytes SYSTEM
