@@ -1,6 +1,7 @@
 /* The `filtra` command: runs the subcommand, prints warnings, and has functions of command.h that
  * all subcommands use. */
 #include "base/json.h"
+#include "base/number.h"
 #include "common/command.h"
 #include "common/plugins.h"
 #include "common/system.h"

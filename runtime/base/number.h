@@ -13,6 +13,9 @@ int ft_print_list(char *text, size_t size, const char *format, va_list arguments
 /** As snprintf, with a decimal point in every locale. */
 int ft_print(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/** As vsprintf into new memory, which the caller frees, with a decimal point in every locale; NULL
+ * when out of memory. */
+char *ft_format_list(const char *format, va_list arguments);
 
 /** exp(loss), limited so that it is finite as a float: JSON has no infinity. */
 static inline double ft_perplexity(double loss) {

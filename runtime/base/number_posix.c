@@ -2,8 +2,6 @@
  * keys.c, and by readers of files. */
 #include "base/number.h"
 
-#include "base/status.h"
-
 #include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,20 +30,4 @@ int ft_print_list(char *text, size_t size, const char *format, va_list arguments
   int length = vsnprintf(text, size, format, arguments);
   uselocale(before);
   return length;
-}
-
-int ft_print(char *text, size_t size, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int length = ft_print_list(text, size, format, arguments);
-  va_end(arguments);
-  return length;
-}
-
-char *ft_format_list(const char *format, va_list arguments) {
-  char *text = NULL;
-  locale_t before = uselocale(plain_locale());
-  if (vasprintf(&text, format, arguments) < 0) text = NULL;
-  uselocale(before);
-  return text;
 }

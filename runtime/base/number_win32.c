@@ -2,8 +2,6 @@
  * for all sentences, by keys.c, and by readers of files. */
 #include "base/number.h"
 
-#include "base/status.h"
-
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,22 +43,4 @@ int ft_print_list(char *text, size_t size, const char *format, va_list arguments
   int length = vsnprintf(text, size, format, arguments);
   restore_locale(&before);
   return length;
-}
-
-int ft_print(char *text, size_t size, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int length = ft_print_list(text, size, format, arguments);
-  va_end(arguments);
-  return length;
-}
-
-char *ft_format_list(const char *format, va_list arguments) {
-  va_list again;
-  va_copy(again, arguments);
-  const int length = ft_print_list(NULL, 0, format, again);
-  va_end(again);
-  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (text) ft_print_list(text, (size_t)length + 1, format, arguments);
-  return text;
 }

@@ -2,6 +2,7 @@
  * message that filtra_error_message returns, ft_log writes to the application's sink. */
 #include "base/status.h"
 
+#include "base/number.h"
 #include "base/thread.h"
 #include "base/utf8.h"
 

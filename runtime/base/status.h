@@ -38,10 +38,6 @@ filtra_status ft_need(const char *function, const char *names, const void *const
 /** Fails with ARGUMENT while `users` things that need an object are there, which must go first. */
 filtra_status ft_check_unused(const char *object, unsigned users);
 
-/** vsprintf into new memory, which the caller frees; NULL when out of memory. Numbers have a
- * decimal point in every locale. */
-char *ft_format_list(const char *format, va_list arguments);
-
 /** Keeps this thread's log messages back until ft_log_release, which passes them on or drops them:
  * for what may be tried again in another way. Not to be nested. */
 void ft_log_hold(void);

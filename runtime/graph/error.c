@@ -2,6 +2,8 @@
  * graph. */
 #include "graph/tape.h"
 
+#include "base/number.h"
+
 #include <stdlib.h>
 
 struct ft_memory_chunk {

@@ -4,6 +4,7 @@
 #include "common/options.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "nn/mixer.h"
 
 #include <math.h>

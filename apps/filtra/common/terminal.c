@@ -1,5 +1,6 @@
 /* What a terminal gets: text without control characters, since it may come from files. Called by
  * all that print. */
+#include "base/number.h"
 #include "base/utf8.h"
 #include "common/command.h"
 #include "common/system.h"

@@ -3,6 +3,7 @@
 #include "table.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "common/page.h"
 
 #include <stdlib.h>
