@@ -53,13 +53,15 @@ typedef struct filtra_matmul_options {
   float scale;        /**< result times scale; 0: 1 */
   bool token_major;   /**< 4-D result [B,H,M,N] is stored [B,M,H,N], ready for filtra_merge_heads */
   filtra_dtype dtype; /**< of the result: F32, or the operands' 16-bit type */
-  uint64_t reserved[4]; /**< 0 */
+  /** F32 dense [.., M, N], added last; NULL: none. Then the result is F32 and not token_major. */
+  filtra_tensor *residual;
+  uint64_t reserved[3]; /**< 0 */
 } filtra_matmul_options;
 
-/** [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch dimensions. Accepts views
- * whose last axis is dense. The operands are F32, F16 or BF16; if one has 16 bits and the other is
- * F32 and dense, the F32 one is rounded to the 16-bit type, and its gradient stays F32. Sums are
- * F32; a 16-bit result is rounded once. */
+/** residual + scale * (a b): [.., M, K] x [.., K, N] -> [.., M, N]; 2 to 4 dimensions, equal batch
+ * dimensions. Accepts views whose last axis is dense. The operands are F32, F16 or BF16; if one has
+ * 16 bits and the other is F32 and dense, the F32 one is rounded to the 16-bit type, and its
+ * gradient stays F32. Sums are F32; a 16-bit result is rounded once. */
 FILTRA_API filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
                                         const filtra_matmul_options *options);
 

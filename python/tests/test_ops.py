@@ -61,6 +61,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], Any]] = {
     "reverse": (lambda x: 2 / x + (3 - x) * 2 - 1, (X,), 2 / X + (3 - X) * 2 - 1),
     "powers": (lambda x: x**2 + (x * x) ** 0.5 + x**-1, (X,), X**2 + abs(X) + 1 / X),
     "matmul": (lambda x, w: ops.matmul(x, w, transpose_b=True, scale=2), (X[0], W), 2 * X[0] @ W.T),
+    "matmul + residual": (lambda x, w, y: ops.matmul(x, w, transpose_b=True, residual=y),
+                          (X[0], W, X[1, :, :1] + W[:, 0]), X[0] @ W.T + X[1, :, :1] + W[:, 0]),
     "operator @": (lambda x, w: x @ w, (X[0], W.T.copy()), X[0] @ W.T),
     "linear": (lambda x, w, b: ops.linear(x, w, b, activation="relu"), (X, W, W[:, 0]),
                np.maximum(X @ W.T + W[:, 0], 0)),

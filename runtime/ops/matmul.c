@@ -24,7 +24,8 @@ static filtra_tensor *upstream(filtra_graph *g, const struct matmul *s) {
 }
 
 /* With op(A) = A or A^T: dop(A) = scale dC op(B)^T, dop(B) = scale op(A)^T dC. The target is viewed
- * with the operand's transposition, so that dA and dB are written. */
+ * with the operand's transposition, so that dA and dB are written. The residual's gradient is dC.
+ */
 static void matmul_backward(filtra_graph *g, const void *context) {
   const struct matmul *s = context;
   const filtra_matmul_options *o = &s->options;
@@ -51,6 +52,7 @@ static void matmul_backward(filtra_graph *g, const void *context) {
     p.k = s->m;
     ft_emit_gemm(g, &p);
   }
+  ft_grad_give(g, o->residual, ft_grad(g, s->c));
 }
 
 static bool usable(filtra_graph *g, const filtra_tensor *t, const char *argument) {
@@ -97,7 +99,23 @@ static void emit_forward(filtra_graph *g, const struct matmul *s) {
                              .k = s->k,
                              .outer = s->outer,
                              .inner = s->inner,
-                             .scale = o->scale});
+                             .scale = o->scale,
+                             .residual = o->residual});
+}
+
+static bool residual_fits(filtra_graph *g, const struct matmul *s, const int64_t *shape) {
+  const filtra_tensor *r = s->options.residual;
+  if (!r) return true;
+  if (!ft_usable_dense(g, r, "matmul", "residual")) return false;
+  const size_t bytes = (size_t)s->a->ndim * sizeof *shape;
+  if (r->ndim == s->a->ndim && !memcmp(r->shape, shape, bytes) && !s->options.token_major &&
+      s->options.dtype == FILTRA_F32)
+    return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                "matmul: residual (%s %s) must have the result's shape, and the result be F32 and "
+                "not token_major",
+                r->name, ft_shape_text(r));
+  return false;
 }
 
 filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b,
@@ -130,12 +148,13 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
   memcpy(shape, a->shape, sizeof shape);
   shape[last - 1] = s.m;
   shape[last] = s.n;
+  if (!residual_fits(g, &s, shape)) return NULL;
   s.c = o->token_major ? ft_tensor_token_major(g, "matmul", o->dtype, shape)
                        : ft_tensor_new(g, "matmul", o->dtype, a->ndim, shape);
   s.left = ft_emit_in_type(g, a, product_type(&s), "matmul.a");
   s.right = ft_emit_in_type(g, b, product_type(&s), "matmul.b");
   if (!s.c || !s.left || !s.right) return NULL;
   emit_forward(g, &s);
-  return ft_record_op(g, "matmul", matmul_backward, &s, sizeof s, 2, (filtra_tensor *[]){a, b}, 1,
-                      &s.c);
+  return ft_record_op(g, "matmul", matmul_backward, &s, sizeof s, 3,
+                      (filtra_tensor *[]){a, b, o->residual}, 1, &s.c);
 }

@@ -19,7 +19,8 @@ struct product {
   bool transpose_a, transpose_b;
   float scale;
   filtra_dtype type, result;
-  int wide; /* beside 16 bits: 1, a is F32; 2, b is */
+  int wide;                             /* beside 16 bits: 1, a is F32; 2, b is */
+  enum { NONE, LAST, ITSELF } residual; /* the last input, or a, which is square */
 };
 
 static filtra_tensor *third(filtra_graph *g, filtra_tensor *packed, int64_t heads,
@@ -40,7 +41,10 @@ TEST_BUILD(build) {
                                    .transpose_b = p->transpose_b,
                                    .scale = p->scale,
                                    .token_major = p->layout == MIXED,
-                                   .dtype = p->result};
+                                   .dtype = p->result,
+                                   .residual = p->residual == LAST     ? in[op->inputs - 1]
+                                               : p->residual == ITSELF ? a
+                                                                       : NULL};
   out[0] = filtra_matmul(g, a, b, &options);
   if (p->layout == MIXED) out[0] = filtra_merge_heads(g, out[0]);
 }
@@ -69,6 +73,9 @@ TEST_REFERENCE(reference) {
                                   : matrix(b, of_b, p, p->k, p->n, false),
                    matrix(out[0], p->layout == MIXED ? HEADS : DENSE, p, p->m, p->n, false), outer,
                    inner, p->m, p->n, p->k, p->scale != 0 ? (double)p->scale : 1);
+  const double *residual = p->residual == ITSELF ? in[0] : in[op->inputs - 1];
+  for (int64_t i = 0; p->residual && i < outer * inner * p->m * p->n; i++)
+    out[0][i] += residual[i];
 }
 
 static test_tensor input(const char *name, enum layout layout, const struct product *p,
@@ -99,6 +106,10 @@ static void check(filtra_device *device, const struct product *p) {
   op.in[0] = input("a", p->layout, p, p->transpose_a ? p->k : p->m, p->transpose_a ? p->m : p->k);
   op.in[1] = input("b", p->layout == MIXED ? HEADS : p->layout, p, p->transpose_b ? p->n : p->k,
                    p->transpose_b ? p->k : p->n);
+  if (p->residual == LAST) {
+    op.in[op.inputs] = input("residual", DENSE, p, p->m, p->n);
+    op.in[op.inputs++].dtype = FILTRA_F32;
+  }
   test_check_op(device, &op);
 }
 
@@ -124,6 +135,10 @@ static const struct product other_products[] = {
     {MIXED, 2, 3, .m = 9, .n = 5, .k = 9},
     {MIXED, 2, 2, .m = 32, .n = 32, .k = 16},
     {TWICE, .m = 13, .n = 13, .k = 21, .transpose_b = true},
+    {.outer = 2, .inner = 3, .m = 9, .n = 6, .k = 7, .scale = -0.5f, .residual = LAST},
+    {.outer = 2, .inner = 2, .m = 64, .n = 32, .k = 64, .scale = 2, .residual = LAST},
+    {.inner = 3, .m = 33, .n = 33, .k = 33, .residual = ITSELF},
+    {TWICE, .m = 5, .n = 5, .k = 2112, .transpose_b = true, .residual = LAST},
 };
 
 static void check_all(filtra_device *device) {
@@ -159,6 +174,7 @@ static const struct product other_narrow_products[] = {
     {MIXED, 2, 3, .m = 9, .n = 7, .k = 5, .wide = 1},
     {.outer = 2, .inner = 3, .m = 20, .n = 7, .k = 9, .wide = 2},
     {.m = 5, .n = 9, .k = 33, .transpose_b = true, .wide = 2},
+    {.inner = 3, .m = 9, .n = 6, .k = 7, .scale = -0.5f, .residual = LAST}, /* F32 result */
 };
 
 /* Each product has one type in one variant of the kernels and the other in the next. */

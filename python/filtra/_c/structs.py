@@ -185,7 +185,8 @@ class filtra_matmul_options(Structure):
     __slots__ = ()
     _fields_ = [
         ("transpose_a", c_bool), ("transpose_b", c_bool), ("scale", c_float),
-        ("token_major", c_bool), ("dtype", c_int), ("reserved", c_uint64 * 4),
+        ("token_major", c_bool), ("dtype", c_int), ("residual", P(filtra_tensor)),
+        ("reserved", c_uint64 * 3),
     ]
     enums = {"dtype": filtra_dtype}
 

@@ -10,7 +10,7 @@ from typing import Any
 from .. import _c, _convert
 from .._errors import ArgumentError
 from .._library import lib
-from ..graph import dtype_of, tensor_array
+from ..graph import dtype_of, optional_pointer, tensor_array
 from ..tensor import Tensor, axis_of, tensor_pointer
 from ._record import graph_of, rate_of, record
 
@@ -24,6 +24,7 @@ def matmul(
     scale: float = 1.0,
     token_major: bool = False,
     dtype: Any = "f32",
+    residual: Tensor | None = None,
 ) -> Tensor:
     """Multiply matrices: [.., M, K] x [.., K, N] -> [.., M, N], with equal batch dimensions.
 
@@ -39,12 +40,15 @@ def matmul(
         A result [B, H, M, N] is stored [B, M, H, N], ready for `merge_heads`.
     dtype : str
         Of the result: "f32", or the operands' 16-bit type.
+    residual : Tensor, optional
+        F32 [.., M, N], added last; then the result is F32 and not `token_major`.
     """
     if scale == 0:
         raise ArgumentError("scale must not be 0")
     options = _convert.fill(
         _c.filtra_matmul_options, transpose_a=transpose_a, transpose_b=transpose_b, scale=scale,
         token_major=token_major, dtype=dtype_of(dtype),
+        residual=optional_pointer(graph_of(a, "a"), residual, "residual"),
     )
     return record(lib.filtra_matmul, {"a": a, "b": b}, ctypes.byref(options))
 

@@ -51,20 +51,27 @@ static filtra_tensor *segments(filtra_graph *g, filtra_tensor *mask, int64_t lan
   return filtra_multiply(g, shares, real);
 }
 
+/* residual + scale a b */
+static filtra_tensor *add_product(filtra_graph *g, filtra_tensor *residual, float scale,
+                                  filtra_tensor *a, filtra_tensor *b) {
+  return filtra_matmul(g, a, b, &(filtra_matmul_options){.scale = scale, .residual = residual});
+}
+
 /* Pseudoinverse by iteration (Razavi et al. 2014; equation 11): Z (13 I - A Z (15 I - A Z (7 I - A
- * Z))) / 4, starting from A^T / (|A|_1 |A|_inf). Rows of A sum to 1, so |A|_inf is 1. */
-static filtra_tensor *pseudoinverse(filtra_graph *g, filtra_tensor *a, int64_t iterations) {
+ * Z))) / 4, starting from A^T / (|A|_1 |A|_inf). Rows of A sum to 1, so |A|_inf is 1. Each bracket
+ * is divided by its number before I, which makes it the residual of a product; the factor 13/4 of
+ * each iteration goes to *scale. The pseudoinverse is scale times what is returned. */
+static filtra_tensor *pseudoinverse(filtra_graph *g, filtra_tensor *a, int64_t iterations,
+                                    float *scale) {
   filtra_tensor *norm = filtra_max(g, filtra_sum(g, a, 2, FILTRA_KEEP_AXIS), 3, FILTRA_KEEP_AXIS);
   filtra_tensor *z = filtra_divide(g, filtra_transpose(g, a, 2, 3), norm);
+  *scale = 1.0f;
   for (int64_t i = 0; i < iterations; i++) {
-    filtra_tensor *az = filtra_matmul(g, a, z, NULL), *once = filtra_matmul(g, z, az, NULL);
-    filtra_tensor *twice = filtra_matmul(g, once, az, NULL);
-    filtra_tensor *thrice = filtra_matmul(g, twice, az, NULL);
-    filtra_tensor *odd =
-        filtra_add(g, filtra_affine(g, z, 3.25f, 0.0f), filtra_affine(g, once, -3.75f, 0.0f));
-    filtra_tensor *even = filtra_subtract(g, filtra_affine(g, twice, 1.75f, 0.0f),
-                                          filtra_affine(g, thrice, 0.25f, 0.0f));
-    z = filtra_add(g, odd, even);
+    filtra_tensor *az = filtra_matmul(g, a, z, &(filtra_matmul_options){.scale = *scale});
+    filtra_tensor *seven = add_product(g, az, -1.0f / 7.0f, az, az); /* A Z (7 I - A Z) / 7 */
+    filtra_tensor *fifteen = add_product(g, az, -7.0f / 15.0f, az, seven);
+    z = add_product(g, z, -15.0f / 13.0f, z, fifteen);
+    *scale *= 13.0f / 4.0f;
   }
   return z;
 }
@@ -86,10 +93,12 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
     qkv[i] = filtra_split_heads(g, qkv[i], in->heads);
   filtra_tensor *weights = filtra_matmul(
       g, marks[0], marks[1], &(filtra_matmul_options){.transpose_b = true, .scale = scale});
-  filtra_tensor *inverse = pseudoinverse(g, filtra_softmax(g, weights, 3), o->iterations);
+  float factor;
+  filtra_tensor *inverse = pseudoinverse(g, filtra_softmax(g, weights, 3), o->iterations, &factor);
   filtra_tensor *gathered =
       filtra_attention(g, marks[0], qkv[1], qkv[2], &(filtra_attention_options){.mask = in->mask});
-  filtra_tensor *values = filtra_matmul(g, inverse, gathered, NULL);
+  filtra_tensor *values =
+      filtra_matmul(g, inverse, gathered, &(filtra_matmul_options){.scale = factor});
   return filtra_mixer_output(scope, in, filtra_attention(g, qkv[0], marks[1], values, NULL));
 }
 
