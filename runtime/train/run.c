@@ -299,7 +299,7 @@ static filtra_status read_config(run *r) {
   return FILTRA_OK;
 }
 
-/* Training images were all decoded for their mean, unless that is given. Each rank looks at some. */
+/* Training images were decoded for their mean, unless that is given. Each rank looks at some. */
 static filtra_status check_images(const run *r) {
   const filtra_transport *t = r->options->transport;
   const size_t first = t ? (size_t)t->rank : 0, step = t ? (size_t)t->size : 1;
