@@ -39,9 +39,10 @@
  *                  steps, features], standardised as in "ts", or uint8 images [samples, height,
  *                  width] or [samples, height, width, 1 or 3]; whole numbers are not token ids. y
  *                  is [samples] or [samples, 1]: whole numbers, bools and text (U, S) are classes,
- *                  floats are values. NaN is a missing value; steps at the end that are all NaN are
- *                  none. bool, int8 to uint64 and float16 to float64 are read, in any order of
- *                  bytes and indices; Python objects are refused. X alone can be predicted
+ *                  floats, and whole numbers where `targets` says so, are values. NaN is a missing
+ *                  value; steps at the end that are all NaN are none. bool, int8 to uint64 and
+ *                  float16 to float64 are read, in any order of bytes and indices; Python objects
+ *                  are refused. X alone can be predicted
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
  *                  imgs/ and metadata/, or its parent. Shuffled the same way each time, then 80 %
  *                  train, 10 % val and 10 % test

@@ -259,7 +259,11 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
       FT_TRY(read_file(&files->file[i], &files->labels, corpus));
   /* The first split defines all classes. */
   if (corpus->vocabulary || files->labels.closed || !files->labels.count) return FILTRA_OK;
-  return ft_labels_close(&files->labels, true, &corpus->ds->samples[corpus->split]);
+  FT_TRY(ft_labels_close(&files->labels, true, &corpus->ds->samples[corpus->split]));
+  if (files->with_class) return FILTRA_OK;
+  return ft_labels_check(&files->labels, corpus->ds, corpus->options, files->file->path,
+                         "the class is the text after the last |, or else the last word; set task "
+                         "to classification if that is so");
 }
 
 static filtra_status open_fasta(const char *path, const filtra_dataset_options *options,

@@ -154,7 +154,7 @@ TEST(test_classes_that_are_none) {
     assert_ok(test_try_dataset(path, &comma));
   }
   const char *path = test_write_text(folder, "a.csv", rows_of("text,day", NULL, 40));
-  test_refuse_dataset(path, NULL, "a.csv: column \"day\" has 40 classes in 40 rows");
+  test_refuse_dataset(path, NULL, "a.csv: column \"day\" has 40 classes in 40 samples");
   assert_ok(test_try_dataset(path, &asked));
   assert_ok(test_try_dataset(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST}));
   assert_ok(
@@ -188,7 +188,7 @@ TEST(test_what_is_said_of_classes) {
     sprintf(ages + strlen(ages), "a,%d\n", 20 + i);
   test_refuse_dataset(
       test_write_text(folder, "a.csv", ages), NULL,
-      "column \"age\" has 30 classes in 30 rows, nearly each row one of its own; if "
+      "column \"age\" has 30 classes in 30 samples, nearly each sample one of its own; if "
       "they are numbers to predict, set task to regression");
 }
 
