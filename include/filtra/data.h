@@ -56,11 +56,11 @@
  *                  edges are not read. All graphs are training data, or with `unlabelled`, where
  *                  neither classes nor numbers are there, test data
  *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders, which
- *                  may also be called training; valid, validation, dev, eval; testing, ind; in any
- *                  case. All of one size, unless image_size resizes them. They are turned upright
- *                  as EXIF data say; CMYK becomes RGB as Pillow converts it; transparent pixels of
- *                  a PNG are blended with black. A test folder without classes beside a training
- *                  folder has unlabelled samples
+ *                  may also be called training; valid, validation, validate, dev, eval; testing,
+ *                  ind; in any case. All of one size, unless image_size resizes them. They are
+ *                  turned upright as EXIF data say; CMYK becomes RGB as Pillow converts it;
+ *                  transparent pixels of a PNG are blended with black. A test folder without
+ *                  classes beside a training folder has unlabelled samples
  *   "image-files"  one PNG or JPEG file, or a folder of nothing else, with `unlabelled`: a test
  *                  split whose samples have the paths as names
  *   "text-files"   the same of .txt files, two or more in a folder. Tokenizer "bytes"
