@@ -229,8 +229,8 @@ static filtra_status list_others(ft_class_folders *f, const layout *l, const cha
 
 /* ---- all ---- */
 
-/* Fails where folders that hold files are called like splits, as train1 and test1: their files would
- * be of classes of these names. */
+/* Fails where folders that hold files are called like splits, as train1 and test1: their files
+ * would be of classes of these names. */
 static filtra_status check_not_splits(const filtra_dataset *ds, const char *path) {
   const uint32_t count = ds->info.classes;
   for (uint32_t i = 0; i < count; i++) {
