@@ -283,10 +283,13 @@ static filtra_status open_fasta(const char *path, const filtra_dataset_options *
   return status;
 }
 
+/* Whose texts may begin with >, as of quoted mail. */
+static const char *const tables[] = {".csv", ".tsv", NULL};
+
 static bool probe_fasta(const ft_dataset_probe *p) {
   for (size_t i = 0; i < p->count; i++)
     if (ft_stem_length(p->names[i], endings) > 0) return true;
-  if (p->directory) return false;
+  if (p->directory || ft_stem_length(p->path, tables) > 0) return false;
   const char *at = p->head + strspn(p->head, "\r\n");
   while (*at == ';') { /* comments before the first header */
     at += strcspn(at, "\n");
