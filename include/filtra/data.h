@@ -39,9 +39,10 @@
  *                  steps, features], standardised as in "ts", or uint8 images [samples, height,
  *                  width] or [samples, height, width, 1 or 3]; whole numbers are not token ids. y
  *                  is [samples] or [samples, 1]: whole numbers, bools and text (U, S) are classes,
- *                  floats are values. NaN is a missing value; steps at the end that are all NaN are
- *                  none. bool, int8 to uint64 and float16 to float64 are read, in any order of
- *                  bytes and indices; Python objects are refused. X alone can be predicted
+ *                  floats, and whole numbers where `targets` says so, are values. NaN is a missing
+ *                  value; steps at the end that are all NaN are none. bool, int8 to uint64 and
+ *                  float16 to float64 are read, in any order of bytes and indices; Python objects
+ *                  are refused. X alone can be predicted
  *   "pathfinder"   Long Range Arena's Pathfinder: a folder such as curv_contour_length_14 with
  *                  imgs/ and metadata/, or its parent. Shuffled the same way each time, then 80 %
  *                  train, 10 % val and 10 % test
@@ -55,11 +56,11 @@
  *                  edges are not read. All graphs are training data, or with `unlabelled`, where
  *                  neither classes nor numbers are there, test data
  *   "image-folder" PNG and JPEG files: CLASS/FILE, or train, val and test with such folders, which
- *                  may also be called training; valid, validation, dev, eval; testing, ind; in any
- *                  case. All of one size, unless image_size resizes them. They are turned upright
- *                  as EXIF data say; CMYK becomes RGB as Pillow converts it; transparent pixels of
- *                  a PNG are blended with black. A test folder without classes beside a training
- *                  folder has unlabelled samples
+ *                  may also be called training; valid, validation, validate, dev, eval; testing,
+ *                  ind; in any case. All of one size, unless image_size resizes them. They are
+ *                  turned upright as EXIF data say; CMYK becomes RGB as Pillow converts it;
+ *                  transparent pixels of a PNG are blended with black. A test folder without
+ *                  classes beside a training folder has unlabelled samples
  *   "image-files"  one PNG or JPEG file, or a folder of nothing else, with `unlabelled`: a test
  *                  split whose samples have the paths as names
  *   "text-files"   the same of .txt files, two or more in a folder. Tokenizer "bytes"

@@ -11,7 +11,7 @@
 # FILTRA_PYTHON names another Python.
 set -euo pipefail
 what=$1 compiler=$2 library=$3
-export FILTRA_COMMAND=${4:-}
+export FILTRA_COMMAND=${4:-} FILTRA_COMPILER=$compiler
 cd "$(dirname "$0")/.."
 
 # shellcheck source=tests/support/python.sh

@@ -51,7 +51,7 @@ bool ft_utf8_valid(const char *text, size_t length) {
 }
 
 bool ft_utf8_obeyed(uint32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
          (c >= 0x2066 && c <= 0x2069);
 }
 

@@ -14,8 +14,8 @@ size_t ft_utf8_damaged(const char *text, size_t length);
 /** Writes a character; returns its number of bytes. */
 size_t ft_utf8_write(uint32_t code_point, char text[4]);
 bool ft_utf8_valid(const char *text, size_t length);
-/** Whether a terminal would obey a character instead of showing it: control characters and the
- * marks that turn text around. */
+/** Whether a terminal would obey a character instead of showing it: control characters, the marks
+ * that turn text around, and Unicode's ends of lines and paragraphs. */
 bool ft_utf8_obeyed(uint32_t code_point);
 
 /** Replaces by "?" each byte of what a terminal would obey instead of showing: control characters,

@@ -229,9 +229,31 @@ static filtra_status list_others(ft_class_folders *f, const layout *l, const cha
 
 /* ---- all ---- */
 
+/* Fails where folders that hold files are called like splits, as train1 and test1: their files
+ * would be of classes of these names. */
+static filtra_status check_not_splits(const filtra_dataset *ds, const char *path) {
+  const uint32_t count = ds->info.classes;
+  for (uint32_t i = 0; i < count; i++) {
+    const char *name = ds->class_names[i];
+    size_t length = strlen(name), rest;
+    filtra_split split;
+    while (length > 1 && name[length - 1] >= '0' && name[length - 1] <= '9')
+      length--;
+    if (!ft_stem_split(name, length, &split, &rest) || rest) return FILTRA_OK;
+  }
+  if (count < 2) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: the folders %s and %s are called like splits and hold files, of which "
+                 "nothing says the class; put them into a folder for each class",
+                 path, ds->class_names[0], ds->class_names[1]);
+}
+
 static filtra_status list_layout(ft_class_folders *f, const layout *l, const char *path,
                                  const filtra_dataset_options *options, filtra_dataset *ds) {
-  if (!l->any) return list_split(f, path, options->file_split, ds);
+  if (!l->any) {
+    FT_TRY(list_split(f, path, options->file_split, ds));
+    return check_not_splits(ds, path);
+  }
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     if (l->folders[split]) FT_TRY(list_split(f, l->folders[split], split, ds));
   return list_others(f, l, path, options->unlabelled);

@@ -1,6 +1,5 @@
-/* Opens datasets: finds the format of a path, reads it, applies another data set's classes, makes
- * the splits. Called by train/folder.c and by applications through filtra/data.h; a new format is
- * listed here. */
+/* Opens datasets: finds the format of a path, reads it, makes the splits. Called by train/folder.c
+ * and by applications through filtra/data.h; a new format is listed here. */
 #include "data/dataset.h"
 
 #include "base/file.h"
@@ -249,106 +248,6 @@ filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split spli
                  (unsigned long long)info->unlabelled[split]);
 }
 
-/* ---- classes and features of other data ---- */
-
-/* Maps the data's labels to those of `fit` by name; -1: `fit` has no such class. NULL when out of
- * memory. */
-static int32_t *map_classes(const filtra_dataset *ds, const ft_data_fit *fit) {
-  int32_t *map = ft_calloc(ds->info.classes, sizeof *map);
-  for (uint32_t i = 0; map && i < ds->info.classes; i++) {
-    map[i] = (int32_t)fit->class_count - 1;
-    while (map[i] >= 0 && strcmp(fit->classes[map[i]], ds->class_names[i]) != 0)
-      map[i]--;
-  }
-  return map;
-}
-
-static filtra_status fail_unknown(const filtra_dataset *ds, int32_t label) {
-  return ft_fail(FILTRA_ERROR_INPUT, "%s \"%.64s\" is none of the training data's",
-                 ds->info.target == FILTRA_TARGET_LABELS ? "label" : "class",
-                 ds->class_names[label]);
-}
-
-/* The same for sets of labels. */
-static filtra_status map_sets(filtra_dataset *ds, const int32_t *map) {
-  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
-    ft_samples *s = &ds->samples[i];
-    for (size_t k = 0; k < s->label_count; k++)
-      if (map[s->label_ids[k]] < 0) return fail_unknown(ds, s->label_ids[k]);
-    ft_samples_map_labels(s, map);
-  }
-  return FILTRA_OK;
-}
-
-static filtra_status map_labels(filtra_dataset *ds, const int32_t *map) {
-  if (ds->info.target == FILTRA_TARGET_LABELS) return map_sets(ds, map);
-  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
-    for (size_t k = 0; k < ds->samples[i].count; k++) {
-      ft_sample_row *row = &ds->samples[i].rows[k];
-      if (row->label < 0) continue; /* unknown */
-      if (map[row->label] < 0) return fail_unknown(ds, row->label);
-      row->label = map[row->label];
-    }
-  return FILTRA_OK;
-}
-
-static filtra_status take_names(filtra_dataset *ds, const ft_data_fit *fit) {
-  char **names = ft_calloc(fit->class_count, sizeof *names);
-  bool done = names;
-  for (uint32_t i = 0; i < fit->class_count && done; i++)
-    done = (names[i] = ft_strdup(fit->classes[i])) != NULL;
-  if (!done) {
-    ft_free_names(names, names ? fit->class_count : 0);
-    return FILTRA_ERROR_HOST_MEMORY;
-  }
-  ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
-  ds->owned_class_names = names;
-  ds->class_names = (const char *const *)names;
-  ds->info.classes = fit->class_count;
-  return FILTRA_OK;
-}
-
-/* Whether the training data have none of the classes, where these are told by their place alone. */
-static filtra_status ask_foreign(const filtra_dataset *ds, const ft_data_fit *fit, bool *foreign) {
-  *foreign = ds->guessed_classes && (fit->values || fit->labels);
-  if (!ds->guessed_classes || !fit->class_count) return FILTRA_OK;
-  int32_t *map = map_classes(ds, fit);
-  if (!map) return FILTRA_ERROR_HOST_MEMORY;
-  *foreign = true;
-  for (uint32_t i = 0; i < ds->info.classes; i++)
-    *foreign = *foreign && map[i] < 0;
-  free(map);
-  return FILTRA_OK;
-}
-
-static void drop_classes(filtra_dataset *ds) {
-  ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
-  ds->owned_class_names = NULL;
-  ds->class_names = NULL;
-  ds->info.classes = 0;
-}
-
-static filtra_status apply_fit(filtra_dataset *ds, const char *path, const ft_data_fit *fit) {
-  if (ds->standardise && fit->features && fit->features != ft_feature_count(ds))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
-                   ft_feature_count(ds), fit->features);
-  if (fit->height && ds->info.height &&
-      (fit->height != ds->info.height || fit->width != ds->info.width))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: images of %u x %u pixels, those of the training data have %u x %u; resize "
-                   "them to that",
-                   path, ds->info.width, ds->info.height, fit->width, fit->height);
-  const bool named =
-      ds->info.target == FILTRA_TARGET_CLASS || ds->info.target == FILTRA_TARGET_LABELS;
-  if (!fit->class_count || !named) return FILTRA_OK;
-  int32_t *map = map_classes(ds, fit);
-  if (!map) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = map_labels(ds, map);
-  free(map);
-  if (status) return ft_fail_context(status, "%s", path);
-  return take_names(ds, fit);
-}
-
 /* ---- public ---- */
 
 /* `targets` is free for all: a run sets it by its task. */
@@ -412,11 +311,11 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   FT_TRY(ft_check_class_names(ds, path));
   FT_TRY(check_use(ds, options));
   bool foreign = false;
-  if (options->unlabelled && !ds->untargeted) FT_TRY(ask_foreign(ds, fit, &foreign));
-  if (foreign) drop_classes(ds);
+  if (options->unlabelled && !ds->untargeted) FT_TRY(ft_fit_foreign(ds, fit, &foreign));
+  if (foreign) ft_fit_drop_classes(ds);
   if (ds->untargeted || foreign) make_unlabelled(ds, fit);
   FT_TRY(ft_make_splits(ds, true, options->validation_share, options->seed));
-  FT_TRY(apply_fit(ds, path, fit));
+  FT_TRY(ft_fit_apply(ds, path, fit));
   count_unlabelled(ds);
   return ds->standardise ? ft_standardise(ds, fit) : FILTRA_OK;
 }

@@ -156,6 +156,7 @@ typedef struct ft_data_fit {
   const double *mean, *factor;
   uint32_t features;                /* of `mean` and `factor`; 0: none */
   bool columns;                     /* they are of steps, which are the columns of rows */
+  bool plain;                       /* numbers are taken as they are */
   const struct ft_table_fit *table; /* columns of the training table; NULL: the data's own */
   uint32_t height, width;           /* of images; 0: the data's own */
 } ft_data_fit;
@@ -171,6 +172,12 @@ static inline const char *ft_length_advice(const filtra_dataset *ds) {
  * does not have, and for another number of features. */
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out);
+
+/** Whether the training data have none of the classes, where their place alone tells these. */
+filtra_status ft_fit_foreign(const filtra_dataset *ds, const ft_data_fit *fit, bool *foreign);
+void ft_fit_drop_classes(filtra_dataset *ds);
+/** Gives labels the numbers that the training data's classes have, and checks sizes. */
+filtra_status ft_fit_apply(filtra_dataset *ds, const char *path, const ft_data_fit *fit);
 
 /** Names of classes and standardisation, as a JSON object; NULL when out of memory. */
 json_t *ft_dataset_fit_write(const filtra_dataset *dataset);
@@ -196,7 +203,7 @@ uint32_t ft_feature_count(const filtra_dataset *ds);
 /** Standardises each feature by mean and deviation (with n - 1, plus 2.2e-16) over all steps of the
  * training split, or of the first split that has samples, or by those of `fit`. Numbers are changed
  * in place; for bytes, feature_scale and feature_offset are set. Constant features and missing
- * values (NaN) become 0. */
+ * values (NaN) become 0. Where `fit` is plain, numbers stay what they are. */
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
 /** Mean and factor of red, green and blue, which are 0 to 255, for IMAGENET and HALF. */
 void ft_fixed_moments(filtra_normalization kind, double mean[3], double factor[3]);

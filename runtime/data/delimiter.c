@@ -78,15 +78,22 @@ const char *ft_quoted_end(const char *text, char delimiter, bool *open) {
       at++;
       continue;
     }
-    return !at[1] || at[1] == '\n' || at[1] == delimiter ? at + 1 : NULL;
+    at += 1 + (delimiter == '\t' ? 0 : strspn(at + 1, " "));
+    return !*at || *at == '\n' || *at == delimiter ? at : NULL;
   }
+}
+
+const char *ft_quote_of(const char *field, char delimiter) {
+  if (delimiter != '\t') field += strspn(field, " ");
+  return *field == '"' ? field : NULL;
 }
 
 /* The end of a field; the end of the sample where a quoted field continues after it. */
 static const char *end_of_field(tally *t, const sample *s, const char *at) {
   const char ends[3] = {t->character, '\n', '\0'};
   bool open = false;
-  const char *end = *at == '"' && !t->unquoted ? ft_quoted_end(at, t->character, &open) : NULL;
+  const char *quote = t->unquoted ? NULL : ft_quote_of(at, t->character);
+  const char *end = quote ? ft_quoted_end(quote, t->character, &open) : NULL;
   if (end) {
     t->multiline = t->multiline || memchr(at, '\n', (size_t)(end - at));
     return end;

@@ -32,8 +32,10 @@ typedef struct ft_row_form {
  * text or numbers. */
 filtra_status ft_delimiter_find(const char *path, ft_row_form form, ft_delimiter *found);
 
-/** The end of the quoted field that begins at the quote `text`: after the closing quote, if a
- * delimiter or the end of line or text is there; else NULL. A doubled quote means one quote.
+/** The quote with which a field begins, after spaces where these separate nothing; else NULL. */
+const char *ft_quote_of(const char *field, char delimiter);
+/** The end of the quoted field that begins at the quote `text`: after the closing quote and spaces,
+ * if a delimiter or the end of line or text is there; else NULL. A doubled quote means one quote.
  * *open: there is no closing quote at all. */
 const char *ft_quoted_end(const char *text, char delimiter, bool *open);
 

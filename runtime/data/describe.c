@@ -26,6 +26,7 @@ json_t *ft_dataset_fit_write(const filtra_dataset *data) {
   if (object && (!info->classes || set_classes(object, data, info->classes)) &&
       (!standard || (set_numbers(object, "feature_mean", data->feature_mean, features) &&
                      set_numbers(object, "feature_factor", data->feature_factor, features))) &&
+      (standard || !info->features || !json_object_set_new(object, "standardised", json_false())) &&
       (data->table ? ft_table_fit_write(object, data->table)
                    : !data->columns || !json_object_set_new(object, "columns", json_true())) &&
       (!info->height || (!json_object_set_new(object, "image_height", json_integer(info->height)) &&

@@ -259,7 +259,11 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
       FT_TRY(read_file(&files->file[i], &files->labels, corpus));
   /* The first split defines all classes. */
   if (corpus->vocabulary || files->labels.closed || !files->labels.count) return FILTRA_OK;
-  return ft_labels_close(&files->labels, true, &corpus->ds->samples[corpus->split]);
+  FT_TRY(ft_labels_close(&files->labels, true, &corpus->ds->samples[corpus->split]));
+  if (files->with_class) return FILTRA_OK;
+  return ft_labels_check(&files->labels, corpus->ds, corpus->options, files->file->path,
+                         "the class is the text after the last |, or else the last word; set task "
+                         "to classification if that is so");
 }
 
 static filtra_status open_fasta(const char *path, const filtra_dataset_options *options,
@@ -279,10 +283,13 @@ static filtra_status open_fasta(const char *path, const filtra_dataset_options *
   return status;
 }
 
+/* Whose texts may begin with >, as of quoted mail. */
+static const char *const tables[] = {".csv", ".tsv", NULL};
+
 static bool probe_fasta(const ft_dataset_probe *p) {
   for (size_t i = 0; i < p->count; i++)
     if (ft_stem_length(p->names[i], endings) > 0) return true;
-  if (p->directory) return false;
+  if (p->directory || ft_stem_length(p->path, tables) > 0) return false;
   const char *at = p->head + strspn(p->head, "\r\n");
   while (*at == ';') { /* comments before the first header */
     at += strcspn(at, "\n");

@@ -45,6 +45,11 @@ bool ft_samples_are_made(const filtra_dataset *ds, const ft_samples *samples);
 filtra_status ft_sample_pixels(const filtra_dataset *ds, const ft_samples *samples,
                                const ft_sample_row *row, uint8_t **pixels);
 
+/** Decodes every `step`-th image of a split, from `first` on, where these are in files. Fails for
+ * the first that cannot be decoded, and says of how many that is so. */
+filtra_status ft_images_check(const filtra_dataset *ds, filtra_split split, size_t first,
+                              size_t step);
+
 /* ---- resampling (resample.c) ---- */
 
 /** A part of an image, in pixels from its upper left corner; edges may be fractions of a pixel. */

@@ -128,6 +128,22 @@ filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *sampl
   return status;
 }
 
+filtra_status ft_labels_check(const ft_labels *labels, const filtra_dataset *ds,
+                              const filtra_dataset_options *options, const char *where,
+                              const char *advice) {
+  enum { MANY_SAMPLES = 20 };
+  const size_t samples = ds->samples[FILTRA_SPLIT_TRAIN].count;
+  if (samples < MANY_SAMPLES || labels->count * 2 <= samples) return FILTRA_OK;
+  const bool asked = options->targets != FILTRA_TARGETS_AUTO;
+  char *text = ft_format("%s has %zu classes in %zu samples, nearly each sample one of its own%s%s",
+                         where, labels->count, samples, asked ? "" : "; ", asked ? "" : advice);
+  if (!text) return FILTRA_ERROR_HOST_MEMORY;
+  if (asked) ft_log(FILTRA_LOG_WARNING, "%s", text);
+  const filtra_status status = asked ? FILTRA_OK : ft_fail(FILTRA_ERROR_INPUT, "%s", text);
+  free(text);
+  return status;
+}
+
 void ft_labels_give(ft_labels *labels, filtra_dataset *ds) {
   ds->info.classes = (uint32_t)labels->count;
   ds->owned_class_names = labels->names;

@@ -19,6 +19,14 @@ filtra_status ft_labels_find(ft_labels *labels, const char *name, size_t length,
 /** Closes the list and sorts it: as whole numbers if `numbers` is set and all names are numbers,
  * else as strings. Renumbers the labels of `samples`. */
 filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *samples);
+#define FT_NUMBERS_ADVICE                                                                          \
+  "if they are numbers to predict, set task to regression, and if not, to classification"
+/** Fails where nearly each sample of the training split has a class of its own, unless an option
+ * says that they are classes: then that is logged. `where` is what holds the classes, `advice` what
+ * to do, which ends the sentence. */
+filtra_status ft_labels_check(const ft_labels *labels, const filtra_dataset *ds,
+                              const filtra_dataset_options *options, const char *where,
+                              const char *advice);
 /** Moves the names to the dataset as its classes. */
 void ft_labels_give(ft_labels *labels, filtra_dataset *ds);
 void ft_labels_free(ft_labels *labels);

@@ -181,24 +181,35 @@ static filtra_status open_original(const char *path, const filtra_dataset_option
 
 /* ---- probing ---- */
 
+/* Whether a text begins as an expression does, with an operator after parentheses; all of the text
+ * may be parentheses. */
+static bool is_expression(const char *text) {
+  static const char *const operators[] = {"[MIN", "[MAX", "[MED", "[SM", "[FIRST", "[LAST"};
+  const char *at = text + strspn(text, "( ");
+  bool found = !*at && *text == '(';
+  for (size_t i = 0; i < FT_COUNT(operators); i++)
+    found = found || starts_with(at, operators[i]);
+  return found;
+}
+
 /* Also accepts a file that begins with an expression, so that the error can say that its header is
  * missing. */
 static bool probe_lra(const ft_dataset_probe *p) {
   if (p->directory) return ft_any_names_split(p->names, p->count, names_split, &lra_layout);
-  return starts_with(p->head, "Source") || *p->head == '(' || *p->head == '[';
+  return starts_with(p->head, lra_layout.header) || is_expression(p->head);
 }
 
-/* A label, and what an expression begins with. */
+/* A label, and what an expression begins with, or the same digit. */
 static bool is_original(const char *head) {
-  return *head >= '0' && *head <= '9' && head[1] == '\t' && head[2] &&
-         strchr("([0123456789", head[2]);
+  if (!(*head >= '0' && *head <= '9') || head[1] != '\t') return false;
+  return is_expression(head + 2) || (head[2] == *head && strchr("\r\n", head[3]));
 }
 
 /* Whether a file of the folder begins so: tables are called train.tsv, too. */
 static bool holds_original(const ft_dataset_probe *p) {
   for (size_t i = 0; i < p->count; i++) {
     filtra_split split;
-    char head[4] = "";
+    char head[64] = "";
     size_t got;
     ft_source *source = NULL;
     if (!names_split(&original_layout, p->names[i], &split)) continue;

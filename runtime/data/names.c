@@ -10,9 +10,9 @@
 #include <strings.h>
 
 /* Names of a split, each list ended by NULL. */
-static const char *const SPLIT_WORDS[FILTRA_SPLIT_COUNT][6] = {
+static const char *const SPLIT_WORDS[FILTRA_SPLIT_COUNT][7] = {
     {"train", "training"},
-    {"val", "valid", "validation", "dev", "eval"},
+    {"val", "valid", "validation", "validate", "dev", "eval"},
     {"test", "testing", "ind"}};
 
 /* ---- listing ---- */

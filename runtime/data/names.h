@@ -5,7 +5,7 @@
 #include "data/dataset.h"
 
 /** Whether a folder's name is that of a split, in any case: train, training; val, valid,
- * validation, dev, eval; test, testing, ind (independent test sets). */
+ * validation, validate, dev, eval; test, testing, ind (independent test sets). */
 bool ft_folder_split(const char *name, filtra_split *split);
 
 /** Names in a folder, sorted, without those of files that operating systems and archives leave

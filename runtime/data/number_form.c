@@ -235,6 +235,10 @@ void ft_forms_add(ft_number_forms *f, const char *text, size_t length, uint64_t 
     keep(f->sure[way[1]], &f->sure_line[way[1]], text, length, line);
   else if (memchr(c.digits, ',', c.mantissa))
     keep(f->open, &f->open_line, text, length, line);
+  else if (memchr(c.digits, '.', c.mantissa))
+    keep(f->point, &f->point_line, text, length, line);
+  else
+    f->plain += !c.digits[c.mantissa];
 }
 
 bool ft_forms_are_numbers(const ft_number_forms *f) {
@@ -245,12 +249,14 @@ bool ft_forms_are_numbers(const ft_number_forms *f) {
 
 filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t count, const char *path,
                               filtra_decimal given, filtra_decimal *decimal) {
-  const ft_number_forms *sure[2] = {NULL, NULL}, *open = NULL;
+  const ft_number_forms *sure[2] = {NULL, NULL}, *open = NULL, *point = NULL, *alike = NULL;
   *decimal = given;
   for (size_t i = 0; i < count; i++) {
     for (int way = 0; way < 2; way++)
       if (columns[i]->sure_line[way] && !sure[way]) sure[way] = columns[i];
     if (columns[i]->open_line && !open) open = columns[i];
+    if (columns[i]->point_line && columns[i]->plain && !point) point = columns[i];
+    if (columns[i]->point_line && !alike) alike = columns[i];
   }
   if (given != FILTRA_DECIMAL_AUTO) return FILTRA_OK;
   *decimal = sure[1] ? FILTRA_DECIMAL_COMMA : FILTRA_DECIMAL_POINT;
@@ -260,11 +266,19 @@ filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t coun
                    "write them alike, or set decimal to point or comma",
                    path, (unsigned long long)sure[0]->sure_line[0], sure[0]->sure[0],
                    sure[1]->sure[1], (unsigned long long)sure[1]->sure_line[1]);
-  if (!open || sure[0] || sure[1]) return FILTRA_OK;
+  if (sure[0] || sure[1] || !(open || alike)) return FILTRA_OK;
+  if (!open && !point)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s:%llu: \"%s\", as all numbers, has a point before three digits, which is taken for a "
+           "decimal point; if it is between thousands, set decimal to comma",
+           path, (unsigned long long)alike->point_line, alike->point);
+  if (!open && !point) return FILTRA_OK;
+  const char *sign = open ? "comma" : "point";
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s:%llu: \"%s\" may have a comma between thousands or a decimal comma, and no "
-                 "other number tells which; set decimal to point or comma",
-                 path, (unsigned long long)open->open_line, open->open);
+                 "%s:%llu: \"%s\" may have a %s between thousands or a decimal %s, and no other "
+                 "number tells which; set decimal to point or comma",
+                 path, (unsigned long long)(open ? open->open_line : point->point_line),
+                 open ? open->open : point->point, sign, sign);
 }
 
 filtra_status ft_forms_check(const ft_number_forms *f, const char *path, const char *column,

@@ -19,6 +19,9 @@ typedef struct ft_number_forms {
   char sure[2][48];
   uint64_t open_line; /* of the first that is another number in each way, such as 1,000 */
   char open[48];
+  uint64_t point_line; /* of the first such as 1.000, which is also another number in each way */
+  char point[48];
+  uint64_t plain;      /* numbers of digits alone: 1.000 beside 900 may be thousands */
   uint64_t other_line; /* of the first that is no number */
   char other[48];
   uint64_t missing_line; /* of the first that is missing */

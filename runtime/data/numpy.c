@@ -235,8 +235,11 @@ static filtra_status add_series(ft_series *series, const ft_npy *x, uint64_t i, 
 
 /* ---- targets ---- */
 
-static bool are_values(const ft_npy *y) {
-  return y->kind == 'f';
+/* Whole numbers are values where the task says so, or the training data's were. */
+static bool are_values(const numpy_set *s, const ft_npy *y) {
+  const bool whole = y->kind == 'i' || y->kind == 'u';
+  return y->kind == 'f' || (whole && (s->options->targets == FILTRA_TARGETS_VALUES ||
+                                      s->ds->info.target == FILTRA_TARGET_VALUE));
 }
 
 static filtra_status check_targets(numpy_set *s, const ft_npy *x, const ft_npy *y) {
@@ -250,11 +253,11 @@ static filtra_status check_targets(numpy_set *s, const ft_npy *x, const ft_npy *
   if (y->shape[0] != x->shape[0])
     return ft_fail(FILTRA_ERROR_INPUT, "%s: %llu targets for %llu samples", shown,
                    (unsigned long long)y->shape[0], (unsigned long long)x->shape[0]);
-  filtra_target target = are_values(y) ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
+  filtra_target target = are_values(s, y) ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
   bool known = s->labels.closed || s->ds->info.target == FILTRA_TARGET_VALUE;
   if (known && target != s->ds->info.target)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: targets are %s, those of the training data are not",
-                   shown, are_values(y) ? "numbers" : "classes");
+                   shown, are_values(s, y) ? "numbers" : "classes");
   s->ds->info.target = target;
   return FILTRA_OK;
 }
@@ -335,8 +338,12 @@ static filtra_status read_split(numpy_set *s, filtra_split split) {
   ft_series_begin(&series, s->options, s->ds, split);
   status = add_samples(s, split, &x->npy, y->name ? &y->npy : NULL, &series);
   ft_series_end(&series);
-  bool classes = !status && y->name && !are_values(&y->npy) && !s->labels.closed;
-  return classes ? ft_labels_close(&s->labels, true, &s->ds->samples[split]) : status;
+  bool classes = !status && y->name && !are_values(s, &y->npy) && !s->labels.closed;
+  if (!classes) return status;
+  FT_TRY(ft_labels_close(&s->labels, true, &s->ds->samples[split]));
+  return ft_labels_check(&s->labels, s->ds, s->options, y->name,
+                         y->npy.kind == 'i' || y->npy.kind == 'u' ? FT_NUMBERS_ADVICE
+                                                                  : "set task to classification");
 }
 
 static filtra_status read_set(numpy_set *s) {

@@ -66,16 +66,20 @@ static filtra_status read_quoted(ft_row_reader *r, const char **at) {
     *at = r->lines.line;
   }
   ++*at;
+  if (r->delimiter.character != '\t') *at += strspn(*at, " ");
   if (!**at || **at == r->delimiter.character) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu" QUOTES_ADVICE,
                  **at, r->count);
 }
 
-/* Whether a field is quoted, and not text that begins with a quote. */
-static bool is_quoted(const ft_row_reader *r, const char *at) {
-  bool open, tabs = r->delimiter.character == '\t';
-  if (*at != '"' || r->delimiter.quotes == FT_QUOTES_NONE) return false;
-  return !tabs || ft_quoted_end(at, '\t', &open) || (open && r->delimiter.quotes == FT_QUOTES_FULL);
+/* Where a quoted field begins, after its quote; NULL: it is text, which may begin with a quote. */
+static const char *begin_quoted(const ft_row_reader *r, const char *at) {
+  const char delimiter = r->delimiter.character, *quote = ft_quote_of(at, delimiter);
+  bool open;
+  if (!quote || r->delimiter.quotes == FT_QUOTES_NONE) return NULL;
+  if (quote == at && delimiter != '\t') return quote + 1;
+  if (ft_quoted_end(quote, delimiter, &open)) return quote + 1;
+  return open && r->delimiter.quotes == FT_QUOTES_FULL ? quote + 1 : NULL;
 }
 
 /* Fails for a carriage return that does not end the line. */
@@ -90,9 +94,10 @@ static filtra_status check_returns(const char *line) {
 static filtra_status read_field(ft_row_reader *r, const char **at) {
   FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
   r->starts[r->count++] = r->length;
-  if (is_quoted(r, *at)) {
+  const char *quoted = begin_quoted(r, *at);
+  if (quoted) {
     r->quoted = true;
-    ++*at;
+    *at = quoted;
     FT_TRY(read_quoted(r, at));
   } else {
     const char ends[2] = {r->delimiter.character, '\0'};

@@ -131,7 +131,10 @@ filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit) {
   ds->feature_mean = ft_calloc(width, sizeof *ds->feature_mean);
   ds->feature_factor = ft_calloc(width, sizeof *ds->feature_factor);
   if (!ds->feature_mean || !ds->feature_factor) return FILTRA_ERROR_HOST_MEMORY;
-  if (fit->features) {
+  if (fit->plain) {
+    for (uint32_t k = 0; k < width; k++)
+      ds->feature_factor[k] = 1.0;
+  } else if (fit->features) {
     memcpy(ds->feature_mean, fit->mean, width * sizeof *fit->mean);
     memcpy(ds->feature_factor, fit->factor, width * sizeof *fit->factor);
   } else if (ds->normalize != FILTRA_NORMALIZE_DATA) {

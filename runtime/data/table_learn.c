@@ -191,6 +191,9 @@ static bool stands_above_numbers(const ft_table_survey *s) {
 }
 
 static filtra_status check_names(const learner *l) {
+  if (l->header && l->survey.again)
+    return ft_fail(FILTRA_ERROR_INPUT, "line %llu names the columns again; take it out",
+                   (unsigned long long)l->survey.again);
   for (size_t i = 0; i < l->survey.count && l->header; i++)
     if (!ft_utf8_valid(l->survey.first[i], strlen(l->survey.first[i])))
       return ft_fail(FILTRA_ERROR_INPUT,
@@ -302,8 +305,10 @@ static filtra_status name_column(const learner *l, long column, char **name) {
 
 static filtra_status add_feature(learner *l, size_t i) {
   ft_column_survey *from = &l->survey.columns[i];
-  if (!ft_column_is_numbers(from) && !ft_column_is_categories(&l->survey, i))
-    return fail_feature(l, i);
+  if (!ft_column_is_numbers(from)) {
+    if (!ft_column_is_categories(&l->survey, i)) return fail_feature(l, i);
+    FT_TRY(ft_survey_check_categories(&l->survey, i, l->table->first));
+  }
   ft_table_column *c = &l->fit->columns[l->fit->column_count++];
   FT_TRY(name_column(l, (long)i, &c->name));
   c->unit = ft_forms_unit(&from->forms);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* A column has categories if it has few different texts: at most 50, and at most half as many as
  * rows, or 10. */
@@ -53,11 +54,22 @@ static filtra_status take_first(ft_table_survey *s, const ft_row_reader *rows) {
   return FILTRA_OK;
 }
 
+static bool is_first(const ft_table_survey *s, const ft_row_reader *rows) {
+  for (size_t i = 0; i < s->count; i++) {
+    const char *text = rows->fields[i];
+    size_t length = strlen(text);
+    ft_trim(&text, &length);
+    if (strncmp(text, s->first[i], length) != 0 || s->first[i][length]) return false;
+  }
+  return true;
+}
+
 static filtra_status take_row(ft_table_survey *s, ft_row_reader *rows) {
   bool longer;
   if (!s->first) return take_first(s, rows);
   FT_TRY(ft_rows_check(rows, s->count, &longer));
   s->rows++;
+  if (!s->again && is_first(s, rows)) s->again = rows->number;
   for (size_t i = 0; i < s->count; i++)
     FT_TRY(add_field(&s->columns[i], rows->fields[i], rows->number));
   return FILTRA_OK;
@@ -105,4 +117,31 @@ bool ft_column_is_categories(const ft_table_survey *s, size_t column) {
   const ft_column_survey *c = &s->columns[column];
   const bool few = c->value_count <= ALWAYS_FEW || c->value_count * 2 <= s->rows;
   return !c->many && few && c->value_count > 0 && !ft_column_is_numbers(c);
+}
+
+static bool is_infinite(const char *text) {
+  text += *text == '-' || *text == '+';
+  return !strcasecmp(text, "inf") || !strcasecmp(text, "infinity");
+}
+
+filtra_status ft_survey_check_categories(const ft_table_survey *s, size_t i, const char *path) {
+  const ft_column_survey *c = &s->columns[i];
+  const ft_number_forms *f = &c->forms;
+  const char *name = s->first[i];
+  for (size_t k = 0; k < c->value_count && f->numbers; k++)
+    if (is_infinite(c->values[k]))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "column %zu, \"%.64s\", holds numbers and \"%s\"; an infinity cannot be used",
+                     i + 1, name, c->values[k]);
+  if (f->numbers * 2 > f->total)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column \"%s\" is read as categories: %llu of %llu cells are numbers, but \"%s\" in "
+           "line %llu is none",
+           path, name, (unsigned long long)f->numbers, (unsigned long long)f->total, f->other,
+           (unsigned long long)f->other_line);
+  else if (c->value_count == f->total && f->total > 3)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column \"%s\" is read as categories, and each of its %llu cells is another one",
+           path, name, (unsigned long long)f->total);
+  return FILTRA_OK;
 }

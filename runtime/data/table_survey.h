@@ -20,6 +20,7 @@ typedef struct ft_table_survey {
   ft_column_survey *columns; /* [count], over all rows but the first */
   uint64_t rows;             /* but the first */
   uint64_t line;             /* of the first row */
+  uint64_t again;            /* of the first row that is the same; 0: there is none */
 } ft_table_survey;
 
 /** Reads a file. The caller frees, also on failure. */
@@ -31,5 +32,8 @@ void ft_survey_free(ft_table_survey *survey);
 bool ft_column_is_numbers(const ft_column_survey *column);
 /** Whether it is of few different texts. */
 bool ft_column_is_categories(const ft_table_survey *survey, size_t column);
+/** Fails, or warns, where such a column may be meant as numbers. */
+filtra_status ft_survey_check_categories(const ft_table_survey *survey, size_t column,
+                                         const char *path);
 
 #endif

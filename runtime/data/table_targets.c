@@ -155,23 +155,18 @@ static filtra_status check_parts(const ft_table *t, const char *path, const ft_s
 
 /* ---- classes that make no sense ---- */
 
-enum { MANY_ROWS = 20 };
-
 /* More classes than half the rows. */
-static filtra_status check_number(const ft_table *t, const char *path, const ft_samples *samples) {
-  static const char sentence[] =
-      "%s: column \"%s\" has %zu classes in %zu rows, nearly each row one of its own%s";
-  const size_t classes = t->labels.count;
-  if (samples->count < MANY_ROWS || classes * 2 <= samples->count) return FILTRA_OK;
-  if (t->options->targets == FILTRA_TARGETS_AUTO)
-    return ft_fail(FILTRA_ERROR_INPUT, sentence, path, t->fit->target, classes, samples->count,
-                   t->numbered ? "; if they are numbers to predict, set task to regression, and if "
-                                 "not, to classification"
-                               : "; set target_column to another, or task to classification if "
-                                 "they are classes. Dates and other forms of numbers are to be "
-                                 "written as numbers first");
-  ft_log(FILTRA_LOG_WARNING, sentence, path, t->fit->target, classes, samples->count, "");
-  return FILTRA_OK;
+static filtra_status check_number(const ft_table *t, const char *path) {
+  char *where = ft_format("%s: column \"%s\"", path, t->fit->target);
+  if (!where) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status =
+      ft_labels_check(&t->labels, t->ds, t->options, where,
+                      t->numbered ? FT_NUMBERS_ADVICE
+                                  : "set target_column to another, or task to classification if "
+                                    "they are classes. Dates and other forms of numbers are to be "
+                                    "written as numbers first");
+  free(where);
+  return status;
 }
 
 static filtra_status warn_of_single(const ft_table *t, const char *path,
@@ -211,7 +206,7 @@ static filtra_status check_classes(const ft_table *t, const char *path, const ft
   if (t->options->targets == FILTRA_TARGETS_AUTO) FT_TRY(check_parts(t, path, samples));
   if (!training) return FILTRA_OK;
   warn_of_missing(t, path);
-  FT_TRY(check_number(t, path, samples));
+  FT_TRY(check_number(t, path));
   return warn_of_single(t, path, samples);
 }
 

@@ -141,6 +141,7 @@ static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   fit->data.mean = fit->mean;
   fit->data.factor = fit->factor;
   fit->data.features = (uint32_t)means;
+  fit->data.plain = json_is_false(json_object_get(fit->json, "standardised"));
   fit->data.height = read_size(fit->json, "image_height");
   fit->data.width = read_size(fit->json, "image_width");
   FT_TRY(ft_table_fit_read(fit->json, path, &fit->table));
@@ -188,7 +189,7 @@ static filtra_status open_fitted(const ft_run_config *c, ft_data_fit fit, const 
   options->fitted = tokenizer;
   fit.values = c->model.config.task == FILTRA_TASK_REGRESSION;
   fit.labels = c->model.config.task == FILTRA_TASK_MULTI_LABEL;
-  if (c->model.config.features && !fit.features)
+  if (c->model.config.features && !fit.features && !fit.plain)
     status =
         ft_fail(FILTRA_ERROR_INPUT,
                 "%s/" FILTRA_RUN_DATA " is missing or has no \"feature_mean\": without it features "

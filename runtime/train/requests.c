@@ -99,6 +99,11 @@ static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const
     return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training data has %u", count,
                    fit->features);
   for (size_t i = 0; i < count; i++) {
+    if (!fit->features && isnan(to[i]))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "number %zu of the series is missing (NaN), and the training data were not "
+                     "standardised, so that there is no mean to take for it",
+                     i);
     if (isinf(to[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu of the series is infinite", i);
     if (fit->features)
       to[i] = ft_standard(fit->mean[i % fit->features], fit->factor[i % fit->features], to[i]);

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/image.h"
 #include "ops/tuning.h"
 #include "train/class_weights.h"
 #include "train/groups.h"
@@ -298,12 +299,21 @@ static filtra_status read_config(run *r) {
   return FILTRA_OK;
 }
 
+/* Training images were decoded for their mean, unless that is given. Each rank looks at some. */
+static filtra_status check_images(const run *r) {
+  const filtra_transport *t = r->options->transport;
+  const size_t first = t ? (size_t)t->rank : 0, step = t ? (size_t)t->size : 1;
+  if (r->config.dataset.normalize != FILTRA_NORMALIZE_DATA)
+    FT_TRY(ft_images_check(r->data, FILTRA_SPLIT_TRAIN, first, step));
+  return ft_images_check(r->data, FILTRA_SPLIT_VAL, first, step);
+}
+
 static filtra_status open_data(run *r) {
   r->data = r->options->data;
   if (r->data) return FILTRA_OK;
   filtra_status status = ft_run_open_training(&r->config, &r->opened);
   r->data = r->opened;
-  return status;
+  return !status && r->begins ? check_images(r) : status;
 }
 
 /* Compiles graphs for every length of the data, the longest first, so that all share its memory. */

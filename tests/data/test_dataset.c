@@ -243,7 +243,7 @@ TEST(test_errors_name_file_and_line) {
       {"hello\n", "bad.tsv:1: one column where two are needed"},
       {"Source\tTarget", "bad.tsv has no samples"},
       {TREE "\t9\n", "bad.tsv:1: the header \"Source<TAB>Target\" is missing"},
-      {"Source,Target\n", "bad.tsv:1: the header"},
+      {"Source\tTargets\n", "bad.tsv:1: the header"},
       {HEADER TREE "\t9\n\n", "bad.tsv:3: 1 field where 2"},
       {HEADER TREE " 9\n", "bad.tsv:2: 1 field where 2"},
       {HEADER TREE "\t9\t9\n", "bad.tsv:2: 3 fields where 2"},
@@ -256,7 +256,7 @@ TEST(test_errors_name_file_and_line) {
       {HEADER "[FIRST 1 2 ]\t1\n", "bad.tsv:2: unknown symbol '[FIRST' at column 1"},
       {"1\t1\n2\t[MAX 2\n", "bad.tsv:2: '[MAX' at column 1 is not closed"},
       {"1\t1\nx\t2\n", "bad.tsv:2: the label is not one digit"},
-      {"1\t2\n", "bad.tsv:1: the label is 1 but the expression's value is 2"},
+      {"1\t1\n1\t2\n", "bad.tsv:2: the label is 1 but the expression's value is 2"},
   };
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++)
@@ -337,6 +337,23 @@ TEST(test_options) {
                FILTRA_ERROR_ARGUMENT, "targets is 9, not a filtra_targets");
 }
 
+/* Tables that begin somewhat like ListOps or FASTA. */
+TEST(test_tables_that_begin_alike) {
+  static const struct {
+    const char *name, *text;
+  } cases[] = {{"a.tsv", "5\t3\ta\n6\t2\tb\n4\t4\ta\n"},  {"a.tsv", "0\t10 things\n1\tgood\n"},
+               {"a.csv", "[CLS] good,x\nbad,y\n"},        {"a.csv", "[Na+].[Cl-],1.5\nCCO,2\n"},
+               {"a.csv", "(so) good,x\nbad,y\n"},         {"a.csv", "> good,x\n> bad,y\n"},
+               {"a.csv", "Source,text,label\nweb,a,x\n"}, {"a.tsv", "Source\ttext\ty\nw\ta\tx\n"}};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    owned_dataset *ds =
+        test_open_dataset(test_write_text(folder, cases[i].name, cases[i].text), NULL,
+                          &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+    assert_string_equal(filtra_dataset_get_info(ds)->format, "table");
+  }
+}
+
 TEST(test_max_length) {
   const char *path = test_write_text(test_folder(), "data.tsv", small_lra);
   test_refuse_dataset(path, &(filtra_dataset_options){.max_length = 7},
@@ -357,9 +374,11 @@ TEST(test_max_length) {
 TEST(test_cut_at_every_byte) {
   static const char *const texts[] = {small_lra, small_original};
   for (int t = 0; t < 2; t++)
-    assert_int_equal(test_dataset_cuts("cut.tsv", texts[t], strlen(texts[t]),
-                                       &(filtra_dataset_options){.verify_labels = true}),
-                     t == 0 ? 4 : 6); /* with and without the last line's end */
+    assert_int_equal(
+        test_dataset_cuts("cut.tsv", texts[t], strlen(texts[t]),
+                          &(filtra_dataset_options){.format = t == 0 ? "lra-listops" : "listops",
+                                                    .verify_labels = true}),
+        t == 0 ? 4 : 6); /* with and without the last line's end */
 }
 
 TEST(test_damaged_at_every_byte) {

@@ -50,6 +50,13 @@ static const struct {
     {"a.tsv", "text\tlabel\n\"He\" said\t0\nplain\t1\n", "\"He\" said|0"},
     {"a.tsv", "text\tlabel\n\"whole\"\t0\n\"lone\t1\n", "\"whole\"|0"},
     {"a.tsv", "text\tlabel\n5\" nails\t0\nplain\t1\n", "5\" nails|0"},
+    /* blanks around quotes, as pandas' skipinitialspace reads them */
+    {"a.csv", "text, label\n\"a, b\", \"x\"\n\"c\", \"y\"\n", "a, b|x"},
+    {"a.csv", "label, text\nx, \"a, b\"\ny, \"c\"\n", "x|a, b"},
+    {"a.csv", "label; text\nx ;  \"a; b\" \ny; \"c\"\n", "x |a; b"},
+    {"a.csv", "label, text\nx, \"two\nlines\"\ny, \"c\"\n", "x|two\nlines"},
+    {"a.csv", "label, text\nx, \"no\" again\ny, c\n", "x| \"no\" again"},
+    {"a.tsv", "text\tlabel\n \"a\"\t0\nplain\t1\n", " \"a\"|0"},
 };
 
 static void join_row(const ft_row_reader *rows, char *text, size_t size) {

@@ -53,6 +53,18 @@ TEST(test_class_per_header) {
   test_refuse_dataset(folder, NULL, "test.fasta:3: \"8\" is none of the 2 classes");
 }
 
+/* What ends UniProt's headers is no class. */
+TEST(test_headers_without_classes) {
+  char text[4096] = "";
+  for (int i = 0; i < 24; i++)
+    sprintf(text + strlen(text), ">sp|P%d|NAME_%d Some protein\nACGT\n", i, i);
+  const char *path = test_write_text(test_folder(), "a.fa", text);
+  test_refuse_dataset(path, NULL,
+                      "a.fa has 24 classes in 24 samples, nearly each sample one of its own; the "
+                      "class is the text after the last |");
+  assert_ok(test_try_dataset(path, &(filtra_dataset_options){.targets = FILTRA_TARGETS_CLASSES}));
+}
+
 TEST(test_other_alphabets) {
   const char *path = test_write_text(test_folder(), "x.fa", ">a 1\nMKVL\nE*\n>b 0\nAA\n");
   test_refuse_dataset(path, NULL, "x.fa:2: 'L' at column 4 is no nucleotide");

@@ -408,6 +408,7 @@ TEST(test_png_surplus) {
 /* Splits by any of their names in any case. */
 TEST(test_names_of_splits) {
   static const char *const names[][3] = {{"training", "validation", "testing"},
+                                         {"TRAIN", "Validate", "Test"},
                                          {"Train", "Val", "Test"},
                                          {"TRAIN", "dev", "TEST"},
                                          {"Training", "Valid", "ind"}};

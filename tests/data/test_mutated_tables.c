@@ -141,14 +141,14 @@ static void cell_of(const truth *t, const style *s, int row, int column, char te
 static char *write_field(const style *s, const char *text, char *to) {
   const char needs[] = {s->delimiter, '"', '\n', '\0'};
   const bool quoted = s->quote_all || strpbrk(text, needs);
-  if (s->spaces && !quoted) *to++ = ' ';
+  if (s->spaces) *to++ = ' ';
   if (quoted) *to++ = '"';
   for (; *text; text++) {
     if (*text == '"') *to++ = '"';
     *to++ = *text;
   }
   if (quoted) *to++ = '"';
-  if (s->spaces && !quoted) *to++ = ' ';
+  if (s->spaces && !quoted) *to++ = ' '; /* pandas reads no numbers otherwise */
   return to;
 }
 

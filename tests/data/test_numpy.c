@@ -271,6 +271,32 @@ TEST(test_folders_and_files) {
   test_refuse_dataset(folder, NULL, "targets are numbers, those of the training data are not");
 }
 
+/* Whole numbers are classes, unless nearly all differ, or values are asked for. */
+TEST(test_whole_numbers) {
+  enum { COUNT = 24 };
+  float x[COUNT] = {0};
+  int16_t y[COUNT];
+  for (int i = 0; i < COUNT; i++)
+    y[i] = (int16_t)(100 - i);
+  const char *folder = test_folder();
+  write_npy(folder, "X.npy", "'<f4'", "(24, 1)", x, sizeof x);
+  write_npy(folder, "y.npy", "'<i2'", "(24,)", y, sizeof y);
+  test_refuse_dataset(folder, NULL,
+                      "y.npy has 24 classes in 24 samples, nearly each sample one of its own; if "
+                      "they are numbers to predict, set task to regression");
+  owned_dataset *values = test_open_dataset(
+      folder, "numpy",
+      &(filtra_dataset_options){.targets = FILTRA_TARGETS_VALUES, .file_split = FILTRA_SPLIT_TEST});
+  assert_int_equal(values->info.target, FILTRA_TARGET_VALUE);
+  assert_true(values->samples[FILTRA_SPLIT_TEST].rows[3].value == 97.0f);
+  assert_ok(test_try_dataset(folder, &(filtra_dataset_options){.targets = FILTRA_TARGETS_CLASSES}));
+  for (int i = 0; i < COUNT; i++)
+    y[i] = (int16_t)(i % 12);
+  write_npy(folder, "y.npy", "'<i2'", "(24,)", y, sizeof y);
+  owned_dataset *classes = test_open_dataset(folder, "numpy", NULL);
+  assert_int_equal(classes->info.classes, 12);
+}
+
 /* Inputs alone can be predicted. */
 TEST(test_unlabelled) {
   static const char *const names[] = {"a", "b"};

@@ -169,6 +169,8 @@ TEST(test_errors_name_file_and_line) {
       {"text,label\na,\n", "bad.csv:2: the class is empty", {0}},
       {"text,label\na,NaN\n", "bad.csv:2: the class is missing", {0}},
       {"text,label\n  ,x\n", "bad.csv:2: the text is empty", {0}},
+      {"text,label\na,x\n text,label\nb,y\n", "line 3 names the columns again", {0}},
+      {"a,b,label\n1,2,x\n-INF,3,y\n3,4,x\n", "\"a\", holds numbers and \"-INF\"", {0}},
       {"text,label\n\"a,x\n", "bad.csv:2: a quote that is not closed", {0}},
       {"text,label\n\"a\"b,x\n", "bad.csv:2: 'b' behind the closing quote of field 1", {0}},
       {"text,value\na,1.5\nb,x\n", "bad.csv:3: the target \"x\" is no number", {0}},

@@ -154,7 +154,7 @@ TEST(test_classes_that_are_none) {
     assert_ok(test_try_dataset(path, &comma));
   }
   const char *path = test_write_text(folder, "a.csv", rows_of("text,day", NULL, 40));
-  test_refuse_dataset(path, NULL, "a.csv: column \"day\" has 40 classes in 40 rows");
+  test_refuse_dataset(path, NULL, "a.csv: column \"day\" has 40 classes in 40 samples");
   assert_ok(test_try_dataset(path, &asked));
   assert_ok(test_try_dataset(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST}));
   assert_ok(
@@ -188,8 +188,32 @@ TEST(test_what_is_said_of_classes) {
     sprintf(ages + strlen(ages), "a,%d\n", 20 + i);
   test_refuse_dataset(
       test_write_text(folder, "a.csv", ages), NULL,
-      "column \"age\" has 30 classes in 30 rows, nearly each row one of its own; if "
+      "column \"age\" has 30 classes in 30 samples, nearly each sample one of its own; if "
       "they are numbers to predict, set task to regression");
+}
+
+TEST(test_what_is_said_of_categories) {
+  static const struct {
+    const char *cells[6], *said;
+  } cases[] = {
+      {{"1", "2", "3", "3+", "1", "2"},
+       "\"a\" is read as categories: 5 of 6 cells are numbers, but \"3+\" in line 5 is none"},
+      {{"2020-01-01", "2020-01-02", "2020-01-03", "2020-01-04", "2020-01-05", "2020-01-06"},
+       "\"a\" is read as categories, and each of its 6 cells is another one"},
+      {{"red", "blue", "red", "", "blue", "red"}, ""},
+      {{"A1", "A2", "7", "A1", "A2", "7"}, ""}};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    char text[512] = "b,a,label\n";
+    for (int k = 0; k < 6; k++)
+      sprintf(text + strlen(text), "%d,%s,%c\n", k * k, cases[i].cells[k], "xy"[k % 2]);
+    last_warning[0] = '\0';
+    filtra_log_set(keep_warning, NULL);
+    assert_ok(test_try_dataset(test_write_text(folder, "a.csv", text), NULL));
+    filtra_log_set(NULL, NULL);
+    if (!strstr(last_warning, cases[i].said) || !*cases[i].said != !*last_warning)
+      fail_msg("\"%s\" is said, not \"%s\"", last_warning, cases[i].said);
+  }
 }
 
 /* ---- numbers ---- */

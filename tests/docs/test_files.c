@@ -33,6 +33,7 @@ typedef struct row {
 static const row images[] = {
     {"PNG, a folder per class", {GREY("a/0.png"), GREY("b/0.png")}},
     {"splits by other names", {GREY("Training/a/0.png"), GREY("TEST/a/0.png")}},
+    {"splits without classes", {GREY("test1/0.png"), GREY("train/0.png")}},
     {"two folders of a split", {GREY("train/a/0.png"), GREY("training/a/0.png")}},
     {"images beside the splits", {GREY("train/a/0.png"), GREY("more/0.png")}},
     {"files that systems add",

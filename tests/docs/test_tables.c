@@ -27,6 +27,7 @@ static const struct {
     {"a row too short", "a.csv", "text,label\na,x\nb\n", "", {0}},
     {"decimal commas", "a.csv", "text;value\na;0,5\nb;1.000,25\n", "", {0}},
     {"thousands", "a.csv", "text;value\na;1,000.5\nb;12\n", "", {0}},
+    {"a point that could be either", "a.csv", "text;value\na;1.000\nb;900\n", "", {0}},
     {"a comma that could be either", "a.csv", "text;value\na;1,000\nb;2,500\n", "", {0}},
     {"it is said",
      "a.csv",

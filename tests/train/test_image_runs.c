@@ -1,5 +1,6 @@
 /* Training on images that are read, cropped, changed and mixed while it runs: the loss of mixtures,
  * resumed runs, images that go away, and what is refused. */
+#include "base/file.h"
 #include "support/files.h"
 #include "support/harness.h"
 #include "support/images.h"
@@ -156,6 +157,26 @@ TEST(test_an_image_that_goes_away) {
   test_write(image, bytes, size);
   assert_ok(test_train(NULL, folder, 100));
   test_same_run(whole, folder);
+}
+
+/* Damage within pixels, which headers do not show, is found before the first step, whatever is
+ * known of the mean, and counted. */
+TEST(test_damaged_pixels) {
+  if (!test_has_png()) skip();
+  static const char *const images[] = {"a/04.png", "b/03.png", "b/11.png"};
+  const char *data = write_images(), *folder = test_new_run();
+  for (size_t i = 0; i < FT_COUNT(images); i++) {
+    size_t size;
+    owned char *bytes = test_read(test_path(data, images[i]), &size);
+    bytes[60] ^= 1;
+    test_write(test_path(data, images[i]), bytes, size);
+    const char *one = config_text(data, ", \"normalize\": \"imagenet\"");
+    assert_fails(test_train(one, folder, 100), FILTRA_ERROR_INPUT, ".png: damaged PNG");
+    assert_true(i < 2 || strstr(filtra_error_message(), " of 1"));
+    assert_fails(test_train(config_text(data, ""), folder, 100), FILTRA_ERROR_INPUT,
+                 ".png: damaged PNG");
+    assert_false(ft_file_exists(folder));
+  }
 }
 
 /* Grey pixels are tokens, of which a smaller image has fewer: it is refused all the same. */

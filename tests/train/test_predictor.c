@@ -420,6 +420,10 @@ TEST(series_mean_what_the_data_meant) {
       answer = ask(p, request);
       assert_string_equal(answer.name, got[1] > got[0] ? "high" : "low");
       assert_memory_equal(got, want, sizeof got);
+      request.series = (const float[]){100, NAN, 108};
+      const filtra_status status = filtra_predictor_predict(p, 1, &request, &answer);
+      if (kind) assert_fails(status, FILTRA_ERROR_INPUT, "number 1 of the series is missing (NaN)");
+      assert_int_equal(status != FILTRA_OK, kind);
     } else {
       assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                    "does not say how numbers were standardised");
