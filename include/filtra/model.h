@@ -123,6 +123,12 @@ typedef struct filtra_model_config {
   float dropout;      /**< rate after the embeddings, mixers and feed-forward layers; 0 to 0.999 */
   float drop_path;    /**< stochastic depth: the rate of the last layer; 0 to 0.999 */
   float contra_norm;  /**< s of ContraNorm before the LayerNorms (Guo et al. 2023); 0 to 10 */
+  /** LayerScale (CaiT, Touvron et al. 2021): initial value of a learned factor of each channel of
+   * mixers' and feed-forward layers' outputs, before they are added to their input; 0: none. */
+  float layer_scale;
+  /** CaiT's class attention: the class token comes in after `layers`, and in that many more layers
+   * it alone looks at all tokens. With POOLING_CLASS_TOKEN; 0: it is in front of the first layer. */
+  int64_t class_layers;
   filtra_block block;
   filtra_norm norm;
   filtra_head head;
@@ -164,7 +170,7 @@ typedef struct filtra_model_config {
    * taken from it, others have to fit it, and model files record how it was read, as
    * filtra_model_set_data does. Not needed after the call. NULL: unknown. */
   const filtra_dataset *data;
-  uint64_t reserved[5]; /**< 0 */
+  uint64_t reserved[3]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT, naming the field and its
@@ -197,7 +203,7 @@ FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *
  * preprocessor_config.json where the model was imported with one; for the mixers gfsa, plaplacian
  * and agf also filtra_filters.py, which computes them in PyTorch (docs/pretrained.md). Needs no
  * device. Fails with ARGUMENT for a model with other mixers than these and softmax, with
- * `symmetric` p-Laplacian attention, and, naming the key, for one that is none of their
+ * `symmetric` p-Laplacian attention or `talking_heads`, and, naming the key, for one that is none of their
  * architectures that filtra_model_import reads. */
 FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from

@@ -52,9 +52,9 @@ static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o,
   return filtra_reshape(g, filtra_slice(g, view, start, box), 3, patches);
 }
 
-/* Puts a learned token before each sequence of x, and a 1 before its mask. */
-static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filtra_tensor *x,
-                                   filtra_tensor **mask) {
+/* A learned token [B,1,C] that goes before each sequence of x; puts a 1 before its mask. */
+static filtra_tensor *make_token(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                 filtra_tensor **mask) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, x) || !ft_usable(g, *mask)) return NULL;
   const int64_t one[] = {x->shape[0], 1, x->shape[2]};
@@ -69,12 +69,18 @@ static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filt
                                   .value = scope->init_std > 0.0f ? scope->init_std : 0.02f});
   token = filtra_add_positions(g, token, table);
   *mask = filtra_concat(g, 1, 2, (filtra_tensor *[]){real, *mask});
-  return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
+  return token;
+}
+
+static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                   filtra_tensor **mask) {
+  filtra_tensor *token = make_token(scope, name, x, mask);
+  return filtra_concat(scope->graph, 1, 2, (filtra_tensor *[]){token, x});
 }
 
 /* The most tokens that blocks get, with those in front. */
 static int64_t most_tokens(const filtra_model_config *o) {
-  return ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN) + (o->distillation != 0);
+  return ft_model_tokens(o) + ft_model_front(o);
 }
 
 /* The table of positions [rows, width], or of a table whose first rows no token gets the others. */
@@ -142,7 +148,8 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
   if (in->edges.degrees) x = ft_edges_add_degrees(scope, o, &in->edges, x);
   if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
   if (o->distillation) x = put_in_front(scope, "distillation_token", x, mask);
-  if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = put_in_front(scope, "class_token", x, mask);
+  if (o->pooling == FILTRA_POOLING_CLASS_TOKEN && !o->class_layers)
+    x = put_in_front(scope, "class_token", x, mask);
   ft_scope inner = ft_scope_enter(scope, "embedding");
   x = add_types(scope, o, x, in->types);
   x = add_positions(scope, o, x);
@@ -155,8 +162,24 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
 
 /* ---- blocks ---- */
 
+/* The class layers: the class token comes in and looks at x -> it, and x after it. */
+static filtra_tensor *add_class_token(const ft_scope *scope, const filtra_model_config *o,
+                                      ft_encoder_options *encoder, filtra_tensor *x,
+                                      filtra_tensor **mask) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *token = make_token(scope, "class_token", x, mask);
+  encoder->drop_path = 0.0f;
+  for (int64_t i = 0; i < o->class_layers; i++) {
+    const ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)(o->layers + i));
+    ft_segment_begin(g, ft_graph_recompute(g));
+    token = ft_class_block(&layer, encoder, token, x, *mask);
+    ft_segment_end(g);
+  }
+  return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
+}
+
 static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *options,
-                             const ft_network_input *in, filtra_tensor *x, filtra_tensor *mask,
+                             const ft_network_input *in, filtra_tensor *x, filtra_tensor **mask,
                              filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
   const filtra_model_config *o = &options->config;
@@ -166,6 +189,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
                                 .activation = layer_activation(o->activation),
                                 .dropout = o->dropout,
                                 .contra_norm = o->contra_norm,
+                                .layer_scale = o->layer_scale,
                                 .converter = o->block == FILTRA_BLOCK_CONVERTER,
                                 .post_norm = o->norm == FILTRA_NORM_POST,
                                 .causal = o->task == FILTRA_TASK_LANGUAGE_MODEL,
@@ -177,14 +201,15 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
     encoder.mixer = ft_mixers_at(&options->mixers, i);
     if (o->layers > 1) encoder.drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
     ft_segment_begin(g, ft_graph_recompute(g));
-    x = ft_encoder_block(&layer, &encoder, x, mask, &loss);
+    x = ft_encoder_block(&layer, &encoder, x, *mask, &loss);
     ft_segment_end(g);
     if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
     count += loss != NULL;
   }
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)count, 0.0f);
+  if (o->class_layers) x = add_class_token(scope, o, &encoder, x, mask);
   if (encoder.converter || o->no_last_norm) return x;
-  if (!encoder.post_norm) x = ft_contra_norm(g, x, mask, o->contra_norm);
+  if (!encoder.post_norm) x = ft_contra_norm(g, x, *mask, o->contra_norm);
   return ft_norm_layer(scope, "norm", x, FILTRA_F32);
 }
 
@@ -340,7 +365,7 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   if (o->mask_zero && in->tokens && !scope->past) /* generators have no padding */
     mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
-  x = encode(scope, options, in, x, mask, auxiliary);
+  x = encode(scope, options, in, x, &mask, auxiliary);
   if (in->vector) return embed_sequence(scope, o, in->vector, x, mask);
   if (o->task == FILTRA_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
   filtra_tensor *tokens = x;

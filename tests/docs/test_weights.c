@@ -48,6 +48,7 @@ static const struct {
 
 static const char *const MIXERS[] = {"softmax",
                                      "gfsa",
+                                     "{\"name\": \"softmax\", \"talking_heads\": true}",
                                      "plaplacian",
                                      "{\"name\": \"plaplacian\", \"symmetric\": true}",
                                      "{\"name\": \"agf\", \"K\": 1}",
@@ -70,6 +71,7 @@ static const filtra_model_config TASKS[] = {
     {.task = FILTRA_TASK_LANGUAGE_MODEL, TEXT},
     {.pooling = FILTRA_POOLING_CLASS_TOKEN, .head = FILTRA_HEAD_LINEAR, TEXT},
     {.pooling = FILTRA_POOLING_FLATTEN, TEXT, HEAD},
+    {.pooling = FILTRA_POOLING_CLASS_TOKEN, .class_layers = 1, .layer_scale = 0.1f, TEXT, HEAD},
     {.features = 11, .max_length = 7, SIZES, HEAD},
     {IMAGE, HEAD},
     {.pooling = FILTRA_POOLING_CLASS_TOKEN,
@@ -105,13 +107,12 @@ static const filtra_model_config TASKS[] = {
 
 /* The start of a parameter's row: | `name` | [shape] | */
 static void row_of(const filtra_parameters *params, size_t i, char row[MAX_TEXT]) {
-  static const char LAYER[] = "layers.0.";
   const char *name = filtra_parameters_name(params, i);
-  bool layer = !strncmp(name, LAYER, strlen(LAYER));
+  bool layer = !strncmp(name, "layers.", 7);
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_parameters_shape(params, i, shape);
   int at = snprintf(row, MAX_TEXT, "| `%s%s` | [", layer ? "layers.N." : "",
-                    layer ? name + strlen(LAYER) : name);
+                    layer ? strchr(name + 7, '.') + 1 : name);
   for (int k = 0; k < ndim; k++) {
     size_t n = 0;
     while (n < FT_COUNT(NAMES) && NAMES[n].value != shape[k])

@@ -146,11 +146,13 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
   const char *name = mixer->kind->name;
   matrix_rule rule = {.causal = a->model->config.task == FILTRA_TASK_LANGUAGE_MODEL, .w1 = 1.0};
   bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
-  /* Of graphs, attention has a bias that is not looked at. */
+  /* Of graphs, attention has a bias that is not looked at, nor are heads that talk. */
   rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->config.mask_zero &&
                 !a->model->config.edge_types;
   json_t *options = rule.formed ? ft_mixer_write(mixer) : NULL;
-  if (gfsa) {
+  if (json_is_true(json_object_get(options, "talking_heads"))) {
+    rule.formed = false;
+  } else if (gfsa) {
     rule.w0 = head_coefficient(a, layer, options, "w0", head);
     rule.w1 = head_coefficient(a, layer, options, "w1", head);
     rule.wK = head_coefficient(a, layer, options, "wK", head);

@@ -235,8 +235,9 @@ class filtra_model_config(Structure):
         ("image_height", c_int64), ("image_width", c_int64), ("patch", c_int64),
         ("layers", c_int64), ("heads", c_int64), ("width", c_int64), ("ffn_width", c_int64),
         ("head_width", c_int64), ("dropout", c_float), ("drop_path", c_float),
-        ("contra_norm", c_float), ("block", c_int), ("norm", c_int), ("head", c_int),
-        ("positions", c_int), ("pooling", c_int), ("activation", c_int), ("head_activation", c_int),
+        ("contra_norm", c_float), ("layer_scale", c_float), ("class_layers", c_int64),
+        ("block", c_int), ("norm", c_int), ("head", c_int), ("positions", c_int),
+        ("pooling", c_int), ("activation", c_int), ("head_activation", c_int),
         ("embedding_init", c_float), ("init_std", c_float), ("norm_epsilon", c_float),
         ("head_dropout", c_float), ("token_types", c_int64), ("position_offset", c_int64),
         ("distillation", c_int), ("embedding_norm", c_bool), ("no_last_norm", c_bool),
@@ -244,7 +245,7 @@ class filtra_model_config(Structure):
         ("mask_zero", c_bool), ("target_mean", c_float), ("target_scale", c_float),
         ("edge_types", c_int64), ("edge_distances", c_int64), ("edge_hops", c_int64),
         ("edge_degrees", c_int64), ("seed", c_uint64), ("data", P(filtra_dataset)),
-        ("reserved", c_uint64 * 5),
+        ("reserved", c_uint64 * 3),
     ]
     enums = {
         "task": filtra_task, "precision": filtra_precision, "block": filtra_block,
