@@ -45,7 +45,8 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
 /** The part of ft_model_options_read after fields and mixer were read: defaults that depend on
  * other fields, and checks across fields. */
 filtra_status ft_model_options_finish(const char *context, ft_model_options *options);
-/** The checks across fields (check.c). `usual` has the defaults of head_width and head_activation. */
+/** The checks across fields (check.c). `usual` has the defaults of head_width and
+ * head_activation. */
 filtra_status ft_model_options_check(const char *context, const ft_model_options *options,
                                      const filtra_model_config *usual);
 /** As ft_model_options_read, from an application's struct. */

@@ -25,8 +25,8 @@ typedef struct ft_encoder_options {
 filtra_tensor *ft_encoder_block(const ft_scope *scope, const ft_encoder_options *options,
                                 filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary);
 
-/** A class layer (Touvron et al. 2021, CaiT): pre-norm attention in which `token` [B,1,C] alone asks
- * and looks at itself and x [B,N,C], and a feed-forward layer -> [B,1,C]. mask [B,1+N]. Of the
+/** A class layer (Touvron et al. 2021, CaiT): pre-norm attention in which `token` [B,1,C] alone
+ * asks and looks at itself and x [B,N,C], and a feed-forward layer -> [B,1,C]. mask [B,1+N]. Of the
  * options it has no mixer, bias and ContraNorm. */
 filtra_tensor *ft_class_block(const ft_scope *scope, const ft_encoder_options *options,
                               filtra_tensor *token, filtra_tensor *x, filtra_tensor *mask);

@@ -9,8 +9,8 @@
  * causal Nq is Nk, or 1 for a last token.
  *
  * `talking` (Shazeer et al. 2020): a linear layer over the heads, "talking_scores", mixes the
- * scaled scores, to which the bias is then added, and another, "talking_weights", mixes the weights;
- * keys that do not count weigh 0 after it, too. */
+ * scaled scores, to which the bias is then added, and another, "talking_weights", mixes the
+ * weights; keys that do not count weigh 0 after it, too. */
 filtra_tensor *ft_formed_attention(const ft_scope *scope, filtra_tensor *q, filtra_tensor *k,
                                    const filtra_attention_options *options, bool talking);
 
