@@ -127,7 +127,7 @@ typedef struct filtra_model_config {
    * mixers' and feed-forward layers' outputs, before they are added to their input; 0: none. */
   float layer_scale;
   /** CaiT's class attention: the class token comes in after `layers`, and in that many more layers
-   * it alone looks at all tokens. With POOLING_CLASS_TOKEN; 0: it is in front of the first layer. */
+   * it alone looks at all tokens. With POOLING_CLASS_TOKEN; 0: it is in front of all layers. */
   int64_t class_layers;
   filtra_block block;
   filtra_norm norm;
@@ -203,8 +203,8 @@ FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *
  * preprocessor_config.json where the model was imported with one; for the mixers gfsa, plaplacian
  * and agf also filtra_filters.py, which computes them in PyTorch (docs/pretrained.md). Needs no
  * device. Fails with ARGUMENT for a model with other mixers than these and softmax, with
- * `symmetric` p-Laplacian attention or `talking_heads`, and, naming the key, for one that is none of their
- * architectures that filtra_model_import reads. */
+ * `symmetric` p-Laplacian attention or `talking_heads`, and, naming the key, for one that is none
+ * of their architectures that filtra_model_import reads. */
 FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this
