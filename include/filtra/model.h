@@ -53,7 +53,9 @@ typedef enum filtra_positions {
   FILTRA_POSITIONS_LEARNED = 0, /**< a table [max_length, width] */
   FILTRA_POSITIONS_SINUSOIDAL,
   FILTRA_POSITIONS_NONE,
-  FILTRA_POSITIONS_RECURRENT /**< two GRU layers over the embeddings; width <= 512 */
+  FILTRA_POSITIONS_RECURRENT, /**< two GRU layers over the embeddings; width <= 512 */
+  /** A bias of attention for the rows and columns between two patches (Swin, Liu et al. 2021) */
+  FILTRA_POSITIONS_RELATIVE
 } filtra_positions;
 
 typedef enum filtra_pooling {
@@ -129,6 +131,12 @@ typedef struct filtra_model_config {
   /** CaiT's class attention: the class token comes in after `layers`, and in that many more layers
    * it alone looks at all tokens. With POOLING_CLASS_TOKEN; 0: it is in front of all layers. */
   int64_t class_layers;
+  /** Side of the windows of patches in which mixers work alone, every second layer's moved by half
+   * a side (Swin, Liu et al. 2021). With `patch`; 0: one window, the image. */
+  int64_t window;
+  /** Layers of each stage: "2, 2, 6, 2". Between stages each 2 x 2 patches become one; width,
+   * ffn_width and heads are those of the first and double. With `patch`; "": one stage. */
+  char stages[40];
   filtra_block block;
   filtra_norm norm;
   filtra_head head;
@@ -170,7 +178,7 @@ typedef struct filtra_model_config {
    * taken from it, others have to fit it, and model files record how it was read, as
    * filtra_model_set_data does. Not needed after the call. NULL: unknown. */
   const filtra_dataset *data;
-  uint64_t reserved[3]; /**< 0 */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT, naming the field and its

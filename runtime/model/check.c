@@ -3,6 +3,10 @@
 #include "base/number.h"
 #include "model/model.h"
 
+#include <string.h>
+
+enum { MOST_WIDTH = 16384 };
+
 /* Checks the sizes of inputs, outputs and heads. */
 static filtra_status check_sizes(const char *context, const filtra_model_config *o) {
   bool classes = o->task < FILTRA_TASK_REGRESSION;
@@ -43,6 +47,53 @@ static filtra_status check_image(const char *context, const filtra_model_config 
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"max_length\" is %lld, an image has %lld pixels; leave it out", context,
                    (long long)o->max_length, (long long)pixels);
+  return FILTRA_OK;
+}
+
+/* Checks stages of images. */
+static filtra_status check_stages(const char *context, const filtra_model_config *o) {
+  int64_t layers[FT_MOST_STAGES], sum = 0;
+  if (!memchr(o->stages, '\0', sizeof o->stages))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"stages\" has no end", context);
+  const int count = ft_model_stages(o, layers);
+  for (int i = 0; i < count; i++)
+    sum += layers[i];
+  if (!count)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: \"stages\" is \"%s\"; accepted are 1 to %d numbers of layers, as in [2, 2, 6, "
+        "2]",
+        context, o->stages, FT_MOST_STAGES);
+  if (sum != o->layers)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"stages\" are %lld layers and \"layers\" is %lld; they must be equal",
+                   context, (long long)sum, (long long)o->layers);
+  if (o->width << (count - 1) > MOST_WIDTH)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"width\" %lld doubles with each of %d \"stages\" to more than %d", context,
+                   (long long)o->width, count, MOST_WIDTH);
+  return FILTRA_OK;
+}
+
+/* Checks what is for tokens with places in an image. */
+static filtra_status check_places(const char *context, const filtra_model_config *o) {
+  const bool relative = o->positions == FILTRA_POSITIONS_RELATIVE;
+  const char *key = o->window    ? "\"window\""
+                    : *o->stages ? "\"stages\""
+                    : relative   ? "\"positions\" relative"
+                                 : NULL;
+  FT_TRY(check_stages(context, o));
+  if (!key) return FILTRA_OK;
+  if (!o->patch)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: %s needs images cut into patches; set \"patch\", too",
+                   context, key);
+  if (ft_model_front(o))
+    return ft_fail(
+        FILTRA_ERROR_INPUT, "%s: %s is for patches, and \"%s\" puts a token in front of them; %s",
+        context, key, o->distillation ? "distillation" : "pooling class_token",
+        o->distillation ? "leave it out" : "with \"class_layers\" it comes in after them");
+  if (o->block == FILTRA_BLOCK_CONVERTER)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: %s is for \"block\" transformer", context, key);
   return FILTRA_OK;
 }
 
@@ -182,7 +233,8 @@ static filtra_status check_embedding(const char *context, const filtra_model_con
 }
 
 /* Fails unless the mixer adds a bias; the sentence lists those that do. */
-static filtra_status check_bias(const char *context, const ft_mixer_class *mixer) {
+static filtra_status check_bias(const char *context, const ft_mixer_class *mixer,
+                                const char *what) {
   char names[512] = "";
   if (mixer->takes_bias) return FILTRA_OK;
   for (size_t i = 0, used = 0; i < filtra_mixer_count() && used < sizeof names; i++)
@@ -190,9 +242,8 @@ static filtra_status check_bias(const char *context, const ft_mixer_class *mixer
       used += (size_t)ft_print(names + used, sizeof names - used, "%s%s", used ? ", " : "",
                                ft_mixer_at(i)->name);
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: mixer \"%s\" takes no bias of attention, which graphs (\"edge_types\") need; "
-                 "accepted are %s",
-                 context, mixer->name, names);
+                 "%s: mixer \"%s\" takes no bias of attention, which %s; accepted are %s", context,
+                 mixer->name, what, names);
 }
 
 static filtra_status check_edges(const char *context, const filtra_model_config *o,
@@ -215,7 +266,7 @@ static filtra_status check_edges(const char *context, const filtra_model_config 
       return ft_fail(FILTRA_ERROR_INPUT, "%s: for graphs (\"edge_types\") \"%s\" must be %s",
                      context, needs[i].key, needs[i].values);
   for (size_t i = 0; i < mixers->count; i++)
-    FT_TRY(check_bias(context, mixers->list[i].kind));
+    FT_TRY(check_bias(context, mixers->list[i].kind, "graphs (\"edge_types\") need"));
   return FILTRA_OK;
 }
 
@@ -249,6 +300,7 @@ filtra_status ft_model_options_check(const char *context, const ft_model_options
   const filtra_model_config *o = &options->config;
   FT_TRY(check_sizes(context, o));
   FT_TRY(check_image(context, o));
+  FT_TRY(check_places(context, o));
   FT_TRY(ft_mixers_check(&options->mixers, o->layers, context));
   for (size_t i = 0; i < options->mixers.count; i++)
     FT_TRY(check_block(context, o, options->mixers.list[i].kind));
@@ -258,6 +310,10 @@ filtra_status ft_model_options_check(const char *context, const ft_model_options
   FT_TRY(check_embedding(context, o));
   FT_TRY(check_contra_norm(context, o));
   FT_TRY(check_depth(context, o));
+  const bool relative = o->positions == FILTRA_POSITIONS_RELATIVE;
+  for (size_t i = 0; i < options->mixers.count && (o->window || relative); i++)
+    FT_TRY(check_bias(context, options->mixers.list[i].kind,
+                      relative ? "\"positions\" relative is" : "\"window\" needs"));
   if (ft_model_has_edges(o)) FT_TRY(check_edges(context, o, &options->mixers));
   return check_head(context, o, usual);
 }

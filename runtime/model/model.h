@@ -22,6 +22,17 @@ typedef struct ft_model_options {
 int64_t ft_model_tokens(const filtra_model_config *config);
 /** Tokens in front of those in every layer: class token and distillation token. */
 int64_t ft_model_front(const filtra_model_config *config);
+/** Stages, 1 where there is no "stages", and the layers of each; 0: "stages" is no list of 1 to
+ * FT_MOST_STAGES numbers. */
+enum { FT_MOST_STAGES = 8 };
+int ft_model_stages(const filtra_model_config *config, int64_t layers[FT_MOST_STAGES]);
+/** The stage of a layer, from 0; width and heads double with each. */
+int ft_model_stage_of(const filtra_model_config *config, int64_t layer);
+/** Rows and columns of tokens in a stage, of a model with `patch`. */
+void ft_model_grid(const filtra_model_config *config, int stage, int64_t grid[2]);
+/** ft_model_tokens and width after the last stage. */
+int64_t ft_model_last_tokens(const filtra_model_config *config);
+int64_t ft_model_last_width(const filtra_model_config *config);
 /** Numbers per prediction. */
 int64_t ft_model_outputs(const filtra_model_config *config);
 /** Sequences per sample: 2 for pairs. */

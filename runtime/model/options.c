@@ -14,7 +14,8 @@
 static const char *const HEADS[] = {"mlp", "linear", NULL};
 static const char *const NORMS[] = {"pre", "post", NULL};
 static const char *const BLOCKS[] = {"transformer", "converter", NULL};
-static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", "recurrent", NULL};
+static const char *const POSITIONS[] = {"learned",   "sinusoidal", "none",
+                                        "recurrent", "relative",   NULL};
 static const char *const DISTILLATIONS[] = {"none", "token", "mean", NULL};
 /* The values of filtra_activation that models take. */
 static const char *const ACTIVATIONS[] = {
@@ -25,6 +26,7 @@ _Static_assert(FT_COUNT(ACTIVATIONS) == FILTRA_ACTIVATION_IDENTITY + 2, "none is
 #define INT(member, ...)   FT_INT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
 #define FLOAT(member, ...) FT_FLOAT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
 #define ENUM(member, ...)  FT_ENUM_KEY(filtra_model_config, member, #member, 0, __VA_ARGS__)
+#define LIST(member, ...)  FT_LIST_KEY(filtra_model_config, member, #member, __VA_ARGS__)
 #define BOOL(member, ...)  FT_BOOL_KEY(filtra_model_config, member, #member, false, __VA_ARGS__)
 #define DATA               .usual = "from the data"
 
@@ -57,6 +59,21 @@ static const ft_key KEYS[] = {
         "Side of the square patches that images of `features` are cut into, one a token. It "
         "divides both sides of the image. 0: each pixel is a token.",
         .paper = "Dosovitskiy et al. 2021"),
+    INT(window, 0, 0, 1024,
+        "Side of the windows, in patches, in which mixers of images work alone. Those of every "
+        "second layer of a stage are moved by half a side; there, tokens from both ends of the "
+        "image get 100 less in each other's scores. Where windows do not divide an image, zeros "
+        "follow it, which count as tokens and as its end, as in timm. GFSA filters the matrix of "
+        "each window and head. With `patch` and a mixer whose attention takes a bias, softmax or "
+        "gfsa. 0: one window, the image.",
+        .paper = "Liu et al. 2021"),
+    LIST(
+        stages,
+        "Layers of each stage, 1 to 8 numbers whose sum is `layers`, as in [2, 2, 6, 2]. Before "
+        "each stage but the first, 2 x 2 patches become one (zeros follow an odd side). `width`, "
+        "`ffn_width` and `heads` are those of the first stage, and double with each. With `patch`. "
+        "Empty: one stage.",
+        .numbered = true, .paper = "Liu et al. 2021"),
     ENUM(precision, ft_precision_names,
          "Type of what products and attention multiply, and of what the forward pass keeps for "
          "the backward pass; docs/precision.md says what is rounded where.",
@@ -116,8 +133,10 @@ static const ft_key KEYS[] = {
          .usual = "gelu"),
     ENUM(positions, POSITIONS,
          "What is added to the token embeddings: a learned table, sines, nothing, or the output "
-         "of two GRU layers over them (recurrent: not in a language model; `width` at most 512).",
-         .paper = "sines: Vaswani et al. 2017, section 3.5"),
+         "of two GRU layers over them (recurrent: not in a language model; `width` at most 512). "
+         "relative: nothing, but with `patch` each layer's attention has a learned bias for each "
+         "head and each difference of rows and columns between two patches of a `window`.",
+         .paper = "sines: Vaswani et al. 2017, section 3.5; relative: Liu et al. 2021"),
     FLOAT(embedding_init, 0.0, 0.0, 10.0,
           "Initial standard deviation of the tables of tokens and positions. 0: the default, "
           "`init_std` where that is given, 1 / sqrt(`max_length`) with `block` converter.",

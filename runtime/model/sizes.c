@@ -37,6 +37,50 @@ int64_t ft_model_front(const filtra_model_config *config) {
          (config->distillation != FILTRA_DISTILLATION_NONE);
 }
 
+/* ---- stages ---- */
+
+int ft_model_stages(const filtra_model_config *o, int64_t layers[FT_MOST_STAGES]) {
+  const char *at = o->stages;
+  int count = 0;
+  layers[0] = o->layers;
+  if (!*at) return 1;
+  while (at) {
+    long first, last;
+    if (count == FT_MOST_STAGES || !ft_next_range(&at, FT_MOST_LAYERS, &first, &last)) return 0;
+    if (first < 1 || last != first) return 0;
+    layers[count++] = first;
+  }
+  return count;
+}
+
+int ft_model_stage_of(const filtra_model_config *o, int64_t layer) {
+  int64_t layers[FT_MOST_STAGES];
+  const int count = ft_model_stages(o, layers);
+  int stage = 0;
+  while (stage + 1 < count && layer >= layers[stage])
+    layer -= layers[stage++];
+  return stage;
+}
+
+void ft_model_grid(const filtra_model_config *o, int stage, int64_t grid[2]) {
+  const int64_t sides[] = {o->image_height / o->patch, o->image_width / o->patch};
+  for (int i = 0; i < 2; i++)
+    grid[i] = (sides[i] + (INT64_C(1) << stage) - 1) >> stage;
+}
+
+int64_t ft_model_last_tokens(const filtra_model_config *o) {
+  int64_t grid[2];
+  if (!*o->stages) return ft_model_tokens(o);
+  ft_model_grid(o, ft_model_stage_of(o, o->layers), grid);
+  return grid[0] * grid[1];
+}
+
+int64_t ft_model_last_width(const filtra_model_config *o) {
+  return o->width << ft_model_stage_of(o, o->layers);
+}
+
+/* ---- numbers ---- */
+
 int64_t ft_model_outputs(const filtra_model_config *config) {
   switch (config->task) {
   case FILTRA_TASK_REGRESSION:

@@ -6,6 +6,24 @@
 #include "nn/contra_norm.h"
 #include "nn/converter.h"
 
+/* The mixer on the windows of in->x [B,N,C], one sequence each, without padding. */
+static filtra_tensor *mix_windows(const ft_scope *scope, const ft_encoder_options *o,
+                                  filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  filtra_graph *g = scope->graph;
+  const ft_windows *w = &o->windows;
+  if (!ft_usable(g, in->x)) return NULL;
+  in->bias = ft_windows_bias(scope, w, in->x->shape[0], o->heads, o->spread);
+  const bool several = ft_windows_several(w);
+  if (several) {
+    in->x = ft_windows_cut(g, w, in->x);
+    if (!ft_usable(g, in->x)) return NULL;
+    in->mask = filtra_constant(g, 2, in->x->shape, 1.0f);
+    in->max_length = in->x->shape[1];
+  }
+  filtra_tensor *y = o->mixer->kind->build(scope, o->mixer->options, in, auxiliary);
+  return several ? ft_windows_join(g, w, y) : y;
+}
+
 static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, filtra_tensor *x,
                           filtra_tensor *residual, filtra_tensor *mask, filtra_tensor **auxiliary) {
   ft_scope inner = ft_scope_enter(scope, "mixer");
@@ -23,6 +41,7 @@ static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, fi
     return ft_graph_fail(scope->graph, FILTRA_ERROR_UNSUPPORTED,
                          "mixer \"%s\" cannot go on with a text token by token: %s", kind->name,
                          kind->not_decoded);
+  if (o->windows.rows) return mix_windows(&inner, o, &in, auxiliary);
   return (o->converter ? kind->build_complex : kind->build)(&inner, o->mixer->options, &in,
                                                             auxiliary);
 }
@@ -67,9 +86,9 @@ static bool drops_paths(const ft_scope *scope, const ft_encoder_options *o) {
   return o->drop_path > 0.0f && ft_graph_training(scope->graph);
 }
 
-/* Whether a branch is computed apart from x, to which join_branch adds it. */
+/* Whether branches are computed apart from x, to which join_branch adds them. */
 static bool is_apart(const ft_scope *scope, const ft_encoder_options *o) {
-  return o->layer_scale > 0.0f || drops_paths(scope, o);
+  return o->layer_scale > 0.0f || drops_paths(scope, o) || ft_windows_several(&o->windows);
 }
 
 /* x + branch. LayerScale (Touvron et al. 2021, CaiT) multiplies the branch by a learned number for

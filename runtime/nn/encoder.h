@@ -3,6 +3,7 @@
 #define FT_NN_ENCODER_H
 
 #include "nn/mixer.h"
+#include "nn/windows.h"
 
 typedef struct ft_encoder_options {
   const ft_mixer *mixer;
@@ -19,6 +20,8 @@ typedef struct ft_encoder_options {
   bool converter;
   bool causal;
   filtra_tensor *bias; /* of attention, as filtra_mixer_input.bias; NULL: none */
+  ft_windows windows;  /* in which the mixer works, with a bias of their own in place of `bias` */
+  float spread;        /* initial deviation of the windows' bias */
 } ft_encoder_options;
 
 /** One block: x [B,N,C], mask [B,N] -> [B,N,C]. *auxiliary as in ft_mixer_class.build. */

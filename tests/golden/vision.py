@@ -13,6 +13,7 @@ import sys
 import torch
 from safetensors.torch import save_file
 from timm.models.cait import Cait, TalkingHeadAttn
+from timm.models.swin_transformer import SwinTransformer
 
 torch.set_default_dtype(torch.float64)
 BATCH, CHANNELS, CLASSES = 3, 2, 5
@@ -45,7 +46,8 @@ class FilteredTalkingHeads(TalkingHeadAttn):
 def attention_names(theirs, ours):
     return {f"{theirs}.proj": f"{ours}.out", f"{theirs}.qkv": f"{ours}.qkv",
             f"{theirs}.q": f"{ours}.q", f"{theirs}.proj_l": f"{ours}.talking_scores",
-            f"{theirs}.proj_w": f"{ours}.talking_weights", f"{theirs}.attn_drop": ours}
+            f"{theirs}.proj_w": f"{ours}.talking_weights", f"{theirs}.attn_drop": ours,
+            theirs: ours}
 
 
 def block_names(theirs, ours):
@@ -64,8 +66,21 @@ def cait_names(model):
     return names
 
 
+def swin_names(model):
+    names = {"patch_embed.proj": "embedding", "patch_embed.norm": "embedding.norm", "norm": "norm",
+             "head.fc": "head"}
+    layer = 0
+    for s, stage in enumerate(model.layers):
+        names[f"layers.{s}.downsample.norm"] = f"layers.{layer}.merge.norm"
+        names[f"layers.{s}.downsample.reduction"] = f"layers.{layer}.merge"
+        for i in range(len(stage.blocks)):
+            names.update(block_names(f"layers.{s}.blocks.{i}", f"layers.{layer}"))
+            layer += 1
+    return names
+
+
 LAST = {"gamma_1": "layer_scale1", "gamma_2": "layer_scale2", "cls_token": "class_token.weight",
-        "pos_embed": "positions.weight"}
+        "pos_embed": "positions.weight", "relative_position_bias_table": "relative.weight"}
 
 
 def ours(tensors, names):
@@ -121,6 +136,22 @@ def make_cait(folder, name, attention, mixer):
               layer_scale=1e-4, norm_epsilon=1e-6, pooling="class_token"))
 
 
+def make_swin(folder, name, size, width, heads, stages, window, order=None):
+    model = SwinTransformer(img_size=size, patch_size=2, in_chans=CHANNELS, num_classes=CLASSES,
+                            embed_dim=width, depths=stages, num_heads=[heads << i for i in
+                            range(len(stages))], window_size=window, mlp_ratio=2)
+    for module in model.modules() if order else ():
+        if hasattr(module, "attn_drop"):
+            module.attn_drop = Filtered(module.num_heads, order)
+    mixer = {"name": "gfsa", "K": order} if order else {"name": "softmax"}
+    make(folder, name, model, swin_names(model), size,
+         dict(mixer=mixer, patch=2, layers=sum(stages), stages=stages, window=window, heads=heads,
+              width=width, ffn_width=2 * width, positions="relative", embedding_norm=True))
+
+
 make_cait(sys.argv[1], "cait", TalkingHeadAttn, {"name": "softmax", "talking_heads": True})
 make_cait(sys.argv[1], "cait_gfsa", FilteredTalkingHeads,
           {"name": "gfsa", "K": 4, "talking_heads": True})
+# Windows that do not divide the image, and an odd number of rows to merge; then such as do.
+make_swin(sys.argv[1], "swin", (12, 20), 4, 1, [2, 2, 1], 4)
+make_swin(sys.argv[1], "swin_gfsa", (8, 16), 8, 2, [2, 2], 2, 3)
