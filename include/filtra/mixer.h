@@ -42,8 +42,8 @@ typedef struct filtra_mixer_input {
   bool causal;             /**< no token may depend on later ones */
   int64_t max_length;      /**< longest sequence of this model, in tokens; N is at most that */
   void *context;           /**< filtra_mixer.context */
-  /** Added to the scaled scores [B,H,N,N], of models of graphs, which take mixers with `takes_bias`
-   * only; else NULL. */
+  /** Added to the scaled scores: [B,H,N,N] or [H,N,N], of models of graphs, windows and relative
+   * positions, which take mixers with `takes_bias` only; else NULL. */
   filtra_tensor *bias;
   uint64_t reserved[5]; /**< 0 */
 } filtra_mixer_input;

@@ -53,7 +53,9 @@ typedef enum filtra_positions {
   FILTRA_POSITIONS_LEARNED = 0, /**< a table [max_length, width] */
   FILTRA_POSITIONS_SINUSOIDAL,
   FILTRA_POSITIONS_NONE,
-  FILTRA_POSITIONS_RECURRENT /**< two GRU layers over the embeddings; width <= 512 */
+  FILTRA_POSITIONS_RECURRENT, /**< two GRU layers over the embeddings; width <= 512 */
+  /** A bias of attention for the rows and columns between two patches (Swin, Liu et al. 2021) */
+  FILTRA_POSITIONS_RELATIVE
 } filtra_positions;
 
 typedef enum filtra_pooling {
@@ -123,6 +125,18 @@ typedef struct filtra_model_config {
   float dropout;      /**< rate after the embeddings, mixers and feed-forward layers; 0 to 0.999 */
   float drop_path;    /**< stochastic depth: the rate of the last layer; 0 to 0.999 */
   float contra_norm;  /**< s of ContraNorm before the LayerNorms (Guo et al. 2023); 0 to 10 */
+  /** LayerScale (CaiT, Touvron et al. 2021): initial value of a learned factor of each channel of
+   * mixers' and feed-forward layers' outputs, before they are added to their input; 0: none. */
+  float layer_scale;
+  /** CaiT's class attention: the class token comes in after `layers`, and in that many more layers
+   * it alone looks at all tokens. With POOLING_CLASS_TOKEN; 0: it is in front of all layers. */
+  int64_t class_layers;
+  /** Side of the windows of patches in which mixers work alone, every second layer's moved by half
+   * a side (Swin, Liu et al. 2021). With `patch`; 0: one window, the image. */
+  int64_t window;
+  /** Layers of each stage: "2, 2, 6, 2". Between stages each 2 x 2 patches become one; width,
+   * ffn_width and heads are those of the first and double. With `patch`; "": one stage. */
+  char stages[40];
   filtra_block block;
   filtra_norm norm;
   filtra_head head;
@@ -164,7 +178,7 @@ typedef struct filtra_model_config {
    * taken from it, others have to fit it, and model files record how it was read, as
    * filtra_model_set_data does. Not needed after the call. NULL: unknown. */
   const filtra_dataset *data;
-  uint64_t reserved[5]; /**< 0 */
+  uint64_t reserved[4]; /**< 0 */
 } filtra_model_config;
 
 /** Creates a model with initial values. Fails with ARGUMENT or INPUT, naming the field and its
@@ -197,8 +211,8 @@ FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *
  * preprocessor_config.json where the model was imported with one; for the mixers gfsa, plaplacian
  * and agf also filtra_filters.py, which computes them in PyTorch (docs/pretrained.md). Needs no
  * device. Fails with ARGUMENT for a model with other mixers than these and softmax, with
- * `symmetric` p-Laplacian attention, and, naming the key, for one that is none of their
- * architectures that filtra_model_import reads. */
+ * `symmetric` p-Laplacian attention or `talking_heads`, and, naming the key, for one that is none
+ * of their architectures that filtra_model_import reads. */
 FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this

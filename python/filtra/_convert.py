@@ -152,8 +152,24 @@ def options_of(struct: type[ctypes.Structure]) -> set[str]:
     kinds = {*_FLOATS, *_RANGES, ctypes.c_bool, ctypes.c_char_p, *getattr(struct, "enums", ())}
     return {
         label for label, kind, *_ in struct._fields_
-        if (kind in kinds or label in kinds) and label != "group_count"
+        if (kind in kinds or label in kinds or _is_characters(kind)) and label != "group_count"
     }
+
+
+def _is_characters(kind: Any) -> bool:
+    return issubclass(kind, ctypes.Array) and kind._type_ is ctypes.c_char
+
+
+def _characters(kind: Any, value: Any, name: str) -> bytes:
+    """Encode a text, or a list of whole numbers, for an array of characters."""
+    if not isinstance(value, (str, bytes)):
+        if not isinstance(value, Iterable):
+            raise TypeError(f"{name} must be a list of numbers or a str, not {value!r}")
+        value = ",".join(str(whole(number, name, 0, 1 << 31)) for number in value)
+    data = value if isinstance(value, bytes) else text(value, name)
+    if len(data) >= ctypes.sizeof(kind):
+        raise ArgumentError(f"{name} is longer than {ctypes.sizeof(kind) - 1} characters")
+    return data
 
 
 def _field(struct: ctypes.Structure, label: str, kind: Any, value: Any, name: str) -> Any:
@@ -166,6 +182,8 @@ def _field(struct: ctypes.Structure, label: str, kind: Any, value: Any, name: st
         return bool(value)
     if kind is ctypes.c_char_p:
         return value if isinstance(value, bytes) else text(value, name)
+    if _is_characters(kind):
+        return _characters(kind, value, name)
     if kind in _FLOATS:
         return number(value, name)
     if kind in _RANGES:

@@ -74,6 +74,22 @@ def test_steps_and_checkpoints_have_the_same_bits(
     assert train(-1) == train(3)
 
 
+def test_images_in_windows_and_stages(device: filtra.Device) -> None:
+    config: dict[str, Any] = {
+        "features": 2, "classes": 3, "image_height": 8, "image_width": 12, "patch": 2, "layers": 2,
+        "heads": 1, "width": 4, "window": 3, "positions": "relative", "layer_scale": 0.1,
+        "class_layers": 1, "pooling": "class_token"}
+    with Model(device=device, stages=[1, np.int64(1)], seed=1, **config) as model:
+        assert model.config["stages"] == "1,1"
+        assert model.parameters["layers.1.merge.weight"].shape == (8, 16)
+        assert model.parameters["layers.2.mixer.q.weight"].shape == (8, 8)
+    for wrong in (3, [1, 1.5]):
+        with pytest.raises(TypeError, match="stages"):
+            Model(device=device, stages=wrong, **config)
+    with pytest.raises(filtra.ArgumentError, match="longer than 39"):
+        Model(device=device, stages=[1] * 40, **config)
+
+
 def test_callbacks(data: Dataset, device: filtra.Device) -> None:
     class Stop(filtra.Callback):
         def __init__(self) -> None:

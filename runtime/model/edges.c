@@ -1,26 +1,21 @@
-#include "model/edges.h"
+#include "model/model.h"
 
 #include "data/dataset.h"
 #include "graph/graph.h"
 
 #include <string.h>
 
-/* Tokens before the nodes. */
-static int64_t in_front(const filtra_model_config *o) {
-  return o->pooling == FILTRA_POOLING_CLASS_TOKEN;
-}
-
 /* Rows of the table of distances: 0, 1, .. edge_distances - 1, all longer ones, no path, and pairs
  * with the virtual node. */
 static int64_t distance_rows(const filtra_model_config *o) {
-  return o->edge_distances + 2 + in_front(o);
+  return o->edge_distances + 2 + ft_model_front(o);
 }
 
 /* ---- the network ---- */
 
 void ft_edges_declare(filtra_graph *g, const filtra_model_config *o, int64_t size, int64_t nodes,
                       ft_edge_tensors *out) {
-  const int64_t tokens = nodes + in_front(o), pairs = tokens * tokens;
+  const int64_t tokens = nodes + ft_model_front(o), pairs = tokens * tokens;
   const int64_t hops[] = {size, pairs * o->edge_hops, 1};
   out->degrees = filtra_graph_input(g, "degrees", FILTRA_I32, 2, (int64_t[]){size, nodes});
   out->distances = filtra_graph_input(g, "distances", FILTRA_I32, 2, (int64_t[]){size, pairs});
@@ -46,7 +41,7 @@ filtra_tensor *ft_edges_bias(const ft_scope *scope, const filtra_model_config *o
                              const ft_edge_tensors *in) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->degrees)) return NULL;
-  const int64_t batch = in->degrees->shape[0], tokens = in->degrees->shape[1] + in_front(o);
+  const int64_t batch = in->degrees->shape[0], tokens = in->degrees->shape[1] + ft_model_front(o);
   const int64_t paths[] = {batch, tokens * tokens, o->edge_hops, o->heads},
                 whole[] = {batch, tokens, tokens, o->heads};
   filtra_tensor *near = look_up(scope, "distances.weight", distance_rows(o), o->heads,
@@ -148,7 +143,7 @@ static void set_pair(const filtra_model_config *o, const paths *p, int64_t to, i
 }
 
 static void set_sample(const filtra_model_config *o, paths *p, int64_t tokens, sample *s) {
-  const int64_t front = in_front(o);
+  const int64_t front = ft_model_front(o);
   for (int64_t i = 0; i < p->nodes; i++) {
     const int32_t degree = p->begin[i + 1] - p->begin[i];
     s->degrees[i] = degree < o->edge_degrees ? degree : (int32_t)o->edge_degrees;
@@ -161,14 +156,15 @@ static void set_sample(const filtra_model_config *o, paths *p, int64_t tokens, s
 }
 
 size_t ft_edges_words(const filtra_model_config *o, int64_t size, int64_t nodes) {
-  const int64_t tokens = nodes + in_front(o), pairs = tokens * tokens;
+  const int64_t tokens = nodes + ft_model_front(o), pairs = tokens * tokens;
   return (size_t)(size * (nodes + pairs + 2 * pairs * o->edge_hops)) + path_words(o, nodes);
 }
 
 filtra_status ft_edges_set(filtra_graph *g, const filtra_model_config *o, const ft_edge_tensors *t,
                            const filtra_batch *batch, int64_t first, int64_t end, void *words) {
   const int64_t size = t->degrees->shape[0], nodes = t->degrees->shape[1];
-  const int64_t tokens = nodes + in_front(o), pairs = tokens * tokens, hops = pairs * o->edge_hops;
+  const int64_t tokens = nodes + ft_model_front(o), pairs = tokens * tokens,
+                hops = pairs * o->edge_hops;
   sample all = {.degrees = words};
   all.distances = all.degrees + size * nodes;
   all.edges = all.distances + size * pairs;

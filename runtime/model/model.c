@@ -125,7 +125,7 @@ static filtra_status check_finite(const ft_batch_graph *b, const ft_pending_batc
 int64_t ft_model_numbers(const filtra_model *model) {
   const filtra_model_config *o = &model->options.config;
   if (!model->vector) return ft_model_outputs(o);
-  return model->vector == FILTRA_VECTOR_HEAD ? o->head_width : o->width;
+  return model->vector == FILTRA_VECTOR_HEAD ? o->head_width : ft_model_last_width(o);
 }
 
 filtra_status ft_model_embed(filtra_model *model, filtra_vector vector) {

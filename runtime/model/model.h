@@ -20,6 +20,19 @@ typedef struct ft_model_options {
 /** The most tokens of a sequence inside the model, without a class token: patches, or max_length.
  */
 int64_t ft_model_tokens(const filtra_model_config *config);
+/** Tokens in front of those in every layer: class token and distillation token. */
+int64_t ft_model_front(const filtra_model_config *config);
+/** Stages, 1 where there is no "stages", and the layers of each; 0: "stages" is no list of 1 to
+ * FT_MOST_STAGES numbers. */
+enum { FT_MOST_STAGES = 8 };
+int ft_model_stages(const filtra_model_config *config, int64_t layers[FT_MOST_STAGES]);
+/** The stage of a layer, from 0; width and heads double with each. */
+int ft_model_stage_of(const filtra_model_config *config, int64_t layer);
+/** Rows and columns of tokens in a stage, of a model with `patch`. */
+void ft_model_grid(const filtra_model_config *config, int stage, int64_t grid[2]);
+/** ft_model_tokens and width after the last stage. */
+int64_t ft_model_last_tokens(const filtra_model_config *config);
+int64_t ft_model_last_width(const filtra_model_config *config);
 /** Numbers per prediction. */
 int64_t ft_model_outputs(const filtra_model_config *config);
 /** Sequences per sample: 2 for pairs. */
@@ -30,6 +43,8 @@ bool ft_model_ranks(const filtra_model_config *config);
 filtra_dtype ft_precision_dtype(filtra_precision precision);
 /** "classification" and so on. */
 const char *ft_task_name(filtra_task task);
+/** Names by value, NULL-terminated: "classification", "mean" and so on. */
+extern const char *const ft_task_names[], *const ft_pooling_names[], *const ft_precision_names[];
 
 /** The keys of filtra_model_config (model/options.c); `mixer` is an FT_KEY_OTHER. */
 extern const ft_keys ft_model_keys;
@@ -41,6 +56,10 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
 /** The part of ft_model_options_read after fields and mixer were read: defaults that depend on
  * other fields, and checks across fields. */
 filtra_status ft_model_options_finish(const char *context, ft_model_options *options);
+/** The checks across fields (check.c). `usual` has the defaults of head_width and
+ * head_activation. */
+filtra_status ft_model_options_check(const char *context, const ft_model_options *options,
+                                     const filtra_model_config *usual);
 /** As ft_model_options_read, from an application's struct. */
 filtra_status ft_model_options_take(const filtra_model_config *config, ft_model_options *options);
 /** The model keys as JSON, with all defaults. NULL when out of memory. */

@@ -52,9 +52,9 @@ static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o,
   return filtra_reshape(g, filtra_slice(g, view, start, box), 3, patches);
 }
 
-/* Puts a learned token before each sequence of x, and a 1 before its mask. */
-static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filtra_tensor *x,
-                                   filtra_tensor **mask) {
+/* A learned token [B,1,C] that goes before each sequence of x; puts a 1 before its mask. */
+static filtra_tensor *make_token(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                 filtra_tensor **mask) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, x) || !ft_usable(g, *mask)) return NULL;
   const int64_t one[] = {x->shape[0], 1, x->shape[2]};
@@ -69,12 +69,18 @@ static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filt
                                   .value = scope->init_std > 0.0f ? scope->init_std : 0.02f});
   token = filtra_add_positions(g, token, table);
   *mask = filtra_concat(g, 1, 2, (filtra_tensor *[]){real, *mask});
-  return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
+  return token;
+}
+
+static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filtra_tensor *x,
+                                   filtra_tensor **mask) {
+  filtra_tensor *token = make_token(scope, name, x, mask);
+  return filtra_concat(scope->graph, 1, 2, (filtra_tensor *[]){token, x});
 }
 
 /* The most tokens that blocks get, with those in front. */
 static int64_t most_tokens(const filtra_model_config *o) {
-  return ft_model_tokens(o) + (o->pooling == FILTRA_POOLING_CLASS_TOKEN) + (o->distillation != 0);
+  return ft_model_tokens(o) + ft_model_front(o);
 }
 
 /* The table of positions [rows, width], or of a table whose first rows no token gets the others. */
@@ -110,6 +116,7 @@ static filtra_tensor *add_positions(const ft_scope *scope, const filtra_model_co
     return filtra_add(scope->graph, x, offset);
   }
   case FILTRA_POSITIONS_NONE:
+  case FILTRA_POSITIONS_RELATIVE: /* in attention */
     break;
   }
   return x;
@@ -142,7 +149,8 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
   if (in->edges.degrees) x = ft_edges_add_degrees(scope, o, &in->edges, x);
   if (o->scale_embeddings) x = filtra_affine(g, x, sqrtf((float)o->width), 0.0f);
   if (o->distillation) x = put_in_front(scope, "distillation_token", x, mask);
-  if (o->pooling == FILTRA_POOLING_CLASS_TOKEN) x = put_in_front(scope, "class_token", x, mask);
+  if (o->pooling == FILTRA_POOLING_CLASS_TOKEN && !o->class_layers)
+    x = put_in_front(scope, "class_token", x, mask);
   ft_scope inner = ft_scope_enter(scope, "embedding");
   x = add_types(scope, o, x, in->types);
   x = add_positions(scope, o, x);
@@ -155,36 +163,94 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
 
 /* ---- blocks ---- */
 
+/* The class layers: the class token comes in and looks at x -> it, and x after it. */
+static filtra_tensor *add_class_token(const ft_scope *scope, const filtra_model_config *o,
+                                      ft_encoder_options *encoder, filtra_tensor *x,
+                                      filtra_tensor **mask) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *token = make_token(scope, "class_token", x, mask);
+  encoder->drop_path = 0.0f;
+  encoder->windows = (ft_windows){0};
+  for (int64_t i = 0; i < o->class_layers; i++) {
+    const ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)(o->layers + i));
+    ft_segment_begin(g, ft_graph_recompute(g));
+    token = ft_class_block(&layer, encoder, token, x, *mask);
+    ft_segment_end(g);
+  }
+  return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
+}
+
+/* Makes the encoder that of layer i; `place` counts within the stage. */
+static void enter_layer(const ft_model_options *options, ft_encoder_options *encoder, int64_t i,
+                        int64_t place) {
+  const filtra_model_config *o = &options->config;
+  const int stage = ft_model_stage_of(o, i);
+  encoder->mixer = ft_mixers_at(&options->mixers, i);
+  encoder->heads = o->heads << stage;
+  encoder->ffn_width = o->ffn_width << stage;
+  if (o->layers > 1) encoder->drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
+  if (!o->window && o->positions != FILTRA_POSITIONS_RELATIVE) return;
+  int64_t grid[2];
+  ft_model_grid(o, stage, grid);
+  encoder->windows = ft_windows_of(grid[0], grid[1], o->window, place % 2 == 1);
+  encoder->windows.relative = o->positions == FILTRA_POSITIONS_RELATIVE;
+  encoder->spread = o->embedding_init;
+}
+
+/* Merges the patches of the stage before; images have no padding. */
+static filtra_tensor *enter_stage(const ft_scope *layer, const filtra_model_config *o, int stage,
+                                  filtra_tensor *x, filtra_tensor **mask) {
+  int64_t grid[2];
+  const ft_scope inner = ft_scope_enter(layer, "merge");
+  ft_model_grid(o, stage - 1, grid);
+  x = ft_merge_patches(&inner, x, grid[0], grid[1]);
+  if (x) *mask = filtra_constant(layer->graph, 2, x->shape, 1.0f);
+  return x;
+}
+
+/* The layers; *count receives the number of auxiliary losses in the sum. */
+static filtra_tensor *add_layers(const ft_scope *scope, const ft_model_options *options,
+                                 ft_encoder_options *encoder, filtra_tensor *x,
+                                 filtra_tensor **mask, filtra_tensor **auxiliary, int64_t *count) {
+  filtra_graph *g = scope->graph;
+  int64_t place = 0;
+  for (int64_t i = 0; i < options->config.layers; i++, place++) {
+    const ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
+    const int stage = ft_model_stage_of(&options->config, i);
+    filtra_tensor *loss;
+    const bool enters = i > 0 && stage > ft_model_stage_of(&options->config, i - 1);
+    if (enters) place = 0;
+    enter_layer(options, encoder, i, place);
+    ft_segment_begin(g, ft_graph_recompute(g));
+    if (enters) x = enter_stage(&layer, &options->config, stage, x, mask);
+    x = ft_encoder_block(&layer, encoder, x, *mask, &loss);
+    ft_segment_end(g);
+    if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
+    *count += loss != NULL;
+  }
+  return x;
+}
+
 static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *options,
-                             const ft_network_input *in, filtra_tensor *x, filtra_tensor *mask,
+                             const ft_network_input *in, filtra_tensor *x, filtra_tensor **mask,
                              filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
   const filtra_model_config *o = &options->config;
   int64_t count = 0; /* of auxiliary losses */
-  ft_encoder_options encoder = {.heads = o->heads,
-                                .ffn_width = o->ffn_width,
-                                .activation = layer_activation(o->activation),
+  ft_encoder_options encoder = {.activation = layer_activation(o->activation),
                                 .dropout = o->dropout,
                                 .contra_norm = o->contra_norm,
+                                .layer_scale = o->layer_scale,
                                 .converter = o->block == FILTRA_BLOCK_CONVERTER,
                                 .post_norm = o->norm == FILTRA_NORM_POST,
                                 .causal = o->task == FILTRA_TASK_LANGUAGE_MODEL,
                                 .max_length = most_tokens(o)};
   if (in->edges.distances) encoder.bias = ft_edges_bias(scope, o, &in->edges);
-  for (int64_t i = 0; i < o->layers; i++) {
-    ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
-    filtra_tensor *loss;
-    encoder.mixer = ft_mixers_at(&options->mixers, i);
-    if (o->layers > 1) encoder.drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
-    ft_segment_begin(g, ft_graph_recompute(g));
-    x = ft_encoder_block(&layer, &encoder, x, mask, &loss);
-    ft_segment_end(g);
-    if (loss) *auxiliary = *auxiliary ? filtra_add(g, *auxiliary, loss) : loss;
-    count += loss != NULL;
-  }
+  x = add_layers(scope, options, &encoder, x, mask, auxiliary, &count);
   if (*auxiliary) *auxiliary = filtra_affine(g, *auxiliary, 1.0f / (float)count, 0.0f);
+  if (o->class_layers) x = add_class_token(scope, o, &encoder, x, mask);
   if (encoder.converter || o->no_last_norm) return x;
-  if (!encoder.post_norm) x = ft_contra_norm(g, x, mask, o->contra_norm);
+  if (!encoder.post_norm) x = ft_contra_norm(g, x, *mask, o->contra_norm);
   return ft_norm_layer(scope, "norm", x, FILTRA_F32);
 }
 
@@ -209,7 +275,7 @@ static filtra_tensor *pool(filtra_graph *g, const filtra_model_config *o, filtra
     return filtra_pool_mean(g, x, mask, FILTRA_OVER_MASK);
   case FILTRA_POOLING_MEAN_ALL: /* the divisor must not depend on the batch's padding */
     return filtra_affine(g, filtra_pool_mean(g, x, mask, FILTRA_OVER_ALL),
-                         (float)x->shape[1] / (float)ft_model_tokens(o), 0.0f);
+                         (float)x->shape[1] / (float)ft_model_last_tokens(o), 0.0f);
   case FILTRA_POOLING_FIRST:
   case FILTRA_POOLING_CLASS_TOKEN:
     return filtra_pool_first(g, x);
@@ -340,7 +406,7 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   if (o->mask_zero && in->tokens && !scope->past) /* generators have no padding */
     mask = filtra_multiply(g, mask, filtra_token_mask(g, in->tokens));
   filtra_tensor *x = embed(scope, o, in, table, &mask);
-  x = encode(scope, options, in, x, mask, auxiliary);
+  x = encode(scope, options, in, x, &mask, auxiliary);
   if (in->vector) return embed_sequence(scope, o, in->vector, x, mask);
   if (o->task == FILTRA_TASK_LANGUAGE_MODEL) return predict_tokens(scope, o, in, x);
   filtra_tensor *tokens = x;
@@ -348,7 +414,8 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
   if (o->task == FILTRA_TASK_PAIR_CLASSIFICATION) x = join_pair(g, x, auxiliary);
   if (!ft_usable(g, x)) return NULL;
   const bool flat = o->pooling == FILTRA_POOLING_FLATTEN;
-  x = apply_head(scope, o, "head", x, flat ? ft_model_tokens(o) * o->width : ft_columns(x));
+  x = apply_head(scope, o, "head", x,
+                 flat ? ft_model_last_tokens(o) * ft_model_last_width(o) : ft_columns(x));
   return o->distillation == FILTRA_DISTILLATION_MEAN ? join_heads(scope, o, tokens, x) : x;
 }
 

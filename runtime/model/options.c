@@ -5,22 +5,17 @@
 #include "model/edges.h"
 #include "model/model.h"
 
-#include "base/number.h"
 #include "base/utf8.h"
 
 #include <math.h>
 #include <string.h>
 
 /* In the order of the enums in filtra/model.h. */
-static const char *const PRECISIONS[] = {"fp32", "bf16", "fp16", NULL};
-static const char *const TASKS[] = {"auto",       "classification", "pair_classification",
-                                    "regression", "language_model", "multi_label",
-                                    NULL};
 static const char *const HEADS[] = {"mlp", "linear", NULL};
 static const char *const NORMS[] = {"pre", "post", NULL};
 static const char *const BLOCKS[] = {"transformer", "converter", NULL};
-static const char *const POSITIONS[] = {"learned", "sinusoidal", "none", "recurrent", NULL};
-static const char *const POOLINGS[] = {"mean", "mean_all", "first", "class_token", "flatten", NULL};
+static const char *const POSITIONS[] = {"learned",   "sinusoidal", "none",
+                                        "recurrent", "relative",   NULL};
 static const char *const DISTILLATIONS[] = {"none", "token", "mean", NULL};
 /* The values of filtra_activation that models take. */
 static const char *const ACTIVATIONS[] = {
@@ -31,11 +26,12 @@ _Static_assert(FT_COUNT(ACTIVATIONS) == FILTRA_ACTIVATION_IDENTITY + 2, "none is
 #define INT(member, ...)   FT_INT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
 #define FLOAT(member, ...) FT_FLOAT_KEY(filtra_model_config, member, #member, __VA_ARGS__)
 #define ENUM(member, ...)  FT_ENUM_KEY(filtra_model_config, member, #member, 0, __VA_ARGS__)
+#define LIST(member, ...)  FT_LIST_KEY(filtra_model_config, member, #member, __VA_ARGS__)
 #define BOOL(member, ...)  FT_BOOL_KEY(filtra_model_config, member, #member, false, __VA_ARGS__)
 #define DATA               .usual = "from the data"
 
 static const ft_key KEYS[] = {
-    ENUM(task, TASKS,
+    ENUM(task, ft_task_names,
          "What the model predicts. auto: what the data are for. classification: one of `classes` "
          "for a sequence. pair_classification: one for two sequences a and b, whose vectors go to "
          "the head as [a, b, a b, a - b]. regression: a number. language_model: each token's "
@@ -63,7 +59,22 @@ static const ft_key KEYS[] = {
         "Side of the square patches that images of `features` are cut into, one a token. It "
         "divides both sides of the image. 0: each pixel is a token.",
         .paper = "Dosovitskiy et al. 2021"),
-    ENUM(precision, PRECISIONS,
+    INT(window, 0, 0, 1024,
+        "Side of the windows, in patches, in which mixers of images work alone. Those of every "
+        "second layer of a stage are moved by half a side; there, tokens from both ends of the "
+        "image get 100 less in each other's scores. Where windows do not divide an image, zeros "
+        "follow it, which count as tokens and as its end, as in timm. GFSA filters the matrix of "
+        "each window and head. With `patch` and a mixer whose attention takes a bias, softmax or "
+        "gfsa. 0: one window, the image.",
+        .paper = "Liu et al. 2021"),
+    LIST(
+        stages,
+        "Layers of each stage, 1 to 8 numbers whose sum is `layers`, as in [2, 2, 6, 2]. Before "
+        "each stage but the first, 2 x 2 patches become one (zeros follow an odd side). `width`, "
+        "`ffn_width` and `heads` are those of the first stage, and double with each. With `patch`. "
+        "Empty: one stage.",
+        .numbered = true, .paper = "Liu et al. 2021"),
+    ENUM(precision, ft_precision_names,
          "Type of what products and attention multiply, and of what the forward pass keeps for "
          "the backward pass; docs/precision.md says what is rounded where.",
          .paper = "Micikevicius et al. 2018"),
@@ -91,6 +102,22 @@ static const ft_key KEYS[] = {
         "t / (1 + t) here. Takes a matrix of N x N. Not with `block` converter, nor for a language "
         "model. 0: none.",
         .paper = "Guo et al. 2023"),
+    FLOAT(
+        layer_scale, 0.0, 0.0, 10.0,
+        "LayerScale: a factor for each channel of a mixer's and of a feed-forward layer's output, "
+        "which is learned and begins with this number, before it is added to its input. CaiT has "
+        "0.1 up to 18 layers, 1e-5 at 24 and 1e-6 in deeper models. Not with `block` converter. 0: "
+        "none.",
+        .paper = "CaiT, Touvron et al. 2021"),
+    INT(class_layers, 0, 0, 256,
+        "Class attention: the class token does not stand in front of the `layers` but comes in "
+        "after them, and in that many more layers it alone asks, by softmax attention, and looks "
+        "at "
+        "itself and all tokens; CaiT has 2. `mixer` is that of `layers`: with one query there is "
+        "no "
+        "matrix that GFSA could square. Stochastic depth drops none of these. With `pooling` "
+        "class_token and `norm` pre.",
+        .paper = "CaiT, Touvron et al. 2021"),
     ENUM(block, BLOCKS,
          "What stands around the mixer. transformer: norms, residual sums and feed-forward "
          "layers. converter: the Converter's block, for synvolution and kernelution.",
@@ -106,8 +133,10 @@ static const ft_key KEYS[] = {
          .usual = "gelu"),
     ENUM(positions, POSITIONS,
          "What is added to the token embeddings: a learned table, sines, nothing, or the output "
-         "of two GRU layers over them (recurrent: not in a language model; `width` at most 512).",
-         .paper = "sines: Vaswani et al. 2017, section 3.5"),
+         "of two GRU layers over them (recurrent: not in a language model; `width` at most 512). "
+         "relative: nothing, but with `patch` each layer's attention has a learned bias for each "
+         "head and each difference of rows and columns between two patches of a `window`.",
+         .paper = "sines: Vaswani et al. 2017, section 3.5; relative: Liu et al. 2021"),
     FLOAT(embedding_init, 0.0, 0.0, 10.0,
           "Initial standard deviation of the tables of tokens and positions. 0: the default, "
           "`init_std` where that is given, 1 / sqrt(`max_length`) with `block` converter.",
@@ -158,7 +187,7 @@ static const ft_key KEYS[] = {
          .paper = "Press & Wolf 2017"),
     BOOL(no_head_bias, "A language model's head has no bias."),
     BOOL(mask_zero, "Token 0 is padding wherever it stands, not only after a sequence's end."),
-    ENUM(pooling, POOLINGS,
+    ENUM(pooling, ft_pooling_names,
          "How tokens become one vector. mean: over real tokens. mean_all: their sum divided by "
          "`max_length`, as the AGF authors do. first: the first token. class_token: a learned "
          "token put in front. flatten: activation, dropout, then all tokens side by side, padding "
@@ -233,243 +262,7 @@ json_t *ft_model_options_write(const ft_model_options *o) {
   return object;
 }
 
-/* ---- derived values and checks ---- */
-
-const char *ft_task_name(filtra_task task) {
-  return TASKS[task];
-}
-
-filtra_dtype ft_precision_dtype(filtra_precision precision) {
-  static const filtra_dtype dtypes[] = {[FILTRA_PRECISION_FP32] = FILTRA_F32,
-                                        [FILTRA_PRECISION_BF16] = FILTRA_BF16,
-                                        [FILTRA_PRECISION_FP16] = FILTRA_F16};
-  return dtypes[precision];
-}
-
-const char *filtra_precision_name(filtra_precision precision) {
-  return (unsigned)precision <= FILTRA_PRECISION_FP16 ? PRECISIONS[precision] : "unknown";
-}
-
-int64_t ft_model_tokens(const filtra_model_config *config) {
-  return config->patch
-             ? config->image_height / config->patch * (config->image_width / config->patch)
-             : config->max_length;
-}
-
-int64_t ft_model_outputs(const filtra_model_config *config) {
-  switch (config->task) {
-  case FILTRA_TASK_REGRESSION:
-    return 1;
-  case FILTRA_TASK_LANGUAGE_MODEL:
-    return config->vocabulary;
-  default:
-    return config->classes;
-  }
-}
-
-int64_t ft_model_sequences(const filtra_model_config *config) {
-  return config->task == FILTRA_TASK_PAIR_CLASSIFICATION ? 2 : 1;
-}
-
-bool ft_model_ranks(const filtra_model_config *config) {
-  return config->task < FILTRA_TASK_REGRESSION && config->classes > 5;
-}
-
-/* Checks the sizes of inputs, outputs and heads. */
-static filtra_status check_sizes(const char *context, const filtra_model_config *o) {
-  bool classes = o->task < FILTRA_TASK_REGRESSION;
-  if (o->features && o->vocabulary)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: give \"vocabulary\", for token ids, or \"features\", for vectors, not both",
-                   context);
-  if ((!o->features && o->vocabulary < 2) || (classes && o->classes < 2))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is required and at least 2", context,
-                   !o->features && o->vocabulary < 2 ? "vocabulary" : "classes");
-  if (o->task == FILTRA_TASK_MULTI_LABEL && o->classes < 1)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"classes\", the number of labels, is required and at least 1", context);
-  if (o->width % o->heads)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"width\" %lld must be a multiple of \"heads\" %lld",
-                   context, (long long)o->width, (long long)o->heads);
-  if (o->width / o->heads > 128)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"width\" / \"heads\" is %lld, accepted are at most 128 channels a head",
-                   context, (long long)(o->width / o->heads));
-  return FILTRA_OK;
-}
-
-static filtra_status check_image(const char *context, const filtra_model_config *o) {
-  if (!o->patch) return FILTRA_OK;
-  if (!o->features)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"patch\" cuts images of numbers; these are token ids, one a pixel",
-                   context);
-  if (!o->image_height || !o->image_width || o->image_height % o->patch ||
-      o->image_width % o->patch)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"patch\" %lld must divide \"image_height\" %lld and \"image_width\" %lld",
-                   context, (long long)o->patch, (long long)o->image_height,
-                   (long long)o->image_width);
-  int64_t pixels = o->image_height * o->image_width;
-  if (o->max_length != pixels)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"max_length\" is %lld, an image has %lld pixels; leave it out", context,
-                   (long long)o->max_length, (long long)pixels);
-  return FILTRA_OK;
-}
-
-static filtra_status check_contra_norm(const char *context, const filtra_model_config *o) {
-  if (o->contra_norm == 0.0f) return FILTRA_OK;
-  if (o->block == FILTRA_BLOCK_CONVERTER)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"contra_norm\" is for \"block\" transformer; leave it out, or at 0",
-                   context);
-  if (o->task == FILTRA_TASK_LANGUAGE_MODEL)
-    return ft_fail(
-        FILTRA_ERROR_INPUT,
-        "%s: task \"language_model\" cannot have \"contra_norm\", which shows a token those "
-        "after it",
-        context);
-  return FILTRA_OK;
-}
-
-/* Checks the Converter, whose parts work only with one another, and recurrent positions. */
-static filtra_status check_block(const char *context, const filtra_model_config *o,
-                                 const ft_mixer_class *mixer) {
-  bool recurrent = o->positions == FILTRA_POSITIONS_RECURRENT;
-  if (recurrent && o->width > 512)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"width\" is %lld, accepted are at most 512 with \"positions\" recurrent",
-                   context, (long long)o->width);
-  if (recurrent && o->task == FILTRA_TASK_LANGUAGE_MODEL)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: task \"language_model\" cannot have \"positions\" recurrent: text is "
-                   "generated token by token, and their state is not kept",
-                   context);
-  if (o->drop_path > 0.0f && (o->block == FILTRA_BLOCK_CONVERTER || o->layers < 2))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"drop_path\" %s; leave it out, or at 0", context,
-                   o->layers < 2 ? "rises from 0 in the first layer, and \"layers\" is 1"
-                                 : "is for \"block\" transformer");
-  if (o->block != FILTRA_BLOCK_CONVERTER) return FILTRA_OK;
-  if (o->embedding_norm || o->no_last_norm)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"%s\" is for \"block\" transformer; the Converter has ScaleNorms of its "
-                   "own",
-                   context, o->embedding_norm ? "embedding_norm" : "no_last_norm");
-  if (!mixer->build_complex)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"block\" converter needs a mixer with complex features, synvolution or "
-                   "kernelution, not \"%s\"",
-                   context, mixer->name);
-  if (o->norm)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"norm\" post is for \"block\" transformer; the Converter's block has "
-                   "ScaleNorms of its own",
-                   context);
-  if (o->init_std > 0.0f)
-    return ft_fail(
-        FILTRA_ERROR_INPUT,
-        "%s: \"init_std\" has no effect with \"block\" converter, whose layers each have "
-        "a start of their own; leave it out, or at its default",
-        context);
-  return FILTRA_OK;
-}
-
-/* Refuses combinations that have no meaning. */
-static filtra_status check_task(const char *context, const filtra_model_config *o,
-                                const ft_mixer_class *mixer) {
-  const char *task = TASKS[o->task], *pooling = POOLINGS[o->pooling];
-  bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL,
-       pair = o->task == FILTRA_TASK_PAIR_CLASSIFICATION;
-  if (language && mixer->not_causal)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: mixer \"%s\" cannot be used for task \"%s\", where no token may see those "
-                   "behind it: %s",
-                   context, mixer->name, task, mixer->not_causal);
-  if (o->features && (language || pair))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: task \"%s\" is for token ids, not for \"features\"",
-                   context, task);
-  if (o->features && o->mask_zero)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"mask_zero\" tells padding by token ids; \"features\" have none", context);
-  if (o->tie_embeddings && !language)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"tie_embeddings\" is for task \"language_model\": only its head has a row "
-                   "for each token id",
-                   context);
-  if ((language && o->pooling >= FILTRA_POOLING_CLASS_TOKEN) ||
-      (pair && o->pooling == FILTRA_POOLING_FLATTEN))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: task \"%s\" cannot have \"pooling\" %s: %s", context,
-                   task, pooling,
-                   language ? "it predicts at every token"
-                            : "sequences are compared by one vector of \"width\" each");
-  return FILTRA_OK;
-}
-
-static filtra_status check_target(const char *context, const filtra_model_config *o) {
-  if (o->task == FILTRA_TASK_REGRESSION || (o->target_mean == 0.0f && o->target_scale == 1.0f))
-    return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: \"target_mean\" and \"target_scale\" are for task \"regression\", not \"%s\"",
-                 context, TASKS[o->task]);
-}
-
-/* Checks what is added to the tokens' embeddings, and what stands in front of them. */
-static filtra_status check_embedding(const char *context, const filtra_model_config *o) {
-  const bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
-  if (o->token_types && (o->features || language || o->task == FILTRA_TASK_PAIR_CLASSIFICATION))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"token_types\" tells two texts of one sequence of token ids apart; task "
-                   "\"%s\"%s has none",
-                   context, TASKS[o->task], o->features ? " with \"features\"" : "");
-  if (o->position_offset && o->positions != FILTRA_POSITIONS_LEARNED)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"position_offset\" is for \"positions\" learned",
-                   context);
-  if (o->distillation &&
-      (o->pooling != FILTRA_POOLING_CLASS_TOKEN || o->head != FILTRA_HEAD_LINEAR))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"distillation\" is for \"pooling\" class_token with \"head\" linear",
-                   context);
-  return FILTRA_OK;
-}
-
-/* Fails unless the mixer adds a bias; the sentence lists those that do. */
-static filtra_status check_bias(const char *context, const ft_mixer_class *mixer) {
-  char names[512] = "";
-  if (mixer->takes_bias) return FILTRA_OK;
-  for (size_t i = 0, used = 0; i < filtra_mixer_count() && used < sizeof names; i++)
-    if (ft_mixer_at(i)->takes_bias)
-      used += (size_t)ft_print(names + used, sizeof names - used, "%s%s", used ? ", " : "",
-                               ft_mixer_at(i)->name);
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: mixer \"%s\" takes no bias of attention, which graphs (\"edge_types\") need; "
-                 "accepted are %s",
-                 context, mixer->name, names);
-}
-
-static filtra_status check_edges(const char *context, const filtra_model_config *o,
-                                 const ft_mixers *mixers) {
-  const struct {
-    const char *key, *values;
-    bool given;
-  } needs[] = {
-      {"features", "0: nodes are ids", o->features},
-      {"task", "classification, multi_label or regression",
-       o->task == FILTRA_TASK_LANGUAGE_MODEL || o->task == FILTRA_TASK_PAIR_CLASSIFICATION},
-      {"positions", "none: nodes have no order", o->positions != FILTRA_POSITIONS_NONE},
-      {"block", "transformer", o->block == FILTRA_BLOCK_CONVERTER},
-      {"token_types", "0", o->token_types},
-      {"distillation", "none", o->distillation},
-      {"pooling", "mean, mean_all or class_token, the virtual node",
-       o->pooling == FILTRA_POOLING_FIRST || o->pooling == FILTRA_POOLING_FLATTEN}};
-  for (size_t i = 0; i < FT_COUNT(needs); i++)
-    if (needs[i].given)
-      return ft_fail(FILTRA_ERROR_INPUT, "%s: for graphs (\"edge_types\") \"%s\" must be %s",
-                     context, needs[i].key, needs[i].values);
-  for (size_t i = 0; i < mixers->count; i++)
-    FT_TRY(check_bias(context, mixers->list[i].kind));
-  return FILTRA_OK;
-}
+/* ---- defaults and checks ---- */
 
 /* Fills in the keys of graphs, or refuses them. */
 static filtra_status complete_edges(const char *context, filtra_model_config *o) {
@@ -486,31 +279,6 @@ static filtra_status complete_edges(const char *context, filtra_model_config *o)
                      context, keys[i].key);
     if (graphs && !*keys[i].value) *keys[i].value = keys[i].usual;
   }
-  return FILTRA_OK;
-}
-
-static filtra_status refuse_head(const char *context, const char *key, const char *why) {
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" has no effect %s; leave it out, or at its default",
-                 context, key, why);
-}
-
-/* Keys of a head that the model does not have must have their defaults: files that list all keys
- * have them. */
-static filtra_status check_head(const char *context, const filtra_model_config *o,
-                                const filtra_model_config *usual) {
-  bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
-  const char *why = language ? "in task \"language_model\", which predicts at every token by one "
-                               "linear layer"
-                             : "with \"head\" linear";
-  if (language && o->pooling != FILTRA_POOLING_MEAN) return refuse_head(context, "pooling", why);
-  if (language && o->head != FILTRA_HEAD_MLP) return refuse_head(context, "head", why);
-  if (language && o->head_dropout > 0.0f) return refuse_head(context, "head_dropout", why);
-  if (!language && o->no_head_bias)
-    return refuse_head(context, "no_head_bias", "outside of task \"language_model\"");
-  if (!language && o->head == FILTRA_HEAD_MLP) return FILTRA_OK;
-  if (o->head_width != usual->head_width) return refuse_head(context, "head_width", why);
-  if (o->head_activation != usual->head_activation)
-    return refuse_head(context, "head_activation", why);
   return FILTRA_OK;
 }
 
@@ -533,16 +301,5 @@ filtra_status ft_model_options_finish(const char *context, ft_model_options *opt
                                              : 0.02f;
   if (o->target_scale == 0.0f) o->target_scale = 1.0f;
   FT_TRY(complete_edges(context, o));
-  FT_TRY(check_sizes(context, o));
-  FT_TRY(check_image(context, o));
-  FT_TRY(ft_mixers_check(&options->mixers, o->layers, context));
-  for (size_t i = 0; i < options->mixers.count; i++)
-    FT_TRY(check_block(context, o, options->mixers.list[i].kind));
-  FT_TRY(check_target(context, o));
-  for (size_t i = 0; i < options->mixers.count; i++)
-    FT_TRY(check_task(context, o, options->mixers.list[i].kind));
-  FT_TRY(check_embedding(context, o));
-  FT_TRY(check_contra_norm(context, o));
-  if (ft_model_has_edges(o)) FT_TRY(check_edges(context, o, &options->mixers));
-  return check_head(context, o, &usual);
+  return ft_model_options_check(context, options, &usual);
 }

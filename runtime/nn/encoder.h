@@ -3,6 +3,7 @@
 #define FT_NN_ENCODER_H
 
 #include "nn/mixer.h"
+#include "nn/windows.h"
 
 typedef struct ft_encoder_options {
   const ft_mixer *mixer;
@@ -12,16 +13,25 @@ typedef struct ft_encoder_options {
   float dropout;
   float drop_path;   /* stochastic depth: probability of dropping a branch of a sequence */
   float contra_norm; /* s of ContraNorm, before the LayerNorms; 0: none */
+  float layer_scale; /* initial factor of each channel of both branches; 0: none */
   bool post_norm;    /* x = LN(x + f(x)) instead of x = x + f(LN(x)) */
   /* The Converter's block: complex features, ScaleNorm, gated feed-forward network. The mixer needs
    * build_complex; `activation` applies to the gate's real part. */
   bool converter;
   bool causal;
   filtra_tensor *bias; /* of attention, as filtra_mixer_input.bias; NULL: none */
+  ft_windows windows;  /* in which the mixer works, with a bias of their own in place of `bias` */
+  float spread;        /* initial deviation of the windows' bias */
 } ft_encoder_options;
 
 /** One block: x [B,N,C], mask [B,N] -> [B,N,C]. *auxiliary as in ft_mixer_class.build. */
 filtra_tensor *ft_encoder_block(const ft_scope *scope, const ft_encoder_options *options,
                                 filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary);
+
+/** A class layer (Touvron et al. 2021, CaiT): pre-norm attention in which `token` [B,1,C] alone
+ * asks and looks at itself and x [B,N,C], and a feed-forward layer -> [B,1,C]. mask [B,1+N]. Of the
+ * options it has no mixer, bias and ContraNorm. */
+filtra_tensor *ft_class_block(const ft_scope *scope, const ft_encoder_options *options,
+                              filtra_tensor *token, filtra_tensor *x, filtra_tensor *mask);
 
 #endif

@@ -1,35 +1,7 @@
+/* Called by nn/mixer/gfsa.c. */
 #include "nn/formed_filter.h"
 
 #include "nn/feature_attention.h"
-
-#include <math.h>
-
-/* Zeros and ones that broadcast to [B,H,N,N]: which scores count; NULL: all. */
-static filtra_tensor *admissible(filtra_graph *g, const filtra_attention_options *o, int64_t n) {
-  filtra_tensor *seen = NULL;
-  if (o->mask) {
-    if (!ft_usable(g, o->mask)) return NULL;
-    seen = filtra_reshape(g, o->mask, 4, (int64_t[]){o->mask->shape[0], 1, 1, n});
-  }
-  if (!o->causal) return seen;
-  filtra_tensor *earlier = filtra_reshape(g, ft_lower_triangle(g, n), 4, (int64_t[]){1, 1, n, n});
-  return seen ? filtra_multiply(g, seen, earlier) : earlier;
-}
-
-/* A [B,H,N,N]: softmax over the scores that count; zeros for a query without any. */
-static filtra_tensor *weights(filtra_graph *g, filtra_tensor *const qkv[3],
-                              const filtra_attention_options *o) {
-  const float scale = o->scale != 0 ? o->scale : 1.0f / sqrtf((float)qkv[0]->shape[3]);
-  filtra_tensor *seen = admissible(g, o, qkv[1]->shape[2]);
-  filtra_tensor *scores = filtra_matmul(
-      g, qkv[0], qkv[1], &(filtra_matmul_options){.transpose_b = true, .scale = scale});
-  if (o->bias) scores = filtra_add(g, scores, o->bias);
-  /* Far below any score: the exponential is 0. An infinity would give NaN for empty rows. */
-  if (seen) scores = filtra_add(g, scores, filtra_affine(g, seen, 1e30f, -1e30f));
-  filtra_tensor *a = filtra_softmax(g, scores, 3);
-  if (seen) a = filtra_multiply(g, a, seen);
-  return filtra_dropout(g, a, o->dropout);
-}
 
 /* The identity [1,1,n,n]: max(1 - d^2, 0) with the integer d = row - column. */
 static filtra_tensor *identity(filtra_graph *g, int64_t n) {
@@ -47,19 +19,46 @@ static filtra_tensor *times(filtra_graph *g, filtra_tensor *w, float fixed, int6
   return filtra_multiply(g, filtra_reshape(g, w, 4, (int64_t[]){1, heads, 1, 1}), x);
 }
 
-filtra_tensor *ft_formed_filter(filtra_graph *g, filtra_tensor *const qkv[3],
+/* w0 x + w1 A x + wK (A x + (K-1) (A A x - A x)) of x, A x and A A x [B,H,..]; of the identity that
+ * is H. */
+static filtra_tensor *combine(filtra_graph *g, filtra_tensor *const w[3],
+                              const filtra_gfsa_options *o, filtra_tensor *x, filtra_tensor *ax,
+                              filtra_tensor *aax) {
+  if (!ft_usable(g, ax)) return NULL;
+  const int64_t heads = ax->shape[1];
+  const float more = (float)(o->order - 1);
+  filtra_tensor *power =
+      filtra_add(g, filtra_affine(g, ax, 1.0f - more, 0.0f), filtra_affine(g, aax, more, 0.0f));
+  filtra_tensor *h =
+      filtra_add(g, times(g, w[1], o->w1, heads, ax), times(g, w[2], o->wK, heads, power));
+  return filtra_add(g, h, times(g, w[0], o->w0, heads, x));
+}
+
+/* x in another type. */
+static filtra_tensor *in_type(filtra_graph *g, filtra_tensor *x, filtra_dtype dtype) {
+  return filtra_tensor_dtype(x) == dtype ? x : filtra_cast(g, x, dtype);
+}
+
+/* H v without H. A v is rounded to v's type before A is applied to it again. */
+static filtra_tensor *apply_twice(const ft_scope *scope, filtra_tensor *a, filtra_tensor *v,
+                                  filtra_tensor *const w[3], const filtra_gfsa_options *o) {
+  filtra_graph *g = scope->graph;
+  filtra_tensor *u = filtra_matmul(g, a, filtra_scope_keep(scope, "v", v), NULL);
+  filtra_tensor *again = in_type(g, u, filtra_tensor_dtype(v));
+  filtra_tensor *au = filtra_matmul(g, a, filtra_scope_keep(scope, "u", again), NULL);
+  filtra_tensor *own = in_type(g, ft_dense_heads(g, v), FILTRA_F32);
+  filtra_tensor *y = ft_join_heads(g, combine(g, w, o, own, u, au));
+  return filtra_split_heads(g, y, v->shape[1]);
+}
+
+filtra_tensor *ft_formed_filter(const ft_scope *scope, filtra_tensor *a, filtra_tensor *v,
                                 filtra_tensor *const w[3], const filtra_gfsa_options *o,
                                 float dropout) {
-  for (int i = 0; i < 3; i++)
-    if (!ft_usable(g, qkv[i])) return NULL;
-  const int64_t heads = qkv[0]->shape[1], n = qkv[0]->shape[2];
-  const float more = (float)(o->order - 1);
-  filtra_tensor *a = weights(g, qkv, &o->attention);
-  filtra_tensor *power = filtra_add(g, filtra_affine(g, a, 1.0f - more, 0.0f),
-                                    filtra_affine(g, filtra_matmul(g, a, a, NULL), more, 0.0f));
-  filtra_tensor *h =
-      filtra_add(g, times(g, w[1], o->w1, heads, a), times(g, w[2], o->wK, heads, power));
-  h = filtra_add(g, h, times(g, w[0], o->w0, heads, identity(g, n)));
-  return filtra_matmul(g, filtra_dropout(g, h, dropout), qkv[2],
+  filtra_graph *g = scope->graph;
+  if (!ft_usable(g, a) || !ft_usable(g, v)) return NULL;
+  if (dropout == 0.0f) return apply_twice(scope, a, v, w, o);
+  filtra_tensor *square = filtra_matmul(g, a, a, NULL);
+  filtra_tensor *h = combine(g, w, o, identity(g, a->shape[3]), a, square);
+  return filtra_matmul(g, filtra_dropout(g, h, dropout), v,
                        &(filtra_matmul_options){.token_major = true});
 }

@@ -9,6 +9,14 @@
 /* Most bytes of an option struct; most keys, "name" included. */
 enum { FT_MIXER_OPTIONS = 3328, FT_MIXER_KEYS = 24 };
 
+/** The key of mixers that ft_formed_attention serves. */
+#define FT_TALKING_HEADS_KEY(type, member)                                                         \
+  FT_BOOL_KEY(                                                                                     \
+      type, member, "talking_heads", false,                                                        \
+      "A linear layer over the heads mixes the scores before the softmax, and another the "        \
+      "weights after it, as in CaiT. Forms a matrix of N x N for each head.",                      \
+      .paper = "Shazeer et al. 2020")
+
 /** Learned coefficients of a mixer's filter, for `filtra analyze`. */
 typedef struct ft_mixer_coefficients {
   const char *parameter; /* below the mixer's scope */

@@ -1,88 +1,30 @@
 /* Models of graphs, from golden files of tests/golden/graphormer.py: the same logits, loss and
  * gradients; what is no graph is named. */
 
+#include "support/golden_model.h"
 #include "support/harness.h"
-#include "support/pretrained.h"
-
-#include "graph/parameters.h"
-#include "model/model.h"
 
 #include <filtra/filtra.h>
 
 static const char *const FILES[] = {"graphormer", "graphormer_mean_gfsa", "graphormer_contra_norm"};
 
-static const char *path_of(const char *name, const char *end) {
-  static char path[600];
-  snprintf(path, sizeof path, "%s/golden/edges/%s%s", TEST_SOURCE_DIR, name, end);
-  return path;
-}
-
 static filtra_model *load(const char *name) {
-  filtra_model *model;
-  assert_ok(filtra_model_load(test_device(), path_of(name, ".safetensors"), &model));
-  return model;
+  return test_golden_model("edges", name);
 }
 
 /* The batch of three graphs with room for one more node than the largest has. */
 static void open_golden(const char *name, test_golden_batch *g) {
-  *g = (test_golden_batch){.weights = {1, 1, 1}};
-  assert_ok(ft_safetensors_open(path_of(name, ".golden.safetensors"), &g->file));
-  const ft_safetensor *tokens = ft_safetensors_find(g->file, "tokens");
-  g->batch = (filtra_batch){.size = (uint32_t)tokens->shape[0],
-                            .length = (uint32_t)tokens->shape[1],
-                            .count = (uint32_t)tokens->shape[0],
-                            .tokens = tokens->data,
-                            .lengths = test_golden_data(g, "lengths"),
-                            .edge_counts = test_golden_data(g, "edge_counts"),
-                            .edges = test_golden_data(g, "edges"),
-                            .labels = test_golden_data(g, "labels"),
-                            .weights = g->weights};
-  g->logits = test_golden_data(g, "logits");
-  g->loss = test_golden_data(g, "loss");
+  test_golden_open("edges", name, g);
 }
 
 TEST(logits_and_loss_are_the_reference_s) {
-  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
-    test_golden_batch g;
-    double loss, score, weight;
-    owned_model *model = load(FILES[i]);
-    open_golden(FILES[i], &g);
-    const double error = test_golden_difference(model, &g);
-    if (!(error <= 2e-5)) fail_msg("%s: logits differ by %g of the largest", FILES[i], error);
-    assert_ok(filtra_model_evaluate_batch(model, &g.batch, &loss, &score, &weight));
-    assert_true(fabs(loss - (double)*g.loss) <= 2e-5 * fabs((double)*g.loss));
-    ft_safetensors_close(&g.file);
-  }
+  for (size_t i = 0; i < FT_COUNT(FILES); i++)
+    test_golden_logits("edges", FILES[i]);
 }
 
 TEST(gradients_are_the_reference_s) {
-  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
-    test_golden_batch g;
-    owned_model *model = load(FILES[i]);
-    owned_trainer *trainer;
-    open_golden(FILES[i], &g);
-    assert_ok(filtra_trainer_create(
-        model, &(filtra_train_options){.optimizer = {.learning_rate = 1e-3f}}, &trainer));
-    assert_ok(filtra_trainer_step(trainer, &g.batch, NULL));
-    for (size_t k = 0; k < model->params->count; k++) {
-      const ft_parameter *p = &model->params->list[k];
-      char name[160];
-      double most = 0, largest = 1e-3;
-      snprintf(name, sizeof name, "gradient.%s", p->name);
-      const float *expected = test_golden_data(&g, name);
-      owned float *x = calloc((size_t)p->elements, sizeof *x);
-      assert_non_null(expected);
-      assert_ok(ft_download(model->device, &model->params->gradients, p->offset, x,
-                            (uint64_t)p->elements * sizeof *x));
-      for (int64_t n = 0; n < p->elements; n++) {
-        most = fmax(most, fabs((double)x[n] - (double)expected[n]));
-        largest = fmax(largest, fabs((double)expected[n]));
-      }
-      if (!(most <= 2e-4 * largest))
-        fail_msg("%s: the gradient of %s differs by %g of %g", FILES[i], p->name, most, largest);
-    }
-    ft_safetensors_close(&g.file);
-  }
+  for (size_t i = 0; i < FT_COUNT(FILES); i++)
+    test_golden_gradients("edges", FILES[i]);
 }
 
 /* Nodes have no order: with their numbers exchanged, a graph in which each two nodes have one
@@ -137,8 +79,8 @@ TEST(batches_that_are_no_graphs_are_named) {
 }
 
 TEST(they_are_not_exported) {
-  assert_fails(filtra_model_export(path_of(FILES[0], ".safetensors"), "out"), FILTRA_ERROR_ARGUMENT,
-               "the model reads graphs (\"edge_types\")");
+  assert_fails(filtra_model_export(test_golden_path("edges", FILES[0], ".safetensors"), "out"),
+               FILTRA_ERROR_ARGUMENT, "the model reads graphs (\"edge_types\")");
 }
 
 static void refuse(filtra_model_config config, const char *text) {

@@ -1,5 +1,5 @@
-/* A Transformer's block, before and after norms, with stochastic depth and with ContraNorm, against
- * the same in float64 with the masks of its two branches, values and gradient. */
+/* A Transformer's block, before and after norms, with stochastic depth, LayerScale and ContraNorm,
+ * against the same in float64 with the masks of its two branches, values and gradient. */
 #include "base/memory.h"
 #include "graph/parameters.h"
 #include "nn/encoder.h"
@@ -15,7 +15,7 @@ typedef struct block_case {
   filtra_parameters *params;
   ft_mixer mixer;
   bool post;
-  float rate, contra_norm;
+  float rate, contra_norm, scale;
 } block_case;
 
 /* Some sequences end in padding. */
@@ -29,6 +29,7 @@ static filtra_tensor *build_block(filtra_graph *g, const block_case *s, filtra_t
                                 .activation = FILTRA_ACTIVATION_TANH,
                                 .drop_path = s->rate,
                                 .contra_norm = s->contra_norm,
+                                .layer_scale = s->scale,
                                 .post_norm = s->post,
                                 .max_length = N};
   const ft_scope scope = {.graph = g, .params = s->params};
@@ -132,6 +133,7 @@ static void add_branch(double *x, const double *branch, double kept) {
 /* The masks are random ops 0 and 1 of the graph, with one number for each sequence. */
 TEST_REFERENCE(reference) {
   const block_case *s = op->settings;
+  const double scale = s->scale > 0 ? (double)s->scale : 1;
   for (uint32_t b = 0; b < B; b++) {
     const float *mask = MASK + b * N;
     double x[N * C], apart[N * C], normed[N * C], branch[N * C];
@@ -141,12 +143,12 @@ TEST_REFERENCE(reference) {
     move_apart(s, mask, x, apart);
     normalize(apart, normed);
     transform(mask, s->post ? x : normed, branch);
-    add_branch(x, branch, first);
+    add_branch(x, branch, scale * first);
     move_apart(s, mask, x, apart);
     normalize(apart, normed);
     if (s->post) memcpy(x, normed, sizeof x);
     feed_forward(s, normed, branch);
-    add_branch(x, branch, second);
+    add_branch(x, branch, scale * second);
     normalize(x, normed);
     memcpy(out[0] + b * N * C, s->post ? normed : x, sizeof x);
   }
@@ -164,10 +166,9 @@ static void declare(block_case *s) {
   assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_TRAINABLE));
 }
 
-static void check(bool post, float rate, float contra_norm, bool training) {
-  block_case s = {.post = post, .rate = rate, .contra_norm = contra_norm};
+static void check(block_case s, bool training) {
   declare(&s);
-  test_op op = {.name = post ? "post-norm block" : "pre-norm block",
+  test_op op = {.name = s.post ? "post-norm block" : "pre-norm block",
                 .in = {{"x", FILTRA_F32, 3, {B, N, C}, .gradient = true},
                        {"mask", FILTRA_F32, 2, {B, N}, .fixed = MASK}},
                 .build = build,
@@ -183,12 +184,14 @@ static void check(bool post, float rate, float contra_norm, bool training) {
 /* At these rates some sequences lose one branch, some both and some none. */
 TEST(test_blocks) {
   for (int post = 0; post < 2; post++) {
-    check(post, 0.5f, 0.0f, true);
-    check(post, 0.9f, 0.0f, true);
-    check(post, 0.5f, 0.0f, false);
-    check(post, 0.0f, 0.0f, true);
-    check(post, 0.0f, 0.3f, true);
-    check(post, 0.5f, 2.0f, true);
+    check((block_case){.post = post, .rate = 0.5f}, true);
+    check((block_case){.post = post, .rate = 0.9f}, true);
+    check((block_case){.post = post, .rate = 0.5f}, false);
+    check((block_case){.post = post}, true);
+    check((block_case){.post = post, .contra_norm = 0.3f}, true);
+    check((block_case){.post = post, .rate = 0.5f, .contra_norm = 2.0f}, true);
+    check((block_case){.post = post, .scale = 0.3f}, false);
+    check((block_case){.post = post, .rate = 0.5f, .scale = 1.5f}, true);
   }
 }
 
@@ -205,6 +208,18 @@ TEST(test_refused) {
       {{.contra_norm = 0.1f, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
        "\"contra_norm\" is for \"block\" transformer"},
       {{.contra_norm = 0.1f, .task = FILTRA_TASK_LANGUAGE_MODEL}, "cannot have \"contra_norm\""},
+      {{.layer_scale = 11.0f}, "\"layer_scale\" is 11"},
+      {{.layer_scale = 0.1f, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
+       "\"layer_scale\" is for \"block\" transformer"},
+      {{.class_layers = 2}, "need \"pooling\" class_token, not mean"},
+      {{.class_layers = 2, .pooling = FILTRA_POOLING_CLASS_TOKEN, .norm = FILTRA_NORM_POST},
+       "\"norm\" must be pre"},
+      {{.class_layers = 2,
+        .pooling = FILTRA_POOLING_CLASS_TOKEN,
+        .head = FILTRA_HEAD_LINEAR,
+        .distillation = FILTRA_DISTILLATION_TOKEN},
+       "\"distillation\" must be none"},
+      {{.mixer = "{\"name\": \"agf\", \"talking_heads\": true}"}, "unknown key \"talking_heads\""},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_model *model;

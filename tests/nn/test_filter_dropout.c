@@ -4,6 +4,7 @@
 #include "support/harness.h"
 #include "support/toy.h"
 
+#include "nn/formed_attention.h"
 #include "nn/formed_filter.h"
 
 #include <filtra/filtra.h>
@@ -15,7 +16,9 @@ TEST_BUILD(build) {
   const test_gfsa *s = op->settings;
   filtra_tensor *w[3];
   filtra_gfsa_options o = test_gfsa_operands(s, in, w);
-  out[0] = test_heads_as_floats(g, ft_formed_filter(g, in, w, &o, s->filter_dropout));
+  const ft_scope scope = {.graph = g};
+  filtra_tensor *a = ft_formed_attention(&scope, in[0], in[1], &o.attention, false);
+  out[0] = test_heads_as_floats(g, ft_formed_filter(&scope, a, in[2], w, &o, s->filter_dropout));
 }
 
 /* Behind dropout of A rows are of whole fours, as the reference draws them. */

@@ -1,8 +1,9 @@
 #include "support/toy.h"
 
 const char *const toy_mixers[TOY_MIXERS] = {
-    "softmax", "gfsa",      "plaplacian", "agf",       "synvolution", "kernelution", TOY_CONVERTER,
-    "linear",  "cosformer", "fnet",       "performer", "linformer",   TOY_NYSTROM,   "flowformer"};
+    "softmax",     "gfsa",        "plaplacian", "agf",        "synvolution",
+    "kernelution", TOY_CONVERTER, "linear",     "cosformer",  "fnet",
+    "performer",   "linformer",   TOY_NYSTROM,  "flowformer", TOY_CAIT};
 
 void toy_make_batch(uint64_t seed, toy_batch *b) {
   float noise[TOY_SIZE * TOY_LENGTH + TOY_SIZE];
@@ -27,13 +28,16 @@ void toy_make_batch(uint64_t seed, toy_batch *b) {
 
 filtra_model *toy_model(const char *mixer, filtra_precision precision) {
   filtra_model *model;
-  bool converter = !strcmp(mixer, TOY_CONVERTER);
+  bool converter = !strcmp(mixer, TOY_CONVERTER), cait = !strcmp(mixer, TOY_CAIT);
   filtra_positions positions = converter ? FILTRA_POSITIONS_RECURRENT : FILTRA_POSITIONS_LEARNED;
   assert_ok(filtra_model_create(
       test_device(),
       &(filtra_model_config){.mixer = converter ? "kernelution" : mixer,
                              .block = converter ? FILTRA_BLOCK_CONVERTER : FILTRA_BLOCK_TRANSFORMER,
                              .positions = positions,
+                             .pooling = cait ? FILTRA_POOLING_CLASS_TOKEN : FILTRA_POOLING_MEAN,
+                             .class_layers = cait ? 1 : 0,
+                             .layer_scale = cait ? 0.5f : 0.0f,
                              .vocabulary = TOY_VOCABULARY,
                              .classes = TOY_CLASSES,
                              .max_length = TOY_LENGTH,

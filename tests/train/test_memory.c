@@ -16,6 +16,8 @@ typedef struct toy {
   filtra_task task;
   bool converter;
   filtra_precision precision;
+  int64_t class_layers;
+  float layer_scale;
 } toy;
 
 static const toy TOYS[] = {
@@ -38,6 +40,8 @@ static const toy TOYS[] = {
     {"gfsa", FILTRA_TASK_LANGUAGE_MODEL, false, FILTRA_PRECISION_FP16},
     {"synvolution", FILTRA_TASK_CLASSIFICATION, true, FILTRA_PRECISION_BF16},
     {"agf", FILTRA_TASK_CLASSIFICATION, false, FILTRA_PRECISION_FP16},
+    {"{\"name\": \"gfsa\", \"talking_heads\": true, \"attention_dropout\": 0.1}",
+     FILTRA_TASK_CLASSIFICATION, .class_layers = 2, .layer_scale = 0.1f},
 };
 
 static bool trains(const toy *t) {
@@ -93,6 +97,9 @@ static filtra_model_config config_of(const toy *t) {
       .width = 20,
       .dropout = 0.1f,
       .drop_path = t->converter ? 0.0f : 0.4f,
+      .layer_scale = t->layer_scale,
+      .class_layers = t->class_layers,
+      .pooling = t->class_layers ? FILTRA_POOLING_CLASS_TOKEN : FILTRA_POOLING_MEAN,
       .precision = t->precision,
       .seed = 5};
 }

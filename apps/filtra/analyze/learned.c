@@ -9,9 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const ft_mixer *analyze_mixer(const analysis *a, const char *layer) {
+static int64_t number_of(const char *layer) {
   const char *digits = strpbrk(layer, "0123456789");
-  return ft_mixers_at(&a->model->mixers, digits ? strtol(digits, NULL, 10) : 0);
+  return digits ? strtol(digits, NULL, 10) : 0;
+}
+
+const ft_mixer *analyze_mixer(const analysis *a, const char *layer) {
+  return ft_mixers_at(&a->model->mixers, number_of(layer));
+}
+
+static int64_t heads_of(const analysis *a, const char *layer) {
+  const filtra_model_config *o = &a->model->config;
+  return o->heads << ft_model_stage_of(o, number_of(layer));
 }
 
 /* ---- coefficients ---- */
@@ -85,7 +94,7 @@ static void gather(const analysis *r, const char *layer, const float *values[]) 
 static void evaluate_filter(const analysis *r, analysis_filter *filter) {
   const float *values[FT_MIXER_COEFFICIENTS] = {0};
   const ft_mixer *mixer = analyze_mixer(r, filter->layer);
-  int64_t heads = mixer->kind->filter->per_head ? r->model->config.heads : 1;
+  int64_t heads = mixer->kind->filter->per_head ? heads_of(r, filter->layer) : 1;
   gather(r, filter->layer, values);
   for (size_t i = 0; i < ANALYSIS_POINTS; i++) {
     double x = analyze_argument(r, i);
@@ -146,11 +155,16 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
   const char *name = mixer->kind->name;
   matrix_rule rule = {.causal = a->model->config.task == FILTRA_TASK_LANGUAGE_MODEL, .w1 = 1.0};
   bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
-  /* Of graphs, attention has a bias that is not looked at. */
+  /* Of graphs and images, attention has a bias that is not looked at, nor are heads that talk and
+   * windows. */
   rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->config.mask_zero &&
-                !a->model->config.edge_types;
+                !a->model->config.edge_types && !a->model->config.window &&
+                !*a->model->config.stages &&
+                a->model->config.positions != FILTRA_POSITIONS_RELATIVE;
   json_t *options = rule.formed ? ft_mixer_write(mixer) : NULL;
-  if (gfsa) {
+  if (json_is_true(json_object_get(options, "talking_heads"))) {
+    rule.formed = false;
+  } else if (gfsa) {
     rule.w0 = head_coefficient(a, layer, options, "w0", head);
     rule.w1 = head_coefficient(a, layer, options, "w1", head);
     rule.wK = head_coefficient(a, layer, options, "wK", head);

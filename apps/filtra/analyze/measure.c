@@ -119,13 +119,15 @@ static size_t count_tokens(const filtra_batch *batch, uint32_t sample, size_t ro
   return rows == batch->length ? length : rows == batch->length + 1 ? length + 1 : rows;
 }
 
-/* Measures each real sample of the batch with at least two tokens. */
+/* Measures each real sample of the batch with at least two tokens, or each of its windows. */
 static filtra_status measure_tensor(analyzer *a, const filtra_batch *batch, uint32_t count,
                                     size_t number, const filtra_tensor *t, measure_fn measure) {
   size_t rows = (size_t)t->shape[1], width = (size_t)ft_columns(t);
   FT_TRY(filtra_graph_get(a->graph.graph, (filtra_tensor *)t, a->features));
-  for (uint32_t b = 0; b < count; b++) {
-    size_t tokens = count_tokens(batch, b, rows);
+  const int64_t sequences = a->graph.size * ft_model_sequences(&a->result->model->config);
+  const uint32_t windows = (uint32_t)(t->shape[0] / sequences);
+  for (uint32_t b = 0; b < count * windows; b++) {
+    size_t tokens = count_tokens(batch, b / windows, rows);
     if (tokens >= 2) measure(a, number, a->features + b * rows * width, tokens, width);
   }
   return FILTRA_OK;

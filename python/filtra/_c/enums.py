@@ -230,6 +230,7 @@ class filtra_positions(IntEnum):
     SINUSOIDAL = 1
     NONE = 2
     RECURRENT = 3
+    RELATIVE = 4
 
 class filtra_pooling(IntEnum):
     MEAN = 0

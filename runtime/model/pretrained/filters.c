@@ -31,6 +31,8 @@ bool ft_hf_is_filtered(const json_t *keys) {
 
 static filtra_status check(const json_t *mixer, const char *path, filtra_status status) {
   static const char *const KNOWN[] = {"softmax", "gfsa", "plaplacian", "agf"};
+  static const char *const OURS[][2] = {{"symmetric", "attention of queries and keys that are one"},
+                                        {"talking_heads", "attention of heads that talk"}};
   const char *name = ft_json_string(mixer, "name");
   bool known = false;
   for (size_t i = 0; i < FT_COUNT(KNOWN); i++)
@@ -40,11 +42,10 @@ static filtra_status check(const json_t *mixer, const char *path, filtra_status 
                    "%s: \"mixer\" is %s, which has no PyTorch module; softmax, gfsa, plaplacian "
                    "and agf can be exported",
                    path, name);
-  if (json_is_true(json_object_get(mixer, "symmetric")))
-    return ft_fail(status,
-                   "%s: mixer \"%s\": \"symmetric\" is true; attention of queries and keys that "
-                   "are one can not be exported",
-                   path, name);
+  for (size_t i = 0; i < FT_COUNT(OURS); i++)
+    if (json_is_true(json_object_get(mixer, OURS[i][0])))
+      return ft_fail(status, "%s: mixer \"%s\": \"%s\" is true; %s can not be exported", path, name,
+                     OURS[i][0], OURS[i][1]);
   return FILTRA_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Graph-filter self-attention (Choi et al. 2024): a learned polynomial of the attention matrix
  * instead of the matrix. */
+#include "nn/formed_attention.h"
 #include "nn/formed_filter.h"
 #include "nn/mixer.h"
 #include "nn/past.h"
@@ -16,6 +17,7 @@ struct gfsa_options {
   bool learn[COEFFICIENTS];
   char fixed_heads[160];
   float dropout, filter_dropout;
+  bool talking;
 };
 
 static const float ZERO[] = {0, NAN}, ONE[] = {1, NAN};
@@ -50,6 +52,7 @@ static const ft_key KEYS[] = {
                  "element of A^2 sums over all tokens: training then forms H and A^2, in fp32, in "
                  "O(N^3) time and O(N^2) memory for each head. Evaluation and prediction drop "
                  "nothing and do not form them."),
+    FT_TALKING_HEADS_KEY(struct gfsa_options, talking),
 };
 
 static const char *idle(const void *options, const char *name) {
@@ -147,15 +150,24 @@ static filtra_tensor *filter(const ft_scope *scope, filtra_tensor *const qkv[3],
   return ft_gfsa_combine(g, qkv[2], u, au, w[0], w[1], w[2], o);
 }
 
+/* Applies the filter of a matrix A that is formed. */
+static filtra_tensor *form(const ft_scope *scope, filtra_tensor *const qkv[3],
+                           filtra_tensor *const w[3], const filtra_gfsa_options *o, bool talking,
+                           float dropout) {
+  filtra_tensor *k = filtra_scope_keep(scope, "k", qkv[1]);
+  filtra_tensor *a = ft_formed_attention(scope, qkv[0], k, &o->attention, talking);
+  return ft_formed_filter(scope, a, qkv[2], w, o, dropout);
+}
+
 static filtra_tensor *build(const ft_scope *scope, const void *options,
                             const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)auxiliary;
   const struct gfsa_options *o = options;
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, in->x)) return NULL;
-  const bool formed = o->filter_dropout > 0.0f && ft_graph_training(g);
+  const float dropout = ft_graph_training(g) ? o->filter_dropout : 0.0f;
   filtra_tensor *qkv[3];
-  ft_mixer_qkv(scope, in, formed ? FILTRA_F32 : ft_mixer_precision(scope), qkv);
+  ft_mixer_qkv(scope, in, dropout > 0.0f ? FILTRA_F32 : ft_mixer_precision(scope), qkv);
   filtra_tensor *w[COEFFICIENTS];
   filtra_gfsa_options gfsa = {.attention = {.mask = in->mask,
                                             .bias = in->bias,
@@ -164,8 +176,9 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
                               .order = (int)o->order};
   if (!make_coefficients(scope, o, in->heads, w, &gfsa)) return NULL;
   return filtra_mixer_output(scope, in,
-                             formed ? ft_formed_filter(g, qkv, w, &gfsa, o->filter_dropout)
-                                    : filter(scope, qkv, w, &gfsa));
+                             o->talking || dropout > 0.0f
+                                 ? form(scope, qkv, w, &gfsa, o->talking, dropout)
+                                 : filter(scope, qkv, w, &gfsa));
 }
 
 /* ---- what was learned ---- */
