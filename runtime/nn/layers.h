@@ -46,8 +46,8 @@ bool ft_scope_name(const ft_scope *scope, const char *kind, const char *name,
                    char full[FT_NAME_TEXT]);
 
 /** Gives t, any view, to the observer as prefix + name; does nothing without one. Names are
- * "query", "key" and "value" [B,N,C] of a mixer; "mixed" [B,N,C], its result before the output
- * projection; and "x" [B,N,C], the output of a block. */
+ * "query", "key" and "value" [B,N,C] of a mixer, of AGF also "u", "v" and "sigma"; "mixed" [B,N,C],
+ * its result before the output projection; and "x" [B,N,C], the output of a block. */
 void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
 
 /** A weight matrix in the scope's precision: the parameter of that name, or its 16-bit copy. */

@@ -256,6 +256,12 @@ TEST(test_mixer) {
   number(scaling, "time_exponent");
   check_measured(step, "host");
   assert_true(number(step, "tokens_per_second") > 0 && number(step, "layers") == 2);
+  const json_t *inference = find(results, "inference", 0);
+  check_measured(inference, "host");
+  assert_string_equal(text(inference, "pass"), "forward");
+  assert_true(3.0 * number(inference, "flops") < 1.2 * number(step, "flops"));
+  const double samples = 4.0 / number(inference, "seconds_median");
+  assert_true(fabs(number(inference, "samples_per_second") / samples - 1.0) < 1e-9);
 }
 
 /* Without timestamps the host's clock serves; and two runs on one device agree in every bit of the
