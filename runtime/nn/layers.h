@@ -56,6 +56,8 @@ filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const in
 /** Options of a matrix with `in` inputs and weight decay: initial values by the scope's init_std,
  * or without one U(-1/sqrt(in), 1/sqrt(in)). */
 filtra_parameter_options ft_scope_matrix(const ft_scope *scope, int64_t in);
+/** Options of its bias: zeros with an init_std, or the same uniform values; no weight decay. */
+filtra_parameter_options ft_scope_bias(const ft_scope *scope, int64_t in);
 /** filtra_scope_linear with weights for `in` inputs, of which x has only the first ones. */
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options);

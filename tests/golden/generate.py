@@ -253,6 +253,63 @@ def flowformer(x, p, case):
     return with_output(mixed, p)
 
 
+def synthesizer(x, p, case):
+    """Tay et al. 2021: dense scores by equation 1, random ones as they are, both factorized, too."""
+    options, mixed, heads = case["options"], [], case["heads"]
+    variant, d = options.get("variant", "dense"), len(x[0]) // heads
+    values = linear(x, p["value.weight"], p["value.bias"])
+    hidden = [[relu(e) for e in row]
+              for row in linear(x, p["hidden.weight"], p["hidden.bias"])] if "dense" in variant else 0
+    for h in range(heads):
+        def layer(name, set_of_scores):
+            width = options.get("hidden", d)
+            at = (set_of_scores * heads + h) * width
+            weight = p[name + ".weight"][h]
+            bias = p[name + ".bias"][h * len(weight):(h + 1) * len(weight)]
+            return linear([row[at:at + width] for row in hidden], weight, bias)
+
+        if variant == "dense":
+            scores = layer("scores", 0)
+        elif variant == "random":
+            scores = [[e + Number(0.0) for e in row] for row in p["scores"][h]]
+        elif variant == "factorized_dense":
+            scores = [[a * b for a in row for b in other]
+                      for row, other in zip(layer("rows", 0), layer("columns", 1))]
+        else:
+            scores = product(p["scores.1"][h], columns(p["scores.2"][h]))
+        by_column, y = columns([row[h * d:(h + 1) * d] for row in values]), []
+        for n in range(len(x)):
+            seen = n + 1 if case["causal"] else len(x)
+            weights = softmax(scores[n][:seen])
+            y.append([dot(weights, column[:seen]) for column in by_column])
+        mixed.append(y)
+    return with_output(mixed, p)
+
+
+def synthesizer_shapes(width, case):
+    options, heads, longest = case["options"], case["heads"], case["max_length"]
+    variant, d = options.get("variant", "dense"), width // heads
+    shapes = {"value.weight": [width, width], "value.bias": [width],
+              "out.weight": [width, width], "out.bias": [width]}
+
+    def dense(sets, outputs):
+        hidden = options.get("hidden", d)
+        shapes["hidden.weight"] = [sets * heads * hidden, width]
+        shapes["hidden.bias"] = [sets * heads * hidden]
+        for name, size in outputs.items():
+            shapes[name + ".weight"], shapes[name + ".bias"] = [heads, size, hidden], [heads * size]
+
+    if variant == "dense":
+        dense(1, {"scores": longest})
+    elif variant == "random":
+        shapes["!scores" if options.get("fixed") else "scores"] = [heads, longest, longest]
+    elif variant == "factorized_dense":
+        dense(2, {"rows": options["a"], "columns": -(-longest // options["a"])})
+    else:
+        shapes["scores.1"] = shapes["scores.2"] = [heads, longest, options["k"]]
+    return shapes
+
+
 # Complex numbers are pairs of Numbers.
 
 def turn(angle):
@@ -426,6 +483,7 @@ MIXERS = {"linear": (linear_attention, attention_shapes),
           "linformer": (linformer, linformer_shapes),
           "nystrom": (nystrom, attention_shapes),
           "flowformer": (flowformer, attention_shapes),
+          "synthesizer": (synthesizer, synthesizer_shapes),
           "synvolution": (synvolution, synvolution_shapes),
           "kernelution": (kernelution, kernelution_shapes)}
 
@@ -463,6 +521,15 @@ CASES = [
     case("nystrom_n33c16", "nystrom", [33, 20], 16, 2, landmarks=6),
     case("flowformer_n7c6", "flowformer", [7, 4, 1], 6, 2, eps=0.01),
     case("flowformer_n33c16", "flowformer", [33, 20], 16, 2),
+    case("synthesizer_n7c6", "synthesizer", [7, 4, 1], 6, 2, max_length=9),
+    case("synthesizer_n33c16_causal", "synthesizer", [33, 20], 16, 2, causal=True, hidden=5),
+    case("synthesizer_random_n9c6_causal", "synthesizer", [9, 4], 6, 2, causal=True, max_length=10,
+         variant="random"),
+    case("synthesizer_fixed_n7c6", "synthesizer", [7, 5], 6, 2, variant="random", fixed=True),
+    case("synthesizer_factorized_dense_n9c6", "synthesizer", [9, 4], 6, 2, max_length=11,
+         variant="factorized_dense", a=3, hidden=4),
+    case("synthesizer_factorized_random_n33c16", "synthesizer", [33, 20], 16, 2, max_length=40,
+         variant="factorized_random", k=5),
     case("synvolution_n7c6_h2", "synvolution", [7, 4, 1], 6, 2, heads=2, order=2),
     case("synvolution_sorted_n9c6_h2", "synvolution", [9, 5, 1], 6, 2, heads=2, sort_tokens=True),
     case("kernelution_triangular_n8c5", "kernelution", [8, 3], 5, 1, K=2, order=3, triangular=True,

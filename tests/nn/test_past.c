@@ -178,6 +178,10 @@ TEST(options_count_in_steps_too) {
       "{\"name\": \"gfsa\", \"w0\": [1, 0, 0], \"w1\": [-1, 1, 1], \"fixed_heads\": \"0\"}",
       "{\"name\": \"gfsa\", \"wK\": 0.4, \"filter_dropout\": 0.5}",
       "{\"name\": \"softmax\", \"attention_dropout\": 0.5}", /* none outside of training */
+      "{\"name\": \"synthesizer\", \"hidden\": 5}",
+      "{\"name\": \"synthesizer\", \"variant\": \"random\"}",
+      "{\"name\": \"synthesizer\", \"variant\": \"factorized_dense\", \"a\": 3}",
+      "{\"name\": \"synthesizer\", \"variant\": \"factorized_random\", \"k\": 3}",
   };
   for (size_t i = 0; i < FT_COUNT(MIXERS); i++)
     check(test_device(), &(past_case){MIXERS[i], .batch = 2, .tokens = 11, .prompt = 4});
