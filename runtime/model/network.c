@@ -161,6 +161,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
   filtra_graph *g = scope->graph;
   const filtra_model_config *o = &options->config;
   int64_t count = 0; /* of auxiliary losses */
+  filtra_tensor *carried[FT_MOST_MIXERS] = {0};
   ft_encoder_options encoder = {.heads = o->heads,
                                 .ffn_width = o->ffn_width,
                                 .activation = layer_activation(o->activation),
@@ -175,6 +176,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
     ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     filtra_tensor *loss;
     encoder.mixer = ft_mixers_at(&options->mixers, i);
+    layer.carried = &carried[encoder.mixer - options->mixers.list];
     if (o->layers > 1) encoder.drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
     ft_segment_begin(g, ft_graph_recompute(g));
     x = ft_encoder_block(&layer, &encoder, x, mask, &loss);

@@ -28,9 +28,11 @@ struct filtra_scope {
   filtra_parameters *params;
   ft_observer *observer;   /* NULL: none */
   const ft_past_use *past; /* NULL: sequences are whole */
-  filtra_dtype precision;  /* of products' operands: F32, F16 or BF16 */
-  float init_std;          /* initial deviation of linear weights; 0: U(+-1/sqrt(in)), biases too */
-  float norm_epsilon;      /* of LayerNorm and ScaleNorm; 0: the ops' default, 1e-5 */
+  /* What a mixer hands to its next layer beside the tokens, NULL at first; NULL: nowhere. */
+  filtra_tensor **carried;
+  filtra_dtype precision; /* of products' operands: F32, F16 or BF16 */
+  float init_std;         /* initial deviation of linear weights; 0: U(+-1/sqrt(in)), biases too */
+  float norm_epsilon;     /* of LayerNorm and ScaleNorm; 0: the ops' default, 1e-5 */
   char prefix[FT_NAME_TEXT]; /* ends with a dot, or empty */
 };
 typedef struct filtra_scope ft_scope;

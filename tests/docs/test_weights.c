@@ -48,6 +48,7 @@ static const struct {
              {3 * 29, "heads max_length / a"},
              {29, "max_length / a"},
              {23 * 29, "max_length"},
+             {19, "l"},
              {13, "random_features"},
              {15, "k"},
              {31, "edge_degrees + 1"},
@@ -71,6 +72,7 @@ static const char *const MIXERS[] = {"softmax",
                                      "{\"name\": \"linformer\", \"k\": 15}",
                                      "nystrom",
                                      "flowformer",
+                                     "{\"name\": \"luna\", \"l\": 19}",
                                      "{\"name\": \"synthesizer\", \"hidden\": 17}",
                                      "{\"name\": \"synthesizer\", \"variant\": \"random\"}",
                                      "{\"name\": \"synthesizer\", \"k\": 15, "
@@ -80,6 +82,15 @@ static const char *const MIXERS[] = {"softmax",
 static const filtra_model_config TASKS[] = {
     {.task = FILTRA_TASK_PAIR_CLASSIFICATION, TEXT, HEAD},
     {.task = FILTRA_TASK_REGRESSION, TEXT, HEAD},
+    {.mixer = "{\"name\": \"luna\", \"l\": 19}",
+     .vocabulary = 9,
+     .max_length = 7,
+     .layers = 2,
+     .heads = 3,
+     .width = 12,
+     .ffn_width = 10,
+     .classes = 5,
+     HEAD},
     {.mixer = "{\"name\": \"synthesizer\", \"variant\": \"factorized_dense\", \"a\": 23, "
               "\"hidden\": 17}",
      .vocabulary = 9,
@@ -126,7 +137,7 @@ static const filtra_model_config TASKS[] = {
 static void row_of(const filtra_parameters *params, size_t i, char row[MAX_TEXT]) {
   static const char LAYER[] = "layers.0.";
   const char *name = filtra_parameters_name(params, i);
-  bool layer = !strncmp(name, LAYER, strlen(LAYER));
+  bool layer = !strncmp(name, LAYER, strlen("layers."));
   int64_t shape[FILTRA_MAX_DIMS];
   int ndim = filtra_parameters_shape(params, i, shape);
   int at = snprintf(row, MAX_TEXT, "| `%s%s` | [", layer ? "layers.N." : "",

@@ -310,6 +310,57 @@ def synthesizer_shapes(width, case):
     return shapes
 
 
+def packed_attention(heads, q, k, v):
+    """Attention of rows [N,C] to others, head by head, side by side."""
+    d, mixed = len(q[0]) // heads, []
+    for h in range(heads):
+        part = [[row[h * d:(h + 1) * d] for row in rows] for rows in (q, k, v)]
+        mixed.append(attend(*part))
+    return [sum((head[n] for head in mixed), []) for n in range(len(q))]
+
+
+def layer_norm(rows, p, name):
+    result = []
+    for row in rows:
+        center = mean(row)
+        apart = [e - center for e in row]
+        spread = root(mean([e * e for e in apart]) + 1e-5)
+        result.append([e / spread * g + b for e, g, b in
+                       zip(apart, p[name + ".weight"], p[name + ".bias"])])
+    return result
+
+
+def luna(x, p, case):
+    """Ma et al. 2021, section 3: pack, unpack, and P = LayerNorm(Y_P + P) in the next layer."""
+    width, heads, below = len(x[0]), case["heads"], None
+    for i in range(case["options"].get("layers", 1)):
+        own = {name.split(".", 1)[1]: value for name, value in p.items()
+               if name.startswith("%d." % i)} if "layers" in case["options"] else p
+        sequence = layer_norm(below, own, "norm") if below else own["packed"]
+        packed = linear(x, own["qkv.weight"], own["qkv.bias"])
+        q, k, v = ([row[j * width:(j + 1) * width] for row in packed] for j in range(3))
+        packed = packed_attention(heads, linear(sequence, own["pack.weight"], own["pack.bias"]),
+                                  k, v)
+        below = combine(sequence, packed, lambda a, b: a + b)
+        both = linear(packed, own["kv.weight"], own["kv.bias"])
+        y = packed_attention(heads, q, [row[:width] for row in both], [row[width:] for row in both])
+        x = linear(y, own["out.weight"], own["out.bias"])
+    return x
+
+
+def luna_shapes(width, case):
+    shapes, layers = {}, case["options"].get("layers", 1)
+    for i in range(layers):
+        start = "%d." % i if "layers" in case["options"] else ""
+        own = dict(attention_shapes(width), **{"pack.weight": [width, width], "pack.bias": [width],
+                                               "kv.weight": [2 * width, width],
+                                               "kv.bias": [2 * width]})
+        own.update({"norm.weight": [width], "norm.bias": [width]} if i else
+                   {"packed": [case["options"]["l"], width]})
+        shapes.update({start + name: shape for name, shape in own.items()})
+    return shapes
+
+
 # Complex numbers are pairs of Numbers.
 
 def turn(angle):
@@ -484,6 +535,7 @@ MIXERS = {"linear": (linear_attention, attention_shapes),
           "nystrom": (nystrom, attention_shapes),
           "flowformer": (flowformer, attention_shapes),
           "synthesizer": (synthesizer, synthesizer_shapes),
+          "luna": (luna, luna_shapes),
           "synvolution": (synvolution, synvolution_shapes),
           "kernelution": (kernelution, kernelution_shapes)}
 
@@ -530,6 +582,8 @@ CASES = [
          variant="factorized_dense", a=3, hidden=4),
     case("synthesizer_factorized_random_n33c16", "synthesizer", [33, 20], 16, 2, max_length=40,
          variant="factorized_random", k=5),
+    case("luna_n7c6", "luna", [7, 4, 1], 6, 2, l=3),
+    case("luna_two_layers_n19c8", "luna", [19, 12], 8, 2, l=5, layers=2),
     case("synvolution_n7c6_h2", "synvolution", [7, 4, 1], 6, 2, heads=2, order=2),
     case("synvolution_sorted_n9c6_h2", "synvolution", [9, 5, 1], 6, 2, heads=2, sort_tokens=True),
     case("kernelution_triangular_n8c5", "kernelution", [8, 3], 5, 1, K=2, order=3, triangular=True,
@@ -595,10 +649,11 @@ def write(path, c, tensors):
     largest_gradient = max(abs(v) for name, (_, _, values) in tensors.items()
                            if name.startswith("grad.") for v in values)
     options = dict(name=c["mixer"], **c["options"])
+    layers = {"layers": str(options.pop("layers"))} if "layers" in options else {}
     header = {"__metadata__": {
         "op": "mixer", "case": c["name"], "mixer": json.dumps(options), "heads": str(c["heads"]),
         "causal": json.dumps(c["causal"]), "max_length": str(c["max_length"]),
-        "grad_scale": repr(largest_gradient)}}
+        "grad_scale": repr(largest_gradient), **layers}}
     data = b""
     for name in sorted(tensors, key=lambda name: (tensors[name][0] != "F64", name)):
         kind, shape, values = tensors[name]
