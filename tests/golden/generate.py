@@ -361,6 +361,48 @@ def luna_shapes(width, case):
     return shapes
 
 
+def primal(x, p, case):
+    """Chen et al. 2023: e = W_e|X^T q/|q| and r = W_r|X^T k/|k|, W_|X = f(X)^T W with the tokens f(X);
+    the output, and the squared objective with the authors' lambda^2 and means."""
+    options, heads, width = case["options"], case["heads"], len(x[0])
+    rows, rank, d = options["p"], options["s"], width // case["heads"]
+    sampled = [x[j * (len(x) - 1) // (rows - 1)] for j in range(rows)]
+    both, mixed, variance, trace = linear(x, p["qk.weight"], p["qk.bias"]), [], [], []
+    for h in range(heads):
+        f = columns([row[h * d:(h + 1) * d] for row in sampled])
+        weights = [product(f, p[name][h]) for name in ("weights.e", "weights.r")]
+        scores = []
+        for i, w in enumerate(weights):
+            part = [row[i * width + h * d:i * width + (h + 1) * d] for row in both]
+            part = [[e / (root(dot(row, row)) + 1e-12) for e in row] for row in part]
+            scores.append(product(part, w))
+        mixed.append(linear([a + b for a, b in zip(*scores)], p["scores.weight"],
+                            p["scores.bias"]))
+        if "lambda" in p:
+            variance += [dot(row, row) * 0.5 for side in scores for row in
+                         [[e * l for e, l in zip(row, p["lambda"][h])] for row in side]]
+            a, b = weights if options.get("data_trace") else (p["weights.e"][h], p["weights.r"][h])
+            trace.append(dot(flat(a), flat(b)))
+    y = with_output(mixed, p)
+    if "lambda" not in p:
+        return y
+    j = total(variance) * (1.0 / (heads * len(x))) - total(trace) * (1.0 / heads)
+    return y, j * j * options.get("ksvd_weight", 0.1)
+
+
+def primal_shapes(width, case):
+    options, heads = case["options"], case["heads"]
+    shapes = {"qk.weight": [2 * width, width], "qk.bias": [2 * width],
+              "out.weight": [width, width], "out.bias": [width],
+              "weights.e": [heads, options["p"], options["s"]],
+              "weights.r": [heads, options["p"], options["s"]],
+              "scores.weight": [width // heads, 2 * options["s"]],
+              "scores.bias": [width // heads]}
+    if options.get("ksvd_weight", 0.1):
+        shapes["lambda"] = [heads, options["s"]]
+    return shapes
+
+
 # Complex numbers are pairs of Numbers.
 
 def turn(angle):
@@ -536,6 +578,7 @@ MIXERS = {"linear": (linear_attention, attention_shapes),
           "flowformer": (flowformer, attention_shapes),
           "synthesizer": (synthesizer, synthesizer_shapes),
           "luna": (luna, luna_shapes),
+          "primal": (primal, primal_shapes),
           "synvolution": (synvolution, synvolution_shapes),
           "kernelution": (kernelution, kernelution_shapes)}
 
@@ -584,6 +627,10 @@ CASES = [
          variant="factorized_random", k=5),
     case("luna_n7c6", "luna", [7, 4, 1], 6, 2, l=3),
     case("luna_two_layers_n19c8", "luna", [19, 12], 8, 2, l=5, layers=2),
+    case("primal_n7c6", "primal", [7, 4, 1], 6, 2, s=2, p=5),
+    case("primal_data_trace_n9c6", "primal", [9, 5], 6, 3, s=3, p=11, data_trace=True,
+         ksvd_weight=0.5),
+    case("primal_n33c16", "primal", [33, 20], 16, 2, s=5, p=9, ksvd_weight=0),
     case("synvolution_n7c6_h2", "synvolution", [7, 4, 1], 6, 2, heads=2, order=2),
     case("synvolution_sorted_n9c6_h2", "synvolution", [9, 5, 1], 6, 2, heads=2, sort_tokens=True),
     case("kernelution_triangular_n8c5", "kernelution", [8, 3], 5, 1, K=2, order=3, triangular=True,
@@ -632,12 +679,18 @@ def run(c):
     tensors["fixed.mask"] = ("F32", [batch, n], [float(i < length) for length in c["lengths"]
                                                  for i in range(n)])
     up = draw("up.y", [batch, n, width], 1.0, True)
-    outputs, pairs = [], []
+    outputs, losses, pairs = [], [], []
     for b, length in enumerate(c["lengths"]):
         y = function(x[b][:length], parameters, c)
+        if isinstance(y, tuple):
+            y, loss = y
+            losses.append(loss)
         for row, upstream in zip(y, up[b]):
             pairs.extend(zip(row, upstream))
         outputs.append(y + [[Number(0.0)] * width] * (n - length))
+    if losses:
+        tensors["out.loss"] = ("F64", [batch], [number.value for number in losses])
+        pairs.extend(zip(losses, draw("up.loss", [batch], 1.0, True)))
     differentiate(pairs)
     tensors["out.y"] = ("F64", [batch, n, width], [number.value for number in flat(outputs)])
     for name, (shape, numbers) in leaves.items():

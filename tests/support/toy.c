@@ -3,7 +3,7 @@
 const char *const toy_mixers[TOY_MIXERS] = {
     "softmax",     "gfsa",       "plaplacian",  "agf",  "synvolution", "kernelution",
     TOY_CONVERTER, "linear",     "cosformer",   "fnet", "performer",   "linformer",
-    TOY_NYSTROM,   "flowformer", "synthesizer", "luna"};
+    TOY_NYSTROM,   "flowformer", "synthesizer", "luna", "primal"};
 
 void toy_make_batch(uint64_t seed, toy_batch *b) {
   float noise[TOY_SIZE * TOY_LENGTH + TOY_SIZE];

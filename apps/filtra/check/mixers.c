@@ -28,6 +28,7 @@ filtra_status golden_build_mixer(golden *c, json_t *json, filtra_mixer_input *in
     *y = mixer.kind->build(&layer, mixer.options, in, &auxiliary);
     if (i + 1 < layers) in->x = *y;
   }
+  if (golden_has(c, "out.loss")) golden_output(c, "loss", auxiliary);
   return FILTRA_OK;
 }
 
