@@ -213,14 +213,16 @@ static filtra_tensor *add_layers(const ft_scope *scope, const ft_model_options *
                                  ft_encoder_options *encoder, filtra_tensor *x,
                                  filtra_tensor **mask, filtra_tensor **auxiliary, int64_t *count) {
   filtra_graph *g = scope->graph;
+  filtra_tensor *carried[FT_MOST_MIXERS] = {0};
   int64_t place = 0;
   for (int64_t i = 0; i < options->config.layers; i++, place++) {
-    const ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
+    ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)i);
     const int stage = ft_model_stage_of(&options->config, i);
     filtra_tensor *loss;
     const bool enters = i > 0 && stage > ft_model_stage_of(&options->config, i - 1);
     if (enters) place = 0;
     enter_layer(options, encoder, i, place);
+    layer.carried = &carried[encoder->mixer - options->mixers.list];
     ft_segment_begin(g, ft_graph_recompute(g));
     if (enters) x = enter_stage(&layer, &options->config, stage, x, mask);
     x = ft_encoder_block(&layer, encoder, x, *mask, &loss);

@@ -98,16 +98,21 @@ filtra_parameter_options ft_scope_matrix(const ft_scope *scope, int64_t in) {
       .init = FILTRA_INIT_UNIFORM, .value = 1.0f / sqrtf((float)in), .decay = true};
 }
 
+filtra_parameter_options ft_scope_bias(const ft_scope *scope, int64_t in) {
+  const filtra_parameter_options weight = ft_scope_matrix(scope, in);
+  if (weight.init == FILTRA_INIT_NORMAL) return (filtra_parameter_options){0};
+  return (filtra_parameter_options){.init = weight.init, .value = weight.value};
+}
+
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options) {
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope inner = ft_scope_enter(scope, "%s", name);
   const int64_t shape[] = {out, in};
   const filtra_parameter_options weight = ft_scope_matrix(scope, in);
-  const filtra_parameter_options bias = {.init = weight.init, .value = weight.value};
-  const bool zeros = weight.init == FILTRA_INIT_NORMAL;
+  const filtra_parameter_options bias = ft_scope_bias(scope, in);
   filtra_tensor *w = ft_scope_weight(&inner, "weight", shape, &weight);
-  filtra_tensor *b = filtra_scope_parameter(&inner, "bias", 1, &out, zeros ? NULL : &bias);
+  filtra_tensor *b = filtra_scope_parameter(&inner, "bias", 1, &out, &bias);
   if (ft_columns(x) < in) w = first_columns(scope, w, ft_columns(x));
   return filtra_linear(scope->graph, x, w, b, options);
 }

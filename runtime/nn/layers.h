@@ -28,9 +28,11 @@ struct filtra_scope {
   filtra_parameters *params;
   ft_observer *observer;   /* NULL: none */
   const ft_past_use *past; /* NULL: sequences are whole */
-  filtra_dtype precision;  /* of products' operands: F32, F16 or BF16 */
-  float init_std;          /* initial deviation of linear weights; 0: U(+-1/sqrt(in)), biases too */
-  float norm_epsilon;      /* of LayerNorm and ScaleNorm; 0: the ops' default, 1e-5 */
+  /* What a mixer hands to its next layer beside the tokens, NULL at first; NULL: nowhere. */
+  filtra_tensor **carried;
+  filtra_dtype precision; /* of products' operands: F32, F16 or BF16 */
+  float init_std;         /* initial deviation of linear weights; 0: U(+-1/sqrt(in)), biases too */
+  float norm_epsilon;     /* of LayerNorm and ScaleNorm; 0: the ops' default, 1e-5 */
   char prefix[FT_NAME_TEXT]; /* ends with a dot, or empty */
 };
 typedef struct filtra_scope ft_scope;
@@ -46,8 +48,8 @@ bool ft_scope_name(const ft_scope *scope, const char *kind, const char *name,
                    char full[FT_NAME_TEXT]);
 
 /** Gives t, any view, to the observer as prefix + name; does nothing without one. Names are
- * "query", "key" and "value" [B,N,C] of a mixer; "mixed" [B,N,C], its result before the output
- * projection; and "x" [B,N,C], the output of a block. */
+ * "query", "key" and "value" [B,N,C] of a mixer, of AGF also "u", "v" and "sigma"; "mixed" [B,N,C],
+ * its result before the output projection; and "x" [B,N,C], the output of a block. */
 void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
 
 /** A weight matrix in the scope's precision: the parameter of that name, or its 16-bit copy. */
@@ -56,6 +58,8 @@ filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const in
 /** Options of a matrix with `in` inputs and weight decay: initial values by the scope's init_std,
  * or without one U(-1/sqrt(in), 1/sqrt(in)). */
 filtra_parameter_options ft_scope_matrix(const ft_scope *scope, int64_t in);
+/** Options of its bias: zeros with an init_std, or the same uniform values; no weight decay. */
+filtra_parameter_options ft_scope_bias(const ft_scope *scope, int64_t in);
 /** filtra_scope_linear with weights for `in` inputs, of which x has only the first ones. */
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options);

@@ -1,5 +1,6 @@
 /* filtra analyze: its measures against closed forms, its answers about a run, its page. */
-#include "analyze/matrix.c" /* the command is no library */
+#include "analyze/factors.c" /* the command is no library */
+#include "analyze/matrix.c"
 #include "analyze/spectra.c"
 
 #include "base/file.h"
@@ -105,15 +106,15 @@ static void assert_near(double got, double wanted) {
 TEST(test_uniform_matrix) {
   enum { N = 5, STRIDE = 3 };
   float q[N * STRIDE] = {0}, k[N * STRIDE], v[N * STRIDE];
-  double scratch[4 * N * N + 4 * N];
+  double scratch[4 * N * N + 4 * N + 4 * N + 14];
   for (size_t i = 0; i < N * STRIDE; i++) {
     k[i] = (float)sin((double)i);
     v[i] = i % 2 ? 1.0f : (float)i;
   }
-  const matrix_head head = {q, k, v, N, STRIDE, 2};
+  const matrix_head head = {q, k, v, N, STRIDE, 2, NULL};
   matrix_rule rule = {.formed = true, .w1 = 1.0};
   matrix_measures m;
-  assert_true(matrix_scratch(N) == sizeof scratch / sizeof *scratch);
+  assert_true(matrix_scratch(N, 2) == sizeof scratch / sizeof *scratch);
   matrix_measure(&rule, &head, scratch, &m);
   assert_near(m.row_sum, 1.0);
   assert_near(m.eigenvalue, 1.0);
@@ -127,17 +128,25 @@ TEST(test_uniform_matrix) {
       if (i != j) cosine += dots / (hypot((double)x[0], (double)x[1]) * hypot(y[0], y[1])) / 20.0;
     }
   assert_near(m.value_cosine, cosine);
-  double near = 0.0;
+  double near = 0.0, energy = 0.0;
   for (size_t i = 0; i < N; i++)
-    for (size_t j = 0; j < i; j++)
-      near += hypot((double)(v[i * STRIDE] - v[j * STRIDE]),
-                    (double)(v[i * STRIDE + 1] - v[j * STRIDE + 1])) < 1.0;
+    for (size_t j = 0; j < i; j++) {
+      const double distance = hypot((double)(v[i * STRIDE] - v[j * STRIDE]),
+                                    (double)(v[i * STRIDE + 1] - v[j * STRIDE + 1]));
+      near += distance < 1.0;
+      energy += distance * distance / N / 2.0; /* both orders of a pair */
+    }
   assert_near(m.homophily, near / 10.0);
+  assert_near(m.energy, energy);
+  assert_near(m.high_over_low[1], -12.0); /* the mean is all that is left */
+  const double first = m.high_over_low[0];
   /* GFSA on 1 and on 0, the eigenvalues of a projection. */
   rule = (matrix_rule){.formed = true, .w0 = 0.5, .w1 = 0.25, .wK = 2.0, .order = 4.0};
   matrix_measure(&rule, &head, scratch, &m);
   assert_near(m.row_sum, 2.75);
   assert_near(m.eigenvalue, 2.75);
+  for (size_t t = 0; t < MATRIX_EXPONENTS; t++)
+    assert_near(m.high_over_low[t], first + (double)t * log10(0.5 / 2.75));
   /* p = 2: P is 1, but for the diagonal. */
   rule = (matrix_rule){
       .formed = true, .w1 = 1.0, .distances = true, .p = 2.0, .eps = 0.1, .diagonal = "zero"};
@@ -153,10 +162,10 @@ TEST(test_uniform_matrix) {
 /* Of two tokens A has the eigenvalues 1 and 1 - a - b, and all is known in closed form. */
 TEST(test_two_tokens) {
   static const float q[] = {1, -0.5f}, k[] = {0.3f, 1.1f}, v[] = {1, 3};
-  double gap = (double)(k[1] - k[0]), scratch[24];
+  double gap = (double)(k[1] - k[0]), scratch[32];
   double a = 1.0 / (1.0 + exp(-(double)q[0] * gap)), b = 1.0 / (1.0 + exp((double)q[1] * gap));
   double lambda = 1.0 - a - b, powers = lambda;
-  matrix_head head = {q, k, v, 2, 1, 1};
+  matrix_head head = {q, k, v, 2, 1, 1, NULL};
   matrix_rule rule = {.formed = true, .w1 = 1.0};
   matrix_measures m;
   matrix_measure(&rule, &head, scratch, &m);
@@ -177,6 +186,72 @@ TEST(test_two_tokens) {
   matrix_measure(&rule, &head, scratch, &m); /* |v_0 - v_1|^2 is 4 */
   assert_near(m.most_row_sum, (1.0 - a) * 0.5 + a * sqrt(4.25));
   assert_near(m.least_row_sum, (1.0 - b) * 0.5 + b * sqrt(4.25));
+  assert_near(m.energy, (a + b) * 8.0 / 6.0); /* |v_0 - v_1|^3 over 2 p */
+}
+
+/* AGF's matrix against its definition, with two columns, whose singular values are in closed form.
+ */
+TEST(test_agf_matrix) {
+  enum { N = 5, STRIDE = 3, D = 2 };
+  static const float theta[] = {1.0f, -0.5f, 0.25f};
+  float u[N * STRIDE], s[N * STRIDE], v[N * STRIDE], x[N * STRIDE];
+  double scratch[4 * N * N + 4 * N + 2 * N * D + 3 * D * D + D], columns[D] = {0}, m[N][N];
+  double trace = 0.0, squares = 0.0, sum = 0.0;
+  for (size_t i = 0; i < N * STRIDE; i++) {
+    u[i] = (float)sin((double)i), s[i] = (float)cos(2.0 * (double)i);
+    v[i] = (float)sin(3.0 * (double)i + 1.0), x[i] = (float)(i % 4);
+  }
+  for (size_t i = 0; i < N; i++)
+    for (size_t c = 0; c < D; c++)
+      columns[c] += exp((double)v[i * STRIDE + c]);
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < N; j++) {
+      const float *ui = u + i * STRIDE, *si = s + i * STRIDE, *vj = v + j * STRIDE;
+      m[i][j] = 0.0;
+      for (size_t c = 0; c < D; c++) {
+        const double y = 1.0 / (1.0 + exp(-(double)si[c])), gain = 1.0 - 0.5 * y + 0.25 * y * y;
+        m[i][j] += exp((double)ui[c]) / (exp((double)ui[0]) + exp((double)ui[1])) * gain *
+                   exp((double)vj[c]) / columns[c];
+      }
+      trace += m[i][j] * m[i][j];
+      sum += m[i][j] / N;
+    }
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < N; j++) {
+      double product = 0.0;
+      for (size_t k = 0; k < N; k++)
+        product += m[i][k] * m[j][k];
+      squares += product * product;
+    }
+  ft_mixer mixer;
+  json_auto_t *json = json_pack("{ss si ss}", "name", "agf", "K", 2, "basis", "monomial");
+  assert_int_equal(ft_mixer_read(json, "test", &mixer), FILTRA_OK);
+  const matrix_rule rule = {.formed = true,
+                            .w1 = 1.0,
+                            .factored = true,
+                            .mixer = &mixer,
+                            .coefficients = {theta},
+                            .heads = 1};
+  matrix_measures got;
+  matrix_measure(&rule, &(matrix_head){u, v, x, N, STRIDE, D, s}, scratch, &got);
+  assert_near(got.row_sum, sum);
+  const double most = (trace + sqrt(2.0 * squares - trace * trace)) / 2.0;
+  assert_near(got.singular[0], sqrt(most));
+  assert_near(got.singular[1], sqrt(trace - most));
+  assert_true(isnan(got.energy) && isnan(got.error[0]));
+  double low = 0.0, high = 0.0;
+  for (size_t c = 0; c < D; c++) { /* of the matrix applied twice */
+    double once[N] = {0}, twice[N] = {0}, mean = 0.0;
+    for (size_t i = 0; i < N; i++)
+      for (size_t j = 0; j < N; j++)
+        once[i] += m[i][j] * (double)x[j * STRIDE + c];
+    for (size_t i = 0; i < N; i++)
+      for (size_t j = 0; j < N; j++)
+        twice[i] += m[i][j] * once[j], mean += m[i][j] * once[j] / N;
+    for (size_t i = 0; i < N; i++)
+      low += mean * mean, high += (twice[i] - mean) * (twice[i] - mean);
+  }
+  assert_near(got.high_over_low[2], 0.5 * log10(high / low));
 }
 
 /* ---- runs ---- */
@@ -237,6 +312,12 @@ TEST(test_agf) {
   for (size_t k = 0; k < 6; k++)
     sum += (double)(k + 1) * member(json_array_get(coefficients, 2), "values", k);
   assert_true(fabs(gain - sum) < 1e-7);
+  /* Filtered singular values, and powers of the matrix, by layer. */
+  const json_t *mixer = json_array_get(json_object_get(root, "mixers"), 1);
+  assert_int_equal(json_array_size(json_object_get(mixer, "singular_values")), 32);
+  assert_true(member(mixer, "singular_values", 0) > member(mixer, "singular_values", 1));
+  assert_true(member(mixer, "log10_high_over_low", 8) < member(mixer, "log10_high_over_low", 0));
+  assert_true(json_is_null(json_object_get(mixer, "energy")));
 }
 
 TEST(test_softmax_page) {
@@ -279,7 +360,7 @@ TEST(test_several) {
   const char *charts = test_path(folders[0], "charts");
   assert_prints(test_filtra("analyze %s -o %s --charts %s", all, page, charts), 0, " charts");
   test_chart_files(
-      charts, 12,
+      charts, 14,
       (const char *const[]){"the bound 2 K", "Response of the mixers", "eigenvalue of A", NULL});
   assert_code(test_filtra("analyze %s --json", all), 0);
   json_t *root = test_output_json(), *runs = json_object_get(root, "runs");
@@ -295,6 +376,8 @@ TEST(test_several) {
     assert_true(i == 2 ? eigenvalue > 0.0 : fabs(eigenvalue - 1.0) < 0.02);
     assert_true(rank >= 1.0 && rank <= 28.0);
     assert_true(low > 0.0 && high > 0.0 && low + high < 1.0);
+    assert_true(json_number_value(json_object_get(mixer, "energy")) > 0.0);
+    assert_true(member(mixer, "log10_high_over_low", 0) > -2.0);
     assert_true(member(mixer, "gfsa_errors", 0) < 1e-12); /* K = 2 is exact */
     assert_true(member(mixer, "gfsa_errors", 8) > 0.0 && member(mixer, "gfsa_errors", 8) < 20.0);
   }
@@ -308,10 +391,10 @@ TEST(test_attention) {
   const float q[] = {2, 0, 0, 2}, k[] = {1, 0, 0, 3};
   double a[4];
   const double x = exp(2.0 / sqrt(2.0)), y = exp(6.0 / sqrt(2.0));
-  matrix_attention(&(matrix_head){q, k, NULL, 2, 2, 2}, false, a);
+  matrix_attention(&(matrix_head){q, k, NULL, 2, 2, 2, NULL}, false, a);
   assert_near(a[0], x / (x + 1.0));
   assert_near(a[3], y / (y + 1.0));
-  matrix_attention(&(matrix_head){q, k, NULL, 2, 2, 2}, true, a);
+  matrix_attention(&(matrix_head){q, k, NULL, 2, 2, 2, NULL}, true, a);
   assert_near(a[0], 1.0);
   assert_near(a[1], 0.0);
 }

@@ -144,7 +144,7 @@ TEST(test_precision) {
   root = bench("", "--ops gemm --mixers linear --precision bf16");
   results = json_object_get(root, "results");
   const int variants = filtra_device_get_info(test_device())->cooperative_matrix ? 4 : 3;
-  assert_int_equal(json_array_size(results), variants * PRODUCTS / 3 + 1);
+  assert_int_equal(json_array_size(results), variants * PRODUCTS / 3 + 2);
   assert_string_equal(text(find(results, "train_step", 0), "precision"), "bf16");
   check_measured(find(results, "train_step", 0), "host");
   assert_int_equal(json_array_size(json_object_get(root, "losses")), 0);
@@ -256,6 +256,12 @@ TEST(test_mixer) {
   number(scaling, "time_exponent");
   check_measured(step, "host");
   assert_true(number(step, "tokens_per_second") > 0 && number(step, "layers") == 2);
+  const json_t *inference = find(results, "inference", 0);
+  check_measured(inference, "host");
+  assert_string_equal(text(inference, "pass"), "forward");
+  assert_true(number(inference, "flops") < 0.5 * number(step, "flops"));
+  const double samples = 4.0 / number(inference, "seconds_median");
+  assert_true(fabs(number(inference, "samples_per_second") / samples - 1.0) < 1e-3);
 }
 
 /* Without timestamps the host's clock serves; and two runs on one device agree in every bit of the

@@ -528,7 +528,7 @@ TEST(test_true_files) {
   assert_true(number(deviation(root), "steps") == 100);
   const json_t *cases = json_object_get(root, "cases"), *one;
   size_t i;
-  assert_int_equal(json_array_size(cases), 5); /* three lengths, exponents, a train step */
+  assert_int_equal(json_array_size(cases), 6); /* lengths, exponents, train step, inference */
   json_array_foreach(cases, i, one) {
     const json_t *cells = json_object_get(one, "machines");
     bool exponents = !strcmp(json_string_value(json_object_get(one, "op")), "mixer_scaling");

@@ -253,6 +253,156 @@ def flowformer(x, p, case):
     return with_output(mixed, p)
 
 
+def synthesizer(x, p, case):
+    """Tay et al. 2021: dense scores by equation 1, random ones as they are, both factorized, too."""
+    options, mixed, heads = case["options"], [], case["heads"]
+    variant, d = options.get("variant", "dense"), len(x[0]) // heads
+    values = linear(x, p["value.weight"], p["value.bias"])
+    hidden = [[relu(e) for e in row]
+              for row in linear(x, p["hidden.weight"], p["hidden.bias"])] if "dense" in variant else 0
+    for h in range(heads):
+        def layer(name, set_of_scores):
+            width = options.get("hidden", d)
+            at = (set_of_scores * heads + h) * width
+            weight = p[name + ".weight"][h]
+            bias = p[name + ".bias"][h * len(weight):(h + 1) * len(weight)]
+            return linear([row[at:at + width] for row in hidden], weight, bias)
+
+        if variant == "dense":
+            scores = layer("scores", 0)
+        elif variant == "random":
+            scores = [[e + Number(0.0) for e in row] for row in p["scores"][h]]
+        elif variant == "factorized_dense":
+            scores = [[a * b for a in row for b in other]
+                      for row, other in zip(layer("rows", 0), layer("columns", 1))]
+        else:
+            scores = product(p["scores.1"][h], columns(p["scores.2"][h]))
+        by_column, y = columns([row[h * d:(h + 1) * d] for row in values]), []
+        for n in range(len(x)):
+            seen = n + 1 if case["causal"] else len(x)
+            weights = softmax(scores[n][:seen])
+            y.append([dot(weights, column[:seen]) for column in by_column])
+        mixed.append(y)
+    return with_output(mixed, p)
+
+
+def synthesizer_shapes(width, case):
+    options, heads, longest = case["options"], case["heads"], case["max_length"]
+    variant, d = options.get("variant", "dense"), width // heads
+    shapes = {"value.weight": [width, width], "value.bias": [width],
+              "out.weight": [width, width], "out.bias": [width]}
+
+    def dense(sets, outputs):
+        hidden = options.get("hidden", d)
+        shapes["hidden.weight"] = [sets * heads * hidden, width]
+        shapes["hidden.bias"] = [sets * heads * hidden]
+        for name, size in outputs.items():
+            shapes[name + ".weight"], shapes[name + ".bias"] = [heads, size, hidden], [heads * size]
+
+    if variant == "dense":
+        dense(1, {"scores": longest})
+    elif variant == "random":
+        shapes["!scores" if options.get("fixed") else "scores"] = [heads, longest, longest]
+    elif variant == "factorized_dense":
+        dense(2, {"rows": options["a"], "columns": -(-longest // options["a"])})
+    else:
+        shapes["scores.1"] = shapes["scores.2"] = [heads, longest, options["k"]]
+    return shapes
+
+
+def packed_attention(heads, q, k, v):
+    """Attention of rows [N,C] to others, head by head, side by side."""
+    d, mixed = len(q[0]) // heads, []
+    for h in range(heads):
+        part = [[row[h * d:(h + 1) * d] for row in rows] for rows in (q, k, v)]
+        mixed.append(attend(*part))
+    return [sum((head[n] for head in mixed), []) for n in range(len(q))]
+
+
+def layer_norm(rows, p, name):
+    result = []
+    for row in rows:
+        center = mean(row)
+        apart = [e - center for e in row]
+        spread = root(mean([e * e for e in apart]) + 1e-5)
+        result.append([e / spread * g + b for e, g, b in
+                       zip(apart, p[name + ".weight"], p[name + ".bias"])])
+    return result
+
+
+def luna(x, p, case):
+    """Ma et al. 2021, section 3: pack, unpack, and P = LayerNorm(Y_P + P) in the next layer."""
+    width, heads, below = len(x[0]), case["heads"], None
+    for i in range(case["options"].get("layers", 1)):
+        own = {name.split(".", 1)[1]: value for name, value in p.items()
+               if name.startswith("%d." % i)} if "layers" in case["options"] else p
+        sequence = layer_norm(below, own, "norm") if below else own["packed"]
+        packed = linear(x, own["qkv.weight"], own["qkv.bias"])
+        q, k, v = ([row[j * width:(j + 1) * width] for row in packed] for j in range(3))
+        packed = packed_attention(heads, linear(sequence, own["pack.weight"], own["pack.bias"]),
+                                  k, v)
+        below = combine(sequence, packed, lambda a, b: a + b)
+        both = linear(packed, own["kv.weight"], own["kv.bias"])
+        y = packed_attention(heads, q, [row[:width] for row in both], [row[width:] for row in both])
+        x = linear(y, own["out.weight"], own["out.bias"])
+    return x
+
+
+def luna_shapes(width, case):
+    shapes, layers = {}, case["options"].get("layers", 1)
+    for i in range(layers):
+        start = "%d." % i if "layers" in case["options"] else ""
+        own = dict(attention_shapes(width), **{"pack.weight": [width, width], "pack.bias": [width],
+                                               "kv.weight": [2 * width, width],
+                                               "kv.bias": [2 * width]})
+        own.update({"norm.weight": [width], "norm.bias": [width]} if i else
+                   {"packed": [case["options"]["l"], width]})
+        shapes.update({start + name: shape for name, shape in own.items()})
+    return shapes
+
+
+def primal(x, p, case):
+    """Chen et al. 2023: e = W_e|X^T q/|q| and r = W_r|X^T k/|k|, W_|X = f(X)^T W with the tokens f(X);
+    the output, and the squared objective with the authors' lambda^2 and means."""
+    options, heads, width = case["options"], case["heads"], len(x[0])
+    rows, rank, d = options["p"], options["s"], width // case["heads"]
+    sampled = [x[j * (len(x) - 1) // (rows - 1)] for j in range(rows)]
+    both, mixed, variance, trace = linear(x, p["qk.weight"], p["qk.bias"]), [], [], []
+    for h in range(heads):
+        f = columns([row[h * d:(h + 1) * d] for row in sampled])
+        weights = [product(f, p[name][h]) for name in ("weights.e", "weights.r")]
+        scores = []
+        for i, w in enumerate(weights):
+            part = [row[i * width + h * d:i * width + (h + 1) * d] for row in both]
+            part = [[e / (root(dot(row, row)) + 1e-12) for e in row] for row in part]
+            scores.append(product(part, w))
+        mixed.append(linear([a + b for a, b in zip(*scores)], p["scores.weight"],
+                            p["scores.bias"]))
+        if "lambda" in p:
+            variance += [dot(row, row) * 0.5 for side in scores for row in
+                         [[e * l for e, l in zip(row, p["lambda"][h])] for row in side]]
+            a, b = weights if options.get("data_trace") else (p["weights.e"][h], p["weights.r"][h])
+            trace.append(dot(flat(a), flat(b)))
+    y = with_output(mixed, p)
+    if "lambda" not in p:
+        return y
+    j = total(variance) * (1.0 / (heads * len(x))) - total(trace) * (1.0 / heads)
+    return y, j * j * options.get("ksvd_weight", 0.1)
+
+
+def primal_shapes(width, case):
+    options, heads = case["options"], case["heads"]
+    shapes = {"qk.weight": [2 * width, width], "qk.bias": [2 * width],
+              "out.weight": [width, width], "out.bias": [width],
+              "weights.e": [heads, options["p"], options["s"]],
+              "weights.r": [heads, options["p"], options["s"]],
+              "scores.weight": [width // heads, 2 * options["s"]],
+              "scores.bias": [width // heads]}
+    if options.get("ksvd_weight", 0.1):
+        shapes["lambda"] = [heads, options["s"]]
+    return shapes
+
+
 # Complex numbers are pairs of Numbers.
 
 def turn(angle):
@@ -426,6 +576,9 @@ MIXERS = {"linear": (linear_attention, attention_shapes),
           "linformer": (linformer, linformer_shapes),
           "nystrom": (nystrom, attention_shapes),
           "flowformer": (flowformer, attention_shapes),
+          "synthesizer": (synthesizer, synthesizer_shapes),
+          "luna": (luna, luna_shapes),
+          "primal": (primal, primal_shapes),
           "synvolution": (synvolution, synvolution_shapes),
           "kernelution": (kernelution, kernelution_shapes)}
 
@@ -463,6 +616,21 @@ CASES = [
     case("nystrom_n33c16", "nystrom", [33, 20], 16, 2, landmarks=6),
     case("flowformer_n7c6", "flowformer", [7, 4, 1], 6, 2, eps=0.01),
     case("flowformer_n33c16", "flowformer", [33, 20], 16, 2),
+    case("synthesizer_n7c6", "synthesizer", [7, 4, 1], 6, 2, max_length=9),
+    case("synthesizer_n33c16_causal", "synthesizer", [33, 20], 16, 2, causal=True, hidden=5),
+    case("synthesizer_random_n9c6_causal", "synthesizer", [9, 4], 6, 2, causal=True, max_length=10,
+         variant="random"),
+    case("synthesizer_fixed_n7c6", "synthesizer", [7, 5], 6, 2, variant="random", fixed=True),
+    case("synthesizer_factorized_dense_n9c6", "synthesizer", [9, 4], 6, 2, max_length=11,
+         variant="factorized_dense", a=3, hidden=4),
+    case("synthesizer_factorized_random_n33c16", "synthesizer", [33, 20], 16, 2, max_length=40,
+         variant="factorized_random", k=5),
+    case("luna_n7c6", "luna", [7, 4, 1], 6, 2, l=3),
+    case("luna_two_layers_n19c8", "luna", [19, 12], 8, 2, l=5, layers=2),
+    case("primal_n7c6", "primal", [7, 4, 1], 6, 2, s=2, p=5),
+    case("primal_data_trace_n9c6", "primal", [9, 5], 6, 3, s=3, p=11, data_trace=True,
+         ksvd_weight=0.5),
+    case("primal_n33c16", "primal", [33, 20], 16, 2, s=5, p=9, ksvd_weight=0),
     case("synvolution_n7c6_h2", "synvolution", [7, 4, 1], 6, 2, heads=2, order=2),
     case("synvolution_sorted_n9c6_h2", "synvolution", [9, 5, 1], 6, 2, heads=2, sort_tokens=True),
     case("kernelution_triangular_n8c5", "kernelution", [8, 3], 5, 1, K=2, order=3, triangular=True,
@@ -511,12 +679,18 @@ def run(c):
     tensors["fixed.mask"] = ("F32", [batch, n], [float(i < length) for length in c["lengths"]
                                                  for i in range(n)])
     up = draw("up.y", [batch, n, width], 1.0, True)
-    outputs, pairs = [], []
+    outputs, losses, pairs = [], [], []
     for b, length in enumerate(c["lengths"]):
         y = function(x[b][:length], parameters, c)
+        if isinstance(y, tuple):
+            y, loss = y
+            losses.append(loss)
         for row, upstream in zip(y, up[b]):
             pairs.extend(zip(row, upstream))
         outputs.append(y + [[Number(0.0)] * width] * (n - length))
+    if losses:
+        tensors["out.loss"] = ("F64", [batch], [number.value for number in losses])
+        pairs.extend(zip(losses, draw("up.loss", [batch], 1.0, True)))
     differentiate(pairs)
     tensors["out.y"] = ("F64", [batch, n, width], [number.value for number in flat(outputs)])
     for name, (shape, numbers) in leaves.items():
@@ -528,10 +702,11 @@ def write(path, c, tensors):
     largest_gradient = max(abs(v) for name, (_, _, values) in tensors.items()
                            if name.startswith("grad.") for v in values)
     options = dict(name=c["mixer"], **c["options"])
+    layers = {"layers": str(options.pop("layers"))} if "layers" in options else {}
     header = {"__metadata__": {
         "op": "mixer", "case": c["name"], "mixer": json.dumps(options), "heads": str(c["heads"]),
         "causal": json.dumps(c["causal"]), "max_length": str(c["max_length"]),
-        "grad_scale": repr(largest_gradient)}}
+        "grad_scale": repr(largest_gradient), **layers}}
     data = b""
     for name in sorted(tensors, key=lambda name: (tensors[name][0] != "F64", name)):
         kind, shape, values = tensors[name]

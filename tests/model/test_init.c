@@ -46,9 +46,10 @@ static values values_of(filtra_model *model, size_t i) {
   return v;
 }
 
-/* SIRENs, the values of a spectral filter, random directions. */
+/* SIRENs, the values of a spectral filter, random directions, a loss's weights. */
 static bool has_own_start(const char *name) {
-  static const char *const own[] = {".values.", ".vectors.", "mixer.value.weight", "directions"};
+  static const char *const own[] = {".values.", ".vectors.", "mixer.value.weight", "directions",
+                                    "lambda"};
   for (size_t i = 0; i < FT_COUNT(own); i++)
     if (strstr(name, own[i])) return true;
   return false;

@@ -106,4 +106,33 @@ TEST(several_mixers_train_alike_and_come_back) {
   toy_same_bits(model, loaded);
 }
 
+/* Luna's packed sequence goes from its first layer to its next one, past other mixers, and each
+ * luna of a list has its own. */
+TEST(packed_sequences_pass_by_other_mixers) {
+  const filtra_model_config config = {
+      .mixer = "[\"softmax\", {\"name\": \"luna\", \"l\": 3, \"layers\": \"0, 2\"}, "
+               "{\"name\": \"luna\", \"l\": 5, \"layers\": \"1, 3\"}]",
+      .vocabulary = TOY_VOCABULARY,
+      .classes = TOY_CLASSES,
+      .max_length = TOY_LENGTH,
+      .layers = 5,
+      .width = 16};
+  owned_model *model = test_model(test_device(), &config);
+  const filtra_parameters *p = filtra_model_parameters(model);
+  static const char *const OWN[] = {"packed", "packed", "norm.weight", "norm.weight"};
+  int found = 0;
+  for (size_t i = 0; i < filtra_parameters_count(p); i++)
+    for (int layer = 0; layer < 4; layer++) {
+      const char *name = filtra_parameters_name(p, i);
+      int64_t shape[FILTRA_MAX_DIMS];
+      if (strcmp(name, test_text("layers.%d.mixer.%s", layer, OWN[layer])) != 0) continue;
+      filtra_parameters_shape(p, i, shape);
+      assert_int_equal(shape[0], layer == 0 ? 3 : layer == 1 ? 5 : 16);
+      found++;
+    }
+  assert_int_equal(found, 4);
+  owned_trainer *trainer = toy_trainer(model);
+  toy_train(trainer, 0, 3, NULL);
+}
+
 TEST_MAIN(NULL, test_teardown)

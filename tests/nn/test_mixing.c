@@ -110,6 +110,18 @@ TEST(padding_changes_nothing) {
   }
 }
 
+static const char *const SYNTHESIZERS[] = {
+    "{\"name\": \"synthesizer\", \"variant\": \"random\"}",
+    "{\"name\": \"synthesizer\", \"variant\": \"factorized_dense\"}",
+    "{\"name\": \"synthesizer\", \"variant\": \"factorized_random\"}"};
+
+TEST(variants_are_padded_too) {
+  for (size_t i = 0; i < FT_COUNT(SYNTHESIZERS); i++) {
+    check_padding(SYNTHESIZERS[i], false);
+    check_padding(SYNTHESIZERS[i], true);
+  }
+}
+
 /* ---- causality ---- */
 
 /* From token `at` on all is different: what comes out before is the same to the bit, and what comes

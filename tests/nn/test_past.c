@@ -180,6 +180,10 @@ TEST(options_count_in_steps_too) {
       "{\"name\": \"softmax\", \"attention_dropout\": 0.5}", /* none outside of training */
       "{\"name\": \"softmax\", \"talking_heads\": true}",
       "{\"name\": \"gfsa\", \"K\": 4, \"talking_heads\": true}",
+      "{\"name\": \"synthesizer\", \"hidden\": 5}",
+      "{\"name\": \"synthesizer\", \"variant\": \"random\"}",
+      "{\"name\": \"synthesizer\", \"variant\": \"factorized_dense\", \"a\": 3}",
+      "{\"name\": \"synthesizer\", \"variant\": \"factorized_random\", \"k\": 3}",
   };
   for (size_t i = 0; i < FT_COUNT(MIXERS); i++)
     check(test_device(), &(past_case){MIXERS[i], .batch = 2, .tokens = 11, .prompt = 4});

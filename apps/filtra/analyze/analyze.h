@@ -32,7 +32,11 @@ typedef struct analysis_mixer {
   char name[FT_NAME_TEXT];
   double response[SPECTRA_BANDS]; /* amplitude of its output over that of its input */
   matrix_measures matrix;         /* means over samples and heads; extremes over all */
-  size_t measured, powers;        /* heads measured; heads whose powers were measured */
+  size_t measured;                /* heads measured */
+  size_t powers;                  /* of these, heads whose powers of A were measured */
+  size_t parts;                   /* and heads of which powers of H were */
+  double *singular; /* [singular_count] of AGF's matrix, means over samples and heads */
+  size_t singular_count;
 } analysis_mixer;
 
 enum { ANALYSIS_POINTS = 65 };

@@ -61,13 +61,16 @@ static json_t *mixers(const analysis *a) {
   for (size_t i = 0; i < a->mixer_count; i++) {
     const analysis_mixer *m = &a->mixers[i];
     json_array_append_new(
-        list, json_pack("{ss so so so so so so so so}", "name", m->name, "response",
-                        numbers(m->response, SPECTRA_BANDS), "row_sum", number(m->matrix.row_sum),
-                        "least_row_sum", number(m->matrix.least_row_sum), "most_row_sum",
-                        number(m->matrix.most_row_sum), "largest_eigenvalue",
-                        number(m->matrix.eigenvalue), "value_cosine",
-                        number(m->matrix.value_cosine), "homophily", number(m->matrix.homophily),
-                        "gfsa_errors", numbers(m->matrix.error, MATRIX_ORDERS)));
+        list,
+        json_pack("{ss so so so so so so so so so so so}", "name", m->name, "response",
+                  numbers(m->response, SPECTRA_BANDS), "row_sum", number(m->matrix.row_sum),
+                  "least_row_sum", number(m->matrix.least_row_sum), "most_row_sum",
+                  number(m->matrix.most_row_sum), "largest_eigenvalue",
+                  number(m->matrix.eigenvalue), "value_cosine", number(m->matrix.value_cosine),
+                  "homophily", number(m->matrix.homophily), "energy", number(m->matrix.energy),
+                  "gfsa_errors", numbers(m->matrix.error, MATRIX_ORDERS), "log10_high_over_low",
+                  numbers(m->matrix.high_over_low, MATRIX_EXPONENTS), "singular_values",
+                  numbers(m->singular, m->singular_count)));
   }
   return list;
 }

@@ -41,6 +41,43 @@ static void write_responses(FILE *to, const analysis *a) {
   free(series);
 }
 
+static void write_powers(FILE *to, const analysis *a) {
+  chart_series *series = ft_calloc(a->mixer_count, sizeof *series);
+  size_t count = 0;
+  for (size_t i = 0; series && i < a->mixer_count; i++)
+    if (a->mixers[i].parts)
+      series[count++] = (chart_series){a->mixers[i].name, NULL, a->mixers[i].matrix.high_over_low,
+                                       MATRIX_EXPONENTS};
+  if (count)
+    chart_write(to, &(chart){.title = "Powers of the matrix on the values",
+                             .x_label = "power t",
+                             .y_label = "log10 of high over low frequency",
+                             .whole_x = true,
+                             .points = true,
+                             .series = series,
+                             .count = count});
+  free(series);
+}
+
+static void write_singular(FILE *to, const analysis *a) {
+  chart_series *series = ft_calloc(a->mixer_count, sizeof *series);
+  size_t count = 0;
+  for (size_t i = 0; series && i < a->mixer_count; i++)
+    if (a->mixers[i].singular_count)
+      series[count++] = (chart_series){a->mixers[i].name, NULL, a->mixers[i].singular,
+                                       a->mixers[i].singular_count};
+  if (count)
+    chart_write(to, &(chart){.title = "Singular values of AGF's matrix",
+                             .x_label = "index",
+                             .y_label = "singular value",
+                             .log_y = true,
+                             .whole_x = true,
+                             .points = true,
+                             .series = series,
+                             .count = count});
+  free(series);
+}
+
 /* Writes one chart with a kind of coefficients, for all layers. */
 static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coefficients *kind) {
   size_t series_count = 0, longest = 0;
@@ -77,6 +114,8 @@ static void write_coefficients(FILE *to, const analysis *a, const ft_mixer_coeff
 void analyze_write_layers(FILE *to, const analysis *a) {
   fputs("<div class=\"charts\">\n", to);
   write_responses(to, a);
+  write_powers(to, a);
+  write_singular(to, a);
   if (a->filter_count) write_filters(to, a);
   for (size_t m = 0; m < a->model->mixers.count; m++) {
     const ft_mixer_class *kind = a->model->mixers.list[m].kind;

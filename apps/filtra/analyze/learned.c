@@ -142,6 +142,14 @@ static double head_coefficient(const analysis *a, const char *layer, const json_
   return head_option(json_object_get(options, name), a->model->config.heads, head);
 }
 
+static filtra_rho find_rho(const json_t *options) {
+  static const char *const NAMES[] = {"softmax", "sigmoid", "tanh", "none"};
+  const char *name = json_string_value(json_object_get(options, "rho"));
+  for (size_t i = 0; i < FT_COUNT(NAMES); i++)
+    if (name && !strcmp(name, NAMES[i])) return (filtra_rho)i;
+  return FILTRA_RHO_SOFTMAX;
+}
+
 static const char *find_diagonal(const json_t *options) {
   static const char *const NAMES[] = {"eps", "zero", "one"};
   const char *name = json_string_value(json_object_get(options, "diagonal"));
@@ -155,11 +163,12 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
   const char *name = mixer->kind->name;
   matrix_rule rule = {.causal = a->model->config.task == FILTRA_TASK_LANGUAGE_MODEL, .w1 = 1.0};
   bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
+  rule.factored = !strcmp(name, "agf");
   /* Of graphs and images, attention has a bias that is not looked at, nor are heads that talk and
    * windows. */
-  rule.formed = (gfsa || plaplacian || !strcmp(name, "softmax")) && !a->model->config.mask_zero &&
-                !a->model->config.edge_types && !a->model->config.window &&
-                !*a->model->config.stages &&
+  rule.formed = (gfsa || plaplacian || rule.factored || !strcmp(name, "softmax")) &&
+                !a->model->config.mask_zero && !a->model->config.edge_types &&
+                !a->model->config.window && !*a->model->config.stages &&
                 a->model->config.positions != FILTRA_POSITIONS_RELATIVE;
   json_t *options = rule.formed ? ft_mixer_write(mixer) : NULL;
   if (json_is_true(json_object_get(options, "talking_heads"))) {
@@ -175,6 +184,12 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
     rule.eps = option(options, "eps");
     rule.diagonal = find_diagonal(options);
     rule.euler = json_is_true(json_object_get(options, "euler"));
+  } else if (rule.factored) {
+    rule.rho = find_rho(options);
+    rule.mixer = mixer;
+    rule.heads = a->model->config.heads;
+    rule.head = head;
+    gather(a, layer, rule.coefficients);
   }
   json_decref(options);
   return rule;

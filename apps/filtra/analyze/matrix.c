@@ -9,8 +9,8 @@ double matrix_bound(size_t order_index) {
   return 2.0 * (double)(order_index + MATRIX_FIRST_ORDER);
 }
 
-size_t matrix_scratch(size_t tokens) {
-  return 4 * tokens * tokens + 4 * tokens;
+size_t matrix_scratch(size_t tokens, size_t columns) {
+  return 4 * tokens * tokens + 4 * tokens + 2 * tokens * columns + 3 * columns * columns + columns;
 }
 
 /* ---- the matrices ---- */
@@ -149,17 +149,58 @@ static double homophily(const matrix_head *h) {
   size_t near = 0;
   for (size_t i = 0; i < h->tokens; i++)
     for (size_t j = 0; j < i; j++) {
-      double square = 0.0;
-      for (size_t k = 0; k < h->columns; k++) {
-        const double d = (double)h->v[i * h->stride + k] - (double)h->v[j * h->stride + k];
-        square += d * d;
-      }
-      near += square < 1.0;
+      const float *x = h->v + i * h->stride, *y = h->v + j * h->stride;
+      near += square_distance(x, y, h->columns) < 1.0;
     }
   return (double)near / (0.5 * (double)h->tokens * (double)(h->tokens - 1));
 }
 
+/* The functional that Nguyen et al. 2023 minimise: for symmetric A, its gradient at v_x is the sum
+ * over y of A_xy |v_x - v_y|^(p-2) (v_x - v_y). */
+static double energy(const matrix_rule *r, const matrix_head *h, const double *a) {
+  const double p = r->distances ? r->p : 2.0;
+  double sum = 0.0;
+  for (size_t i = 0; i < h->tokens; i++)
+    for (size_t j = 0; j < h->tokens; j++) {
+      const float *x = h->v + i * h->stride, *y = h->v + j * h->stride;
+      const double square = square_distance(x, y, h->columns);
+      sum += square > 0.0 ? a[i * h->tokens + j] * pow(square, 0.5 * p) / (2.0 * p) : 0.0;
+    }
+  return sum;
+}
+
 /* ---- powers ---- */
+
+/* Adds |LC[x]|^2 and |HC[x]|^2 of x [tokens]. */
+static void add_parts(const double *x, size_t tokens, double *low, double *high) {
+  double mean = 0.0;
+  for (size_t i = 0; i < tokens; i++)
+    mean += x[i] / (double)tokens;
+  *low += (double)tokens * mean * mean;
+  for (size_t i = 0; i < tokens; i++)
+    *high += (x[i] - mean) * (x[i] - mean);
+}
+
+/* Parts below the rounding of the other count as 1e-12 of it. `room` holds 4 * tokens numbers. */
+static void measure_parts(const matrix_rule *r, const matrix_head *h, const double *w, double *room,
+                          double *high_over_low) {
+  double low[MATRIX_EXPONENTS] = {0}, high[MATRIX_EXPONENTS] = {0};
+  for (size_t c = 0; c < h->columns; c++) {
+    double *x = room, *y = room + h->tokens;
+    for (size_t i = 0; i < h->tokens; i++)
+      x[i] = (double)h->v[i * h->stride + c];
+    for (size_t t = 0; t < MATRIX_EXPONENTS; t++) {
+      add_parts(x, h->tokens, &low[t], &high[t]);
+      apply(r, w, h->tokens, x, y, room + 2 * h->tokens);
+      memcpy(x, y, h->tokens * sizeof *x);
+    }
+  }
+  for (size_t t = 0; t < MATRIX_EXPONENTS; t++) {
+    const double least = 1e-24 * (low[t] + high[t]);
+    high_over_low[t] =
+        least > 0.0 ? 0.5 * log10(fmax(high[t], least) / fmax(low[t], least)) : (double)NAN;
+  }
+}
 
 static void product(const double *a, const double *b, size_t tokens, double *c) {
   memset(c, 0, tokens * tokens * sizeof *c);
@@ -195,20 +236,45 @@ static void measure_powers(const double *a, size_t tokens, double *room, double 
   }
 }
 
-void matrix_measure(const matrix_rule *rule, const matrix_head *h, double *scratch,
-                    matrix_measures *out) {
-  size_t square = h->tokens * h->tokens;
-  double *a = scratch, *w = scratch + square, *vectors = scratch + 4 * square;
+/* Forms W of attention into `w`, whose room of 3 N^2 numbers the powers of A use before. */
+static void measure_attention(const matrix_rule *rule, const matrix_head *h, double *a, double *w,
+                              matrix_measures *out) {
   matrix_attention(h, rule->causal, a);
-  for (size_t k = 0; k < MATRIX_ORDERS; k++)
-    out->error[k] = (double)NAN;
   if (h->tokens <= MATRIX_MOST_FOR_POWERS) measure_powers(a, h->tokens, w, out->error);
   if (rule->distances)
     weigh_distances(rule, h, a, w);
   else
-    memcpy(w, a, square * sizeof *w);
+    memcpy(w, a, h->tokens * h->tokens * sizeof *w);
+  out->energy = energy(rule, h, a);
+}
+
+/* Forms AGF's matrix into `w`. `room` holds what matrix_scratch has beside square matrices. */
+static void measure_factors(const matrix_rule *rule, const matrix_head *h, double *w, double *room,
+                            matrix_measures *out) {
+  double *left = room, *right = left + h->tokens * h->columns;
+  double *square = right + h->tokens * h->columns, *values = square + 3 * h->columns * h->columns;
+  factors_form(rule, h, left, right);
+  factors_multiply(left, right, h->tokens, h->columns, w);
+  factors_singular(left, right, h->tokens, h->columns, square, values);
+  out->singular = values;
+}
+
+void matrix_measure(const matrix_rule *rule, const matrix_head *h, double *scratch,
+                    matrix_measures *out) {
+  size_t square = h->tokens * h->tokens;
+  double *w = scratch + square, *vectors = scratch + 4 * square;
+  *out = (matrix_measures){.energy = (double)NAN};
+  for (size_t k = 0; k < MATRIX_ORDERS; k++)
+    out->error[k] = (double)NAN;
+  for (size_t t = 0; t < MATRIX_EXPONENTS; t++)
+    out->high_over_low[t] = (double)NAN;
+  if (rule->factored)
+    measure_factors(rule, h, w, vectors + 4 * h->tokens, out);
+  else
+    measure_attention(rule, h, scratch, w, out);
   measure_rows(rule, w, h->tokens, vectors, out);
   out->eigenvalue = largest_eigenvalue(rule, w, h->tokens, vectors);
+  if (h->tokens <= MATRIX_MOST_FOR_POWERS) measure_parts(rule, h, w, vectors, out->high_over_low);
   out->value_cosine = value_cosine(h, w);
   out->homophily = homophily(h);
 }

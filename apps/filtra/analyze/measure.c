@@ -17,7 +17,7 @@ typedef struct analyzer {
   ft_observer observer;
   ft_batch_graph graph;                                 /* of the last batch's shape */
   double (*into)[SPECTRA_BANDS], (*out)[SPECTRA_BANDS]; /* [mixer_count] energies */
-  float *features, *queries, *keys;                     /* observed tensors */
+  float *features, *queries, *keys, *sigma;             /* observed tensors */
   double *scratch, *gram, *matrix;
 } analyzer;
 
@@ -58,15 +58,17 @@ static filtra_status make_room(analyzer *a) {
     if (columns > width) width = columns;
   }
   size_t tokens = length + 1 < MATRIX_MOST_TOKENS ? length + 1 : MATRIX_MOST_TOKENS;
-  free(a->features), free(a->queries), free(a->keys);
+  free(a->features), free(a->queries), free(a->keys), free(a->sigma);
   free(a->scratch), free(a->gram), free(a->matrix);
   a->features = ft_calloc(most, sizeof *a->features);
   a->queries = ft_calloc(most, sizeof *a->queries);
   a->keys = ft_calloc(most, sizeof *a->keys);
+  a->sigma = ft_calloc(most, sizeof *a->sigma);
   a->scratch = ft_calloc(2 * (length + 2 + width), sizeof *a->scratch);
   a->gram = ft_calloc(width * width + width, sizeof *a->gram);
-  a->matrix = ft_calloc(matrix_scratch(tokens), sizeof *a->matrix);
-  bool done = a->features && a->queries && a->keys && a->scratch && a->gram && a->matrix;
+  a->matrix = ft_calloc(matrix_scratch(tokens, width), sizeof *a->matrix);
+  bool done =
+      a->features && a->queries && a->keys && a->sigma && a->scratch && a->gram && a->matrix;
   return done ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
@@ -135,6 +137,17 @@ static filtra_status measure_tensor(analyzer *a, const filtra_batch *batch, uint
 
 /* ---- matrices ---- */
 
+/* Heads have equally many columns. */
+static filtra_status add_singular(analysis_mixer *m, const double *values, size_t columns) {
+  if (!values) return FILTRA_OK;
+  if (!m->singular) m->singular = ft_calloc(columns, sizeof *m->singular);
+  if (!m->singular) return FILTRA_ERROR_HOST_MEMORY;
+  m->singular_count = columns;
+  for (size_t i = 0; i < columns; i++)
+    m->singular[i] += values[i];
+  return FILTRA_OK;
+}
+
 static void add_measures(analysis_mixer *m, const matrix_measures *one) {
   matrix_measures *sum = &m->matrix;
   if (!m->measured || one->least_row_sum < sum->least_row_sum)
@@ -144,7 +157,11 @@ static void add_measures(analysis_mixer *m, const matrix_measures *one) {
   sum->eigenvalue += one->eigenvalue;
   sum->value_cosine += isnan(one->value_cosine) ? 0.0 : one->value_cosine;
   sum->homophily += one->homophily;
+  sum->energy += one->energy;
   m->measured++;
+  for (size_t t = 0; t < MATRIX_EXPONENTS && !isnan(one->high_over_low[0]); t++)
+    sum->high_over_low[t] += one->high_over_low[t];
+  m->parts += !isnan(one->high_over_low[0]);
   if (isnan(one->error[0])) return;
   for (size_t k = 0; k < MATRIX_ORDERS; k++)
     sum->error[k] += one->error[k];
@@ -160,27 +177,37 @@ static filtra_tensor *find_seen(const analyzer *a, const char *place, const char
   return NULL;
 }
 
+/* Reads what a mixer has shown into `to`; nothing where it has not. */
+static filtra_status read_seen(const analyzer *a, const char *place, const char *name, float *to) {
+  filtra_tensor *t = find_seen(a, place, name);
+  return t ? filtra_graph_get(a->graph.graph, t, to) : FILTRA_OK;
+}
+
 static filtra_status measure_matrices(analyzer *a, const filtra_batch *batch, uint32_t count,
                                       analysis_mixer *mixer) {
   analysis *r = a->result;
-  filtra_tensor *q = find_seen(a, mixer->name, "query"), *k = find_seen(a, mixer->name, "key"),
-                *v = find_seen(a, mixer->name, "value");
-  if (!q || !k || !v || !analyze_rule(r, mixer->name, 0).formed) return FILTRA_OK;
-  FT_TRY(filtra_graph_get(a->graph.graph, q, a->queries));
-  FT_TRY(filtra_graph_get(a->graph.graph, k, a->keys));
-  FT_TRY(filtra_graph_get(a->graph.graph, v, a->features));
+  const bool factored = analyze_rule(r, mixer->name, 0).factored;
+  const char *left = factored ? "u" : "query", *right = factored ? "v" : "key";
+  const filtra_tensor *v = find_seen(a, mixer->name, "value");
+  if (!v || !find_seen(a, mixer->name, left) || !analyze_rule(r, mixer->name, 0).formed)
+    return FILTRA_OK;
+  FT_TRY(read_seen(a, mixer->name, left, a->queries));
+  FT_TRY(read_seen(a, mixer->name, right, a->keys));
+  FT_TRY(read_seen(a, mixer->name, "value", a->features));
+  FT_TRY(read_seen(a, mixer->name, "sigma", a->sigma));
   size_t rows = (size_t)v->shape[1], width = (size_t)ft_columns(v);
   size_t columns = width / (size_t)r->model->config.heads;
   for (uint32_t b = 0; b < count; b++)
     for (int64_t h = 0; h < r->model->config.heads; h++) {
       size_t at = b * rows * width + (size_t)h * columns, tokens = count_tokens(batch, b, rows);
       const matrix_rule rule = analyze_rule(r, mixer->name, h);
-      const matrix_head head = {a->queries + at, a->keys + at, a->features + at,
-                                tokens,          width,        columns};
+      const matrix_head head = {a->queries + at, a->keys + at, a->features + at, tokens,
+                                width,           columns,      a->sigma + at};
       matrix_measures one;
       if (tokens < 2 || tokens > MATRIX_MOST_TOKENS) continue;
       matrix_measure(&rule, &head, a->matrix, &one);
       add_measures(mixer, &one);
+      FT_TRY(add_singular(mixer, one.singular, columns));
     }
   return FILTRA_OK;
 }
@@ -215,7 +242,11 @@ static filtra_status map_mixer(analyzer *a, uint32_t sequence, const analysis_mi
   const size_t columns = width / (size_t)heads;
   for (int64_t h = 0; h < heads; h++) {
     const size_t at = sequence * rows * width + (size_t)h * columns;
-    const matrix_head head = {a->queries + at, a->keys + at, NULL, s->tokens, width, columns};
+    const matrix_head head = {.q = a->queries + at,
+                              .k = a->keys + at,
+                              .tokens = s->tokens,
+                              .stride = width,
+                              .columns = columns};
     double *weights = ft_calloc(s->tokens * s->tokens, sizeof *weights);
     if (!weights) return FILTRA_ERROR_HOST_MEMORY;
     matrix_attention(&head, analyze_rule(a->result, mixer->name, h).causal, weights);
@@ -339,6 +370,11 @@ static void finish_mixer(analysis_mixer *m, const double into[SPECTRA_BANDS],
   m->matrix.eigenvalue /= count;
   m->matrix.value_cosine /= count;
   m->matrix.homophily /= count;
+  m->matrix.energy /= count;
+  for (size_t t = 0; t < MATRIX_EXPONENTS; t++)
+    m->matrix.high_over_low[t] /= (double)m->parts;
+  for (size_t i = 0; i < m->singular_count; i++)
+    m->singular[i] /= count;
   for (size_t k = 0; k < MATRIX_ORDERS; k++)
     m->matrix.error[k] /= powers;
   if (m->measured) return;
@@ -402,6 +438,7 @@ static void close_analyzer(analyzer *a) {
   free(a->features);
   free(a->queries);
   free(a->keys);
+  free(a->sigma);
   free(a->scratch);
   free(a->gram);
   free(a->matrix);
@@ -433,6 +470,8 @@ void analyze_free(analysis *a) {
   free(a->coefficients);
   free(a->filters);
   free(a->stages);
+  for (size_t i = 0; i < a->mixer_count; i++)
+    free(a->mixers[i].singular);
   free(a->mixers);
   free(a->singular);
   for (size_t i = 0; i < a->chosen_count; i++)

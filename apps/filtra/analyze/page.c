@@ -36,6 +36,18 @@ static size_t count_orders(const analysis *a) {
   return a->mixer_count && a->mixers[0].powers ? MATRIX_ORDERS : 0;
 }
 
+static size_t count_energies(const analysis *a) {
+  return count_matrices(a) && !isnan(a->mixers[0].matrix.energy) ? a->mixer_count : 0;
+}
+
+static size_t count_exponents(const analysis *a) {
+  return a->mixer_count && a->mixers[0].parts ? MATRIX_EXPONENTS : 0;
+}
+
+static size_t count_factored(const analysis *a) {
+  return a->mixer_count ? a->mixers[0].singular_count : 0;
+}
+
 static size_t count_bands(const analysis *a) {
   return a->mixer_count ? SPECTRA_BANDS : 0;
 }
@@ -89,6 +101,31 @@ static double homophily(const analysis *a, size_t i) {
   return a->mixers[i].matrix.homophily;
 }
 
+static double energy(const analysis *a, size_t i) {
+  return a->mixers[i].matrix.energy;
+}
+
+/* Means over the layers that have the first's kind of matrix. */
+static double high_over_low(const analysis *a, size_t i) {
+  double sum = 0.0, layers = 0.0;
+  for (size_t k = 0; k < a->mixer_count; k++) {
+    if (!a->mixers[k].parts) continue;
+    sum += a->mixers[k].matrix.high_over_low[i];
+    layers += 1.0;
+  }
+  return sum / layers;
+}
+
+static double factored_value(const analysis *a, size_t i) {
+  double sum = 0.0, layers = 0.0;
+  for (size_t k = 0; k < a->mixer_count; k++) {
+    if (a->mixers[k].singular_count <= i) continue;
+    sum += a->mixers[k].singular[i];
+    layers += 1.0;
+  }
+  return sum / layers;
+}
+
 /* The geometric mean over layers, as the axis is logarithmic. */
 static double response(const analysis *a, size_t i) {
   double sum = 0.0;
@@ -136,6 +173,11 @@ static const view VIEWS[] = {
      value_cosine, layer_of},
     {"Homophily", "layer", "share of pairs less than 1 apart", false, true, count_matrices,
      homophily, layer_of},
+    {"Energy of the values", "layer", "J(U)", false, true, count_energies, energy, layer_of},
+    {"Powers of the matrix on the values", "power t", "log10 of high over low frequency", false,
+     true, count_exponents, high_over_low},
+    {"Singular values of AGF's matrix", "index", "singular value", true, true, count_factored,
+     factored_value},
     {"Error of GFSA's power", "K", "max norm of the difference", true, true, count_orders,
      order_error, order_of, matrix_bound, "the bound 2 K"},
 };
@@ -341,10 +383,18 @@ static void write_explanation(FILE *to) {
       "share that the mean over tokens has, high-frequency energy that above half of the highest "
       "frequency.</p>\n"
       "<p>The matrix is what a head applies to its values: A of softmax attention, GFSA's filter "
-      "of A, p-LaT's weights times powers of distances. Softmax attention's row sums and largest "
+      "of A, p-LaT's weights times powers of distances, AGF's U g(&Sigma;) V<sup>T</sup>. Softmax "
+      "attention's row sums and largest "
       "eigenvalue are 1. The likeness of values is the mean cosine of those that tokens give "
       "weight to; homophily, as p-LaT's paper defines it, the share of pairs whose values are less "
-      "than 1 apart. The error is the max norm (largest row sum of moduli) of A to the power K "
+      "than 1 apart, and the energy J(U) the sum over tokens x and y of A<sub>xy</sub> "
+      "|u<sub>x</sub> - u<sub>y</sub>|<sup>p</sup> / (2 p) of values u, whose descent p-LaT's "
+      "attention is; p is 2 for softmax and GFSA. Powers of the matrix H say what it does when "
+      "repeated, as AGF's paper defines filters: H<sup>t</sup> V is divided into LC, the mean over "
+      "tokens, and HC, the rest, and log10 of |HC| / |LC| falls with t where H passes low "
+      "frequencies and rises where it passes high ones; means over heads and samples. AGF's "
+      "singular values are those of U g(&Sigma;) V<sup>T</sup>, as filtered. The error is the max "
+      "norm (largest row sum of moduli) of A to the power K "
       "minus A + (K - 1) "
       "(A&sup2; - A), which GFSA takes for it; 2 K bounds it. Coefficients are those that a filter "
       "has, after any function that bounds them; learned filters are means over a layer's heads, "

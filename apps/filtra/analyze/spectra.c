@@ -162,11 +162,9 @@ static int descending(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-void spectra_singular_values(const float *x, size_t tokens, size_t width, double *gram,
-                             double *values) {
+void spectra_gram_values(double *gram, size_t width, double *values) {
   enum { MOST_SWEEPS = 30 };
   double trace = 0.0;
-  make_gram(x, tokens, width, gram);
   for (size_t i = 0; i < width; i++)
     trace += gram[i * width + i];
   for (int i = 0; i < MOST_SWEEPS && sweep(gram, width, 1e-16 * trace); i++) {
@@ -176,4 +174,10 @@ void spectra_singular_values(const float *x, size_t tokens, size_t width, double
   qsort(values, width, sizeof *values, descending);
   for (size_t i = 0; i < width; i++)
     if (values[i] < 1e-7 * values[0]) values[i] = 0.0;
+}
+
+void spectra_singular_values(const float *x, size_t tokens, size_t width, double *gram,
+                             double *values) {
+  make_gram(x, tokens, width, gram);
+  spectra_gram_values(gram, width, values);
 }

@@ -33,7 +33,7 @@ bool bench_precise(const bench_arguments *a, filtra_precision precision) {
 }
 
 /* Plans all tasks. Peaks come first, between and last, since results are compared with the highest.
- * Products and train steps are measured in each precision, everything else in fp32. */
+ * Products, train steps and inference are measured in each precision, everything else in fp32. */
 static filtra_status make_plan(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
   bench_plan_peaks(b, plan, false);
@@ -168,18 +168,19 @@ static int run_tasks(const bench_arguments *a) {
 /* ---- the command line ---- */
 
 static void print_help(void) {
-  printf("Usage: filtra bench [OPTION]...\n"
-         "Measures this device's peaks, then every op at the papers' shapes, one layer of every\n"
-         "mixer at growing lengths, a train step with each, and the losses of a short training.\n"
-         "Times are those of the device's clock after a warm-up, and are held against the peaks.\n"
-         "docs/benchmarks.md says what the file holds; filtra compare puts files side by side.\n\n"
-         "  --ops LIST         only these ops, or all:\n"
-         "                     ");
+  printf(
+      "Usage: filtra bench [OPTION]...\n"
+      "Measures this device's peaks, then every op at the papers' shapes, one layer of every\n"
+      "mixer at growing lengths, a train step and inference with each, and losses of a training.\n"
+      "Times are those of the device's clock after a warm-up, and are held against the peaks.\n"
+      "docs/benchmarks.md says what the file holds; filtra compare puts files side by side.\n\n"
+      "  --ops LIST         only these ops, or all:\n"
+      "                     ");
   bench_print_ops();
   printf("\n"
          "  --mixers LIST      only these mixers, or all. Where one of both is given, the other\n"
          "                     is left out\n"
-         "  --precision LIST   of matrix products and train steps, fp32 (default), bf16, fp16 or\n"
+         "  --precision LIST   of products, train steps, inference; fp32 (default), bf16, fp16 or\n"
          "                     all; all else is measured in fp32, if that is listed\n"
          "  --lengths LIST     nothing but a layer of each mixer at these lengths, such as\n"
          "                     1024,2048,4096: what filtra compare has growth and crossings from\n"

@@ -85,7 +85,7 @@ void bench_plan_ops(const bench_arguments *a, bench_plan *plan);
 void bench_plan_layers(const bench *b, bench_plan *plan);
 /** Reads --lengths; false if it is no ascending list; an error is printed. */
 bool bench_read_lengths(const char *name, bench_arguments *a);
-/** Adds a train step with each mixer in each precision (steps.c). */
+/** Adds a train step and inference with each mixer in each precision (steps.c). */
 void bench_plan_steps(const bench_arguments *a, bench_plan *plan);
 /** Adds the losses of a training's first steps (losses.c). */
 void bench_plan_losses(const bench_arguments *a, bench_plan *plan);

@@ -1,5 +1,6 @@
 /* Builds golden cases of any mixer: metadata "mixer" is its JSON; parameters have the names that
- * weight files use. tests/golden/generate.py writes these files. */
+ * weight files use. With "layers", several are in a row, and names begin with their number.
+ * tests/golden/generate.py writes these files. */
 #include "golden.h"
 
 #include "nn/mixer.h"
@@ -19,8 +20,15 @@ filtra_status golden_build_mixer(golden *c, json_t *json, filtra_mixer_input *in
                              .heads = golden_count(c, "heads", 1),
                              .causal = golden_flag(c, "causal"),
                              .max_length = golden_count(c, "max_length", golden_dim(c, "in.x", 1))};
-  filtra_tensor *auxiliary = NULL;
-  *y = mixer.kind->build(&scope, mixer.options, in, &auxiliary);
+  filtra_tensor *auxiliary = NULL, *carried = NULL;
+  const int64_t layers = golden_count(c, "layers", 1);
+  for (int64_t i = 0; i < layers; i++) {
+    ft_scope layer = layers > 1 ? ft_scope_enter(&scope, "%lld", (long long)i) : scope;
+    layer.carried = layers > 1 ? &carried : NULL;
+    *y = mixer.kind->build(&layer, mixer.options, in, &auxiliary);
+    if (i + 1 < layers) in->x = *y;
+  }
+  if (golden_has(c, "out.loss")) golden_output(c, "loss", auxiliary);
   return FILTRA_OK;
 }
 

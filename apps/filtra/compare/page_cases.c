@@ -21,9 +21,9 @@ typedef struct bars {
   const char *note_pointers[COMPARE_MOST_FILES][MOST_GROUPS], *names[MOST_GROUPS];
 } bars;
 
-/* Whether bars show tokens per second, as for train steps; else they show time. */
+/* Whether bars show tokens per second, as for train steps and inference; else they show time. */
 static bool by_tokens(const compare_entry *e) {
-  return !strcmp(e->op, "train_step");
+  return !strcmp(e->op, "train_step") || !strcmp(e->op, "inference");
 }
 
 static void set_note(const compare_row *row, size_t k, char note[NOTE]) {

@@ -90,7 +90,10 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   const filtra_linear_options projection = {.dtype = scope->precision};
   filtra_chunk(g, filtra_scope_linear(scope, "uvxs", in->x, parts * width, &projection), parts,
                chunk);
+  ft_observe(scope, "u", chunk[0]);
+  ft_observe(scope, "v", chunk[1]);
   ft_observe(scope, "value", chunk[2]);
+  if (filter) ft_observe(scope, "sigma", chunk[3]);
   for (int i = 0; i < parts; i++)
     chunk[i] = filtra_split_heads(g, chunk[i], in->heads);
   filtra_tensor *theta = coefficients(scope, o, in->heads, width / in->heads);
