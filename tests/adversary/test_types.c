@@ -25,33 +25,35 @@ static uint32_t float_word(float x) {
   return word;
 }
 
-static uint16_t half_word(_Float16 x) {
+__extension__ typedef _Float16 half; /* gcc and clang have it, C11 has not */
+
+static uint16_t half_word(half x) {
   uint16_t word;
   memcpy(&word, &x, sizeof word);
   return word;
 }
 
-static uint32_t half_result(_Float16 x) {
+static uint32_t half_result(half x) {
   return float_word((float)x);
 }
 
 /* What invocation i of types/numbers.comp gives. */
 static void expect(const float *x, int i, uint32_t w[RESULTS]) {
   const float a = x[i], b = x[(i + 1) % LANES];
-  const _Float16 h = (_Float16)a, g = (_Float16)b;
+  const half h = (half)a, g = (half)b;
   const int16_t s = (int16_t)(a * 20000.0f), t = (int16_t)(b * 20000.0f);
   const uint8_t c = (uint8_t)(a * 100.0f + 128.0f), d = (uint8_t)(b * 100.0f + 128.0f);
-  _Float16 least = (_Float16)x[0];
+  half least = (half)x[0];
   for (int k = 0; k < LANES; k++)
-    least = (_Float16)x[k] < least ? (_Float16)x[k] : least;
+    least = (half)x[k] < least ? (half)x[k] : least;
   int n = 0;
   w[n++] = half_result(h + g);
   w[n++] = half_result(h * g);
   w[n++] = half_result(h / g);
-  w[n++] = half_result((_Float16)sqrtf(fabsf((float)h)));
-  w[n++] = half_result((_Float16)(100000.0f * a));
-  w[n++] = half_result((_Float16)(1.0e-5f * a));
-  w[n++] = half_result((_Float16)(1.0 + 0.00048828125 + 9.31322574615e-10 * i));
+  w[n++] = half_result((half)sqrtf(fabsf((float)h)));
+  w[n++] = half_result((half)(100000.0f * a));
+  w[n++] = half_result((half)(1.0e-5f * a));
+  w[n++] = half_result((half)(1.0 + 0.00048828125 + 9.31322574615e-10 * i));
   w[n++] = half_word(h) | (uint32_t)half_word(g) << 16;
   w[n++] = half_result(h);
   w[n++] = half_result(g);
@@ -109,7 +111,7 @@ TEST(test_numbers) {
         if (got[k] != expected[k])
           fail_msg("invocation %d, result %d: %#x, not %#x", i, k, got[k], expected[k]);
       const uint16_t *halves = (const uint16_t *)(const void *)tensor(&memory, &s, 2);
-      assert_int_equal(halves[i], half_word(-(_Float16)x[i]));
+      assert_int_equal(halves[i], half_word(-(half)x[i]));
       const int8_t *bytes = (const int8_t *)(const void *)tensor(&memory, &s, 3);
       assert_int_equal(bytes[i], (int8_t)(int16_t)(x[i] * 20000.0f));
     }
@@ -296,7 +298,7 @@ static void check_matrices(const float *x, const float *y) {
         sum += (double)a * (double)b;
         whole += (int8_t)(a * 8.0f) * (int8_t)(b * 8.0f);
       }
-      const double expected = (double)(_Float16)sum * FACTOR + (double)x[77 + r * STRIDE + c] + 1.0;
+      const double expected = (double)(half)sum * FACTOR + (double)x[77 + r * STRIDE + c] + 1.0;
       assert_true(fabs((double)y[r * STRIDE + c] - expected) < 1e-2);
       assert_true(y[42 + c * M + r] == (float)whole);
     }

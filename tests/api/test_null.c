@@ -71,6 +71,12 @@ enum { ROOM = 16384, ROOMS = 16 };
 static _Alignas(64) unsigned char rooms[ROOMS][ROOM];
 static size_t rooms_used;
 
+static filtra_tensor *build_nothing(const filtra_scope *scope, const void *options,
+                                    const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)scope, (void)options, (void)in, (void)auxiliary;
+  return NULL;
+}
+
 static void begin(void) {
   memset(rooms, 0, sizeof rooms);
   rooms_used = 0;
@@ -176,7 +182,7 @@ TEST(reserved_fields_must_be_zero) {
   RESERVED(filtra_listops_options, filtra_listops_generate("/none", &s))
   RESERVED(filtra_loader_options, filtra_loader_create(dataset, &s, (filtra_loader **)&made))
   RESERVED(filtra_loader_position, filtra_loader_set_position(loader, s))
-  RESERVED(filtra_mixer, (s.name = "m", s.build = (void *)begin, filtra_mixer_register(&s)))
+  RESERVED(filtra_mixer, (s.name = "m", s.build = build_nothing, filtra_mixer_register(&s)))
   RESERVED(filtra_model_config, filtra_model_create(device, &s, (filtra_model **)&made))
   RESERVED(filtra_model_config, filtra_model_measure(device, &s, 1, 1, FILTRA_FOR_TRAINING, room))
   RESERVED(filtra_optimizer_options,

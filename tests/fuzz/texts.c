@@ -18,13 +18,13 @@ static void read_as(const char *format, const char *const *tokenizers, const cha
 
 #define FILE_READER(function, format, file, ...)                                                   \
   static void function(const uint8_t *data, size_t size) {                                         \
-    static const char *const TOKENIZERS[] = {__VA_ARGS__ __VA_OPT__(, ) NULL};                     \
+    static const char *const TOKENIZERS[] = {__VA_ARGS__, NULL};                                   \
     read_as(format, TOKENIZERS, fuzz_file(file, data, size), size);                                \
   }
-FILE_READER(read_lra_listops, "lra-listops", "basic_train.tsv")
-FILE_READER(read_listops, "listops", "train_d20s.tsv")
+FILE_READER(read_lra_listops, "lra-listops", "basic_train.tsv", NULL)
+FILE_READER(read_listops, "listops", "train_d20s.tsv", NULL)
 FILE_READER(read_aan, "aan-pairs", "new_aan_pairs.train.tsv", "bytes", "words")
-FILE_READER(read_npz, "numpy", "a.npz")
+FILE_READER(read_npz, "numpy", "a.npz", NULL)
 FILE_READER(read_text_lm, "text-lm", "wiki.txt", "bytes", "characters", "words")
 
 #define FOLDER_READER(function, format, folder, tokenizer, ...)                                    \
