@@ -6,6 +6,7 @@ FILTRA is the built command; below FOLDER are made man1/filtra*.1, bash/filtra, 
 fish/filtra.fish. Called by the build (cmake/Manual.cmake). The same help gives the same bytes.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,8 @@ OPTION = re.compile(r"^ {2,6}(?:-(?P<letter>\w), )?--(?P<name>[\w-]+)(?: (?P<val
                     r"(?:  +(?P<text>.*))?$")
 ACTION = re.compile(r"^  (?P<name>[a-z]+) +(?P<text>\S.*)$")
 PRECISIONS = "fp32 bf16 fp16"
+# A plugin of who builds has no place in it.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "FILTRA_PLUGINS"}
 
 
 @dataclass
@@ -80,7 +83,7 @@ def options_of(block):
 def read(filtra, words=(), summary="train and run graph-filter Transformers on any Vulkan device"):
     """Return the page of a command and those of its actions."""
     text = subprocess.run([filtra, *words, "--help"], capture_output=True, text=True,
-                          check=True).stdout
+                          check=True, env=ENVIRONMENT).stdout
     page, pages = Page(words, summary), []
     first, *rest = blocks_of(text)
     while first and re.match(r"Usage: | {7}filtra", first[0]):
