@@ -470,8 +470,12 @@ typedef struct filtra_augmentation {
    * and count - 1 - i by a fraction drawn from Beta(a, a) for the whole batch. If both are set,
    * each batch draws one of them. */
   float mixup, cutmix;
-  float mixup_prob;     /**< probability of mixing a batch; 0: 1 */
-  uint64_t reserved[8]; /**< 0 */
+  float mixup_prob; /**< probability of mixing a batch; 0: 1 */
+  /** Repeated augmentation (Hoffer et al. 2020): rows that an image has one after the other, each
+   * augmented in another way, at most 16. Epochs keep their length: one has a part of the images,
+   * drawn anew. Needs shuffling. 0: 1. */
+  uint32_t repeats;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_augmentation;
 
 typedef struct filtra_loader_options {

@@ -21,7 +21,14 @@ filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_d
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "augmentation: mixup is %g and cutmix %g, accepted are 0 and 0.01 to 100",
                    (double)a->mixup, (double)a->cutmix);
-  if (!ft_augments_samples(a) && !ft_augments_batches(a)) return FILTRA_OK;
+  if (!ft_augments_samples(a) && !ft_augments_batches(a)) {
+    if (a->repeats <= 1) return FILTRA_OK;
+    return ft_fail(
+        FILTRA_ERROR_ARGUMENT,
+        "augmentation: repeats is %u, and nothing else is augmented: the rows of an image "
+        "would be the same; accepted is 1",
+        a->repeats);
+  }
   if (ft_augments_batches(a) && ds->info.target != FILTRA_TARGET_CLASS && ds->info.height)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixup and cutmix mix classes, and the data's targets are %s",
@@ -132,10 +139,10 @@ static void mean_pixel(const filtra_dataset *ds, uint8_t fill[3]) {
 
 filtra_status ft_augment_sample(const filtra_dataset *ds, filtra_split split, uint64_t index,
                                 const filtra_augmentation *a, uint64_t seed, uint64_t epoch,
-                                float *features) {
+                                uint64_t view, float *features) {
   const ft_sample_row *row = ft_dataset_row(ds, split, index);
   if (!row) return FILTRA_ERROR_ARGUMENT;
-  ft_rng rng = ft_rng_make(seed ^ ft_hash_text("augmentation"), epoch << 32 | index);
+  ft_rng rng = ft_rng_make(seed ^ (ft_hash_text("augmentation") + view), epoch << 32 | index);
   ft_image image;
   uint8_t fill[3];
   FT_TRY(take_pixels(ds, ds->splits[split].samples, row, a, &rng, &image));

@@ -14,10 +14,11 @@ bool ft_augments_samples(const filtra_augmentation *a);
 /** Whether it mixes samples of a batch. */
 bool ft_augments_batches(const filtra_augmentation *a);
 
-/** Sample `index` of a split in that epoch as features [length, features], standardised. */
+/** Sample `index` of a split in that epoch as features [length, features], standardised. `view`
+ * counts how often the epoch had it before. */
 filtra_status ft_augment_sample(const filtra_dataset *ds, filtra_split split, uint64_t index,
                                 const filtra_augmentation *a, uint64_t seed, uint64_t epoch,
-                                float *features);
+                                uint64_t view, float *features);
 
 /* ---- single steps ---- */
 

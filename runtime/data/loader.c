@@ -89,6 +89,12 @@ static void order_samples(filtra_loader *l, uint64_t epoch) {
   }
 }
 
+/* Rows that a sample has, one after the other. Samples that are repeated are images, all of one
+ * length, so that batches keep their order. */
+static size_t repeats_of(const filtra_loader *l) {
+  return l->augmentation.repeats ? l->augmentation.repeats : 1;
+}
+
 static void emit(filtra_loader *l, uint32_t bucket, size_t *rows, size_t *batches) {
   uint32_t count = l->fill[bucket];
   l->fill[bucket] = 0;
@@ -104,8 +110,9 @@ static void plan_epoch(filtra_loader *l, uint64_t epoch) {
   size_t rows = 0, batches = 0;
   order_samples(l, epoch);
   for (size_t i = 0; i < l->samples; i++) {
-    uint32_t bucket = bucket_of(l, length_of(l, l->order[i]));
-    l->pending[(size_t)bucket * l->batch_size + l->fill[bucket]++] = l->order[i];
+    const uint32_t sample = l->order[i / repeats_of(l)];
+    uint32_t bucket = bucket_of(l, length_of(l, sample));
+    l->pending[(size_t)bucket * l->batch_size + l->fill[bucket]++] = sample;
     if (l->fill[bucket] == l->batch_size) emit(l, bucket, &rows, &batches);
   }
   for (uint32_t bucket = 0; bucket < l->bucket_count; bucket++)
@@ -137,7 +144,7 @@ static filtra_status fill_features(const filtra_loader *l, ft_loader_entry *s, u
   float *to = s->features + (size_t)row * s->batch.length * width;
   if (ft_augments_samples(&l->augmentation))
     FT_TRY(ft_augment_sample(l->dataset, l->split, index, &l->augmentation, l->seed, s->batch.epoch,
-                             to));
+                             (s->first + row) % repeats_of(l), to));
   else
     FT_TRY(filtra_dataset_sample_features(l->dataset, l->split, index, to));
   memset(to + length * width, 0, (s->batch.length - length) * width * sizeof *to);
@@ -269,6 +276,7 @@ static filtra_status prepare(filtra_loader *l, ft_loader_entry *s,
   s->batch.length = l->buckets[p.bucket];
   s->batch.count = p.count;
   s->batch.epoch = position.epoch;
+  s->first = p.first;
   const uint32_t *rows = l->rows + p.first;
   for (uint32_t i = 0; i < l->batch_size; i++)
     fill_row(l, s, i, i < p.count ? rows[i] : rows[0], i < p.count ? 1 : 0);
@@ -379,7 +387,14 @@ static filtra_status check_options(const filtra_dataset *ds, const filtra_loader
     return ft_fail(FILTRA_ERROR_ARGUMENT, "prefetch is %u; at most %d are accepted", o->prefetch,
                    MAX_PREFETCH);
   FT_TRY(check_class_weights(ds, o));
-  return o->augmentation ? ft_augmentation_check(o->augmentation, ds) : FILTRA_OK;
+  if (!o->augmentation) return FILTRA_OK;
+  FT_TRY(ft_augmentation_check(o->augmentation, ds));
+  if (o->augmentation->repeats <= 1 || o->shuffle) return FILTRA_OK;
+  return ft_fail(
+      FILTRA_ERROR_ARGUMENT,
+      "augmentation: repeats is %u without shuffle: each epoch would have the same first "
+      "images",
+      o->augmentation->repeats);
 }
 
 static filtra_status allocate(filtra_loader *l, const filtra_loader_options *o) {

@@ -10,6 +10,7 @@ typedef struct ft_loader_entry {
   uint32_t *edge_counts;
   float *features, *values, *weights, *label_fractions, *targets;
   uint32_t *indices;
+  size_t first; /* row of the epoch that the batch begins with */
   filtra_batch batch;
 } ft_loader_entry;
 

@@ -85,5 +85,10 @@ static const ft_key AUGMENTATION_KEYS[] = {
         "the two, at even odds. 0: none.",
         .paper = "Yun et al. 2019"),
     AUGMENT(FLOAT, mixup_prob, 1.0, 0.0, 1.0, "Probability that a batch is mixed."),
+    AUGMENT(INT, repeats, 1, 1, 16,
+            "Repeated augmentation: rows that an image has one after the other in a batch, each "
+            "augmented in another way; DeiT has 3. An epoch has as many rows as without, so only a "
+            "part of the images, which is drawn anew for each.",
+            .paper = "Hoffer et al. 2020"),
 };
 const ft_keys ft_augmentation_keys = FT_KEYS(AUGMENTATION_KEYS);

@@ -165,6 +165,7 @@ static filtra_status plan_all(planning *p, const filtra_dataset *data,
   FT_TRY(filtra_loader_create(data,
                               &(filtra_loader_options){.split = FILTRA_SPLIT_TRAIN,
                                                        .batch_size = (uint32_t)p->config.batch_size,
+                                                       .shuffle = true,
                                                        .drop_last = p->config.drop_last,
                                                        .augmentation = &augmentation},
                               &loader));

@@ -347,6 +347,46 @@ TEST(test_batches) {
   }
 }
 
+/* Three rows of an image, each another one, and in each epoch other images; as many rows as there
+ * are images. */
+TEST(test_repeats) {
+  if (!test_has_png()) skip();
+  owned_dataset *ds =
+      test_open_dataset(write_images(), "image-folder",
+                        &(filtra_dataset_options){.pixels = FILTRA_PIXELS_RGB, .image_size = SIDE});
+  static seen_batch once, again;
+  const filtra_augmentation three = {.crop_scale = 0.3f, .repeats = 3}, one = {.crop_scale = 0.3f};
+  owned_loader *l = make_loader(ds, &three), *plain = make_loader(ds, &one);
+  const size_t pixels = SIDE * SIDE * 3;
+  int seen[2][IMAGES] = {{0}};
+  assert_int_equal(filtra_loader_batch_count(l), 6);
+  for (uint64_t epoch = 0; epoch < 2; epoch++)
+    for (uint64_t i = 0; i < 6; i++) {
+      filtra_batch b;
+      assert_ok(filtra_loader_next(l, &b));
+      assert_int_equal(b.count, i < 5 ? 4 : 1);
+      for (uint32_t row = 0; row < b.count; row++)
+        seen[epoch][b.indices[row]]++;
+      for (uint32_t row = 1; row < b.count; row++)
+        assert_memory_not_equal(b.features + row * pixels, b.features + (row - 1) * pixels,
+                                pixels * sizeof *b.features);
+    }
+  for (int k = 0; k < IMAGES; k++)
+    assert_true((seen[0][k] == 0 || seen[0][k] == 3) && (seen[1][k] == 0 || seen[1][k] == 3));
+  assert_memory_not_equal(seen[0], seen[1], sizeof seen[0]);
+  see(l, 1, 3, &once);
+  see(l, 1, 0, &again);
+  see(l, 1, 3, &again);
+  assert_memory_equal(&once, &again, sizeof once);
+  see(plain, 1, 0, &once); /* an image's first row is as without repeats */
+  see(l, 1, 0, &again);
+  assert_memory_equal(once.features, again.features, pixels * sizeof *once.features);
+  filtra_loader *none;
+  assert_fails(filtra_loader_create(
+                   ds, &(filtra_loader_options){.batch_size = 4, .augmentation = &three}, &none),
+               FILTRA_ERROR_ARGUMENT, "repeats is 3 without shuffle");
+}
+
 TEST(test_refused) {
   static const struct {
     filtra_augmentation a;
@@ -360,6 +400,7 @@ TEST(test_refused) {
       {{.mixup = 0.001f}, "mixup is 0.001 and cutmix 0, accepted are 0 and 0.01 to 100"},
       {{.cutmix = NAN}, "\"cutmix\" is nan"},
       {{.reserved = {1}}, "reserved"},
+      {{.repeats = 17}, "\"repeats\" is 17"},
       {{.hflip = 0.5f}, "are for images whose pixels are numbers"},
   };
   owned_dataset *ds = test_open_dataset(test_listops(), NULL, NULL);
@@ -370,6 +411,14 @@ TEST(test_refused) {
             ds, &(filtra_loader_options){.batch_size = 4, .augmentation = &cases[i].a}, &l),
         FILTRA_ERROR_ARGUMENT, cases[i].part);
   }
+  filtra_loader *same;
+  assert_fails(filtra_loader_create(
+                   ds,
+                   &(filtra_loader_options){.batch_size = 4,
+                                            .shuffle = true,
+                                            .augmentation = &(filtra_augmentation){.repeats = 2}},
+                   &same),
+               FILTRA_ERROR_ARGUMENT, "nothing else is augmented");
   owned_loader *l = make_loader(ds, &(filtra_augmentation){.crop_scale = 1.0f});
 }
 

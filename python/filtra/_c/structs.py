@@ -136,7 +136,8 @@ class filtra_augmentation(Structure):
         ("crop_scale", c_float), ("crop_ratio", c_float), ("hflip", c_float),
         ("rand_augment", c_uint32), ("rand_augment_magnitude", c_float),
         ("rand_augment_std", c_float), ("random_erasing", c_float), ("mixup", c_float),
-        ("cutmix", c_float), ("mixup_prob", c_float), ("reserved", c_uint64 * 8),
+        ("cutmix", c_float), ("mixup_prob", c_float), ("repeats", c_uint32),
+        ("reserved", c_uint64 * 7),
     ]
 
 class filtra_loader_position(Structure):
