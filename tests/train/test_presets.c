@@ -99,12 +99,42 @@ TEST(test_other_mixers) {
       json_auto_t *config = NULL;
       assert_ok(ft_preset_expand(given, &config));
       const char *task = json_string_value(json_object_get(config, "task"));
-      if (strcmp(task, "language_model") != 0 || !ft_mixer_at(i)->not_causal)
+      const bool biased = json_object_get(config, "window") != NULL;
+      if ((strcmp(task, "language_model") != 0 || !ft_mixer_at(i)->not_causal) &&
+          (!biased || ft_mixer_at(i)->takes_bias))
         assert_builds(filtra_preset_name(k), config);
       assert_string_equal(
           mixer_text(config, json_is_object(json_object_get(config, "mixer")) ? "name" : NULL),
           mixer);
     }
+}
+
+/* The numbers of parameters in the authors' logs of ImageNet; of Swin-S timm's, and a coefficient
+ * for each head of each layer. */
+TEST(test_models_have_the_papers_sizes) {
+  static const struct {
+    const char *preset;
+    size_t parameters;
+  } cases[] = {{"imagenet-deit-small-gfsa", 22050736},
+               {"imagenet-cait-small-24-gfsa", 46916392},
+               {"imagenet-swin-small-gfsa", 49606258 + 282}};
+  for (size_t k = 0; k < FT_COUNT(cases); k++) {
+    json_auto_t *given = json_pack("{ssss}", "preset", cases[k].preset, "data", "x");
+    json_auto_t *config = NULL;
+    ft_run_config c;
+    filtra_model *model;
+    assert_ok(ft_preset_expand(given, &config));
+    assert_ok(ft_run_config_read(config, cases[k].preset, &c));
+    filtra_model_config *m = &c.model.config;
+    m->image_height = m->image_width = 224;
+    m->features = 3;
+    m->classes = 1000;
+    assert_ok(ft_model_options_finish(cases[k].preset, &c.model));
+    assert_ok(ft_model_declare(test_device(), &c.model, false, &model));
+    assert_int_equal(filtra_parameters_scalars(filtra_model_parameters(model)),
+                     cases[k].parameters);
+    filtra_model_destroy(&model);
+  }
 }
 
 TEST(test_the_page_lists_all) {
