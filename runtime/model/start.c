@@ -239,7 +239,7 @@ static void warn_of_changes(const json_t *start, const json_t *changes) {
       "heads",       "norm",           "activation",      "positions",    "norm_epsilon",
       "contra_norm", "embedding_norm", "no_last_norm",    "token_types",  "scale_embeddings",
       "mask_zero",   "pooling",        "head_activation", "distillation", "position_offset",
-      "layers"};
+      "layers",      "class_layers",   "window"};
   for (size_t i = 0; i < FT_COUNT(KEYS); i++) {
     const json_t *own = json_object_get(start, KEYS[i]), *given = json_object_get(changes, KEYS[i]);
     if (!own || !given || json_equal(own, given)) continue;
@@ -276,6 +276,7 @@ typedef struct origin {
   const ft_parameter *parameter;
   const ft_hf_tensor *foreign;
   const ft_safetensor *own; /* neither: it is new */
+  int64_t first;            /* numbers before them: positions of tokens that the model has not */
   uint64_t seed;
 } origin;
 
@@ -318,8 +319,17 @@ static void write_shape(char text[160], int ndim, const int64_t *shape) {
     used += (size_t)snprintf(text + used, 160 - used, "%s%lld", i ? ", " : "", (long long)shape[i]);
 }
 
-/* Checks the shape; a head of another shape is new. */
-static filtra_status check_shape(const ft_start *p, origin *o) {
+/* Tokens in front of the start's. */
+static int64_t front_of(const json_t *keys) {
+  const char *distillation = ft_json_string(keys, "distillation");
+  const bool class_token = !strcmp(ft_json_string(keys, "pooling"), "class_token");
+  return (class_token && !json_integer_value(json_object_get(keys, "class_layers"))) +
+         (*distillation && strcmp(distillation, "none") != 0);
+}
+
+/* Checks the shape; a head of another shape is new. Of a table of positions the rows of tokens in
+ * front go where the model has none there. */
+static filtra_status check_shape(const ft_start *p, const filtra_model *model, origin *o) {
   if (is_new(o)) return FILTRA_OK;
   const ft_parameter *q = o->parameter;
   const int ndim = o->foreign ? o->foreign->ndim : o->own->ndim;
@@ -327,8 +337,11 @@ static filtra_status check_shape(const ft_start *p, origin *o) {
   const char *name = o->foreign ? o->foreign->from[0]->name : o->own->name;
   const bool rows = !strcmp(q->name, "positions.weight") && ndim == 2 && q->shape[0] < shape[0];
   if (ndim == q->ndim &&
-      !memcmp(shape + rows, q->shape + rows, (size_t)(ndim - rows) * sizeof *shape))
+      !memcmp(shape + rows, q->shape + rows, (size_t)(ndim - rows) * sizeof *shape)) {
+    const int64_t more = front_of(p->keys) - ft_model_front(&model->options.config);
+    if (rows && more > 0 && q->shape[0] + more <= shape[0]) o->first = more * q->shape[1];
     return FILTRA_OK;
+  }
   if (ft_is_of_head(q->name)) {
     o->foreign = NULL;
     o->own = NULL;
@@ -351,13 +364,25 @@ static filtra_status check_shape(const ft_start *p, origin *o) {
                  p->path, name, theirs, q->name, ours);
 }
 
+/* Writes the first `count` values of where the parameter's come from. */
+static filtra_status fill_from(const origin *o, size_t count, float *to) {
+  if (o->foreign) return ft_hf_fill(o->foreign, count, to);
+  for (size_t i = 0; i < count; i++)
+    to[i] = (float)ft_element_get(o->own->dtype, o->own->data, i);
+  return FILTRA_OK;
+}
+
 /* Writes the parameter's values. */
 static filtra_status fill(const origin *o, float *to) {
+  const size_t count = (size_t)o->parameter->elements, first = (size_t)o->first;
   if (is_new(o)) return ft_parameter_draw(o->parameter, o->seed, to);
-  if (o->foreign) return ft_hf_fill(o->foreign, (size_t)o->parameter->elements, to);
-  for (int64_t i = 0; i < o->parameter->elements; i++)
-    to[i] = (float)ft_element_get(o->own->dtype, o->own->data, (size_t)i);
-  return FILTRA_OK;
+  if (!first) return fill_from(o, count, to);
+  float *all = ft_calloc(first + count, sizeof *all);
+  if (!all) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = fill_from(o, first + count, all);
+  if (!status) memcpy(to, all + first, count * sizeof *to);
+  free(all);
+  return status;
 }
 
 /* ---- what is said ---- */
@@ -385,15 +410,16 @@ static void report(const ft_start *p, const filtra_parameters *params, const ori
 }
 
 /* The origins of all parameters; caller frees. */
-static filtra_status match(const ft_start *p, const filtra_parameters *params, bool head,
-                           uint64_t seed, origin **out) {
+static filtra_status match(const ft_start *p, const filtra_model *model, bool head, uint64_t seed,
+                           origin **out) {
+  const filtra_parameters *params = model->params;
   filtra_status status = FILTRA_OK;
   origin *origins = *out = ft_calloc(params->count, sizeof *origins);
   if (!origins) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < params->count && !status; i++) {
     origins[i] = find(p, &params->list[i], head);
     origins[i].seed = seed;
-    status = check_shape(p, &origins[i]);
+    status = check_shape(p, model, &origins[i]);
   }
   if (!status) report(p, params, origins);
   if (!status) return FILTRA_OK;
@@ -418,14 +444,15 @@ json_t *ft_start_new(const ft_start *p, const filtra_model *model) {
   json_t *list = json_array();
   for (size_t i = 0; i < model->params->count; i++) {
     origin o = find(p, &model->params->list[i], true);
-    if (check_shape(p, &o) || is_new(&o)) ft_json_append(&list, json_string(o.parameter->name));
+    if (check_shape(p, model, &o) || is_new(&o))
+      ft_json_append(&list, json_string(o.parameter->name));
   }
   return list;
 }
 
 filtra_status ft_start_take(const ft_start *p, filtra_model *model, bool head) {
   origin *origins;
-  FT_TRY(match(p, model->params, head, 0, &origins));
+  FT_TRY(match(p, model, head, 0, &origins));
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; i < model->params->count && !status; i++)
     status = upload(model->params, &origins[i]);
@@ -440,7 +467,7 @@ static filtra_status point_at_values(const origin *o, ft_safetensor *t) {
   const ft_safetensor *from =
       foreign && foreign->parts == 1 && foreign->form <= FT_HF_ONE ? foreign->from[0] : o->own;
   if (!from || from->dtype != FILTRA_F32) return FILTRA_OK;
-  const float *values = from->data;
+  const float *values = (const float *)from->data + o->first;
   for (int64_t i = 0; i < o->parameter->elements; i++)
     if (!isfinite(values[i]))
       return ft_fail(FILTRA_ERROR_INPUT, "tensor %s holds a NaN or an infinity", from->name);
@@ -457,7 +484,7 @@ filtra_status ft_start_write(const ft_start *p, const filtra_model *model, uint6
                              const char *input, const char *path) {
   const filtra_parameters *params = model->params;
   origin *origins;
-  FT_TRY(match(p, params, true, seed, &origins));
+  FT_TRY(match(p, model, true, seed, &origins));
   ft_safetensor *list = ft_calloc(params->count, sizeof *list);
   char *config = ft_json_text(ft_model_options_write(&model->options), JSON_COMPACT);
   filtra_status status = list && config ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;

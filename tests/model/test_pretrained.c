@@ -389,4 +389,26 @@ TEST(changes_are_checked) {
   ft_safetensors_close(&g.file);
 }
 
+static const ft_parameter *read_positions(filtra_model *model, float *to, size_t most) {
+  const ft_parameter *p = ft_parameters_find(filtra_model_parameters(model), "positions.weight");
+  assert_non_null(p);
+  assert_true((size_t)p->elements <= most);
+  assert_ok(ft_parameter_download(filtra_model_parameters(model), p, to));
+  return p;
+}
+
+/* Where the class token comes in later or there is none, patches have the same positions. */
+TEST(positions_stay_with_their_patches) {
+  static const char *const CHANGES[] = {"{\"class_layers\": 1}", "{\"pooling\": \"mean\"}"};
+  float all[1024], some[1024];
+  owned_model *model = import("vit", NULL, NULL);
+  const ft_parameter *whole = read_positions(model, all, FT_COUNT(all));
+  for (size_t i = 0; i < FT_COUNT(CHANGES); i++) {
+    owned_model *other = import("vit", NULL, CHANGES[i]);
+    const ft_parameter *p = read_positions(other, some, FT_COUNT(some));
+    assert_int_equal(p->elements, whole->elements - whole->shape[1]);
+    assert_memory_equal(some, all + whole->shape[1], (size_t)p->elements * sizeof *some);
+  }
+}
+
 TEST_MAIN(NULL, test_teardown)
