@@ -39,10 +39,10 @@ int64_t ft_model_front(const filtra_model_config *config) {
 
 /* ---- stages ---- */
 
-int ft_model_stages(const filtra_model_config *o, int64_t layers[FT_MOST_STAGES]) {
-  const char *at = o->stages;
+int ft_model_stages(const filtra_model_config *config, int64_t layers[FT_MOST_STAGES]) {
+  const char *at = config->stages;
   int count = 0;
-  layers[0] = o->layers;
+  layers[0] = config->layers;
   if (!*at) return 1;
   while (at) {
     long first, last;
@@ -53,30 +53,31 @@ int ft_model_stages(const filtra_model_config *o, int64_t layers[FT_MOST_STAGES]
   return count;
 }
 
-int ft_model_stage_of(const filtra_model_config *o, int64_t layer) {
+int ft_model_stage_of(const filtra_model_config *config, int64_t layer) {
   int64_t layers[FT_MOST_STAGES];
-  const int count = ft_model_stages(o, layers);
+  const int count = ft_model_stages(config, layers);
   int stage = 0;
   while (stage + 1 < count && layer >= layers[stage])
     layer -= layers[stage++];
   return stage;
 }
 
-void ft_model_grid(const filtra_model_config *o, int stage, int64_t grid[2]) {
-  const int64_t sides[] = {o->image_height / o->patch, o->image_width / o->patch};
+void ft_model_grid(const filtra_model_config *config, int stage, int64_t grid[2]) {
+  const int64_t sides[] = {config->image_height / config->patch,
+                           config->image_width / config->patch};
   for (int i = 0; i < 2; i++)
     grid[i] = (sides[i] + (INT64_C(1) << stage) - 1) >> stage;
 }
 
-int64_t ft_model_last_tokens(const filtra_model_config *o) {
+int64_t ft_model_last_tokens(const filtra_model_config *config) {
   int64_t grid[2];
-  if (!*o->stages) return ft_model_tokens(o);
-  ft_model_grid(o, ft_model_stage_of(o, o->layers), grid);
+  if (!*config->stages) return ft_model_tokens(config);
+  ft_model_grid(config, ft_model_stage_of(config, config->layers), grid);
   return grid[0] * grid[1];
 }
 
-int64_t ft_model_last_width(const filtra_model_config *o) {
-  return o->width << ft_model_stage_of(o, o->layers);
+int64_t ft_model_last_width(const filtra_model_config *config) {
+  return config->width << ft_model_stage_of(config, config->layers);
 }
 
 /* ---- numbers ---- */
