@@ -459,6 +459,41 @@ TEST(test_mixers_without_maps) {
   assert_non_null(strstr(page, "The mixer agf forms no matrix of tokens by tokens"));
 }
 
+/* Images in moved windows and two stages: each layer has its energies, and the filter of all its
+ * heads, which double. */
+TEST(test_windows) {
+  enum { SIDE = 12, COUNT = 40 };
+  static uint8_t images[16 + COUNT * SIDE * SIDE] = {0, 0, 8, 3,    0, 0, 0, COUNT,
+                                                     0, 0, 0, SIDE, 0, 0, 0, SIDE};
+  uint8_t labels[8 + COUNT] = {0, 0, 8, 1, 0, 0, 0, COUNT};
+  const char *data = test_folder(), *folder = test_new_run();
+  for (int i = 0; i < COUNT * SIDE * SIDE; i++)
+    images[16 + i] = (uint8_t)(i * 7 % 251 + i / SIDE);
+  for (int i = 0; i < COUNT; i++)
+    labels[8 + i] = (uint8_t)(i % 2);
+  test_write(test_path(data, "train-images-idx3-ubyte"), images, sizeof images);
+  test_write(test_path(data, "train-labels-idx1-ubyte"), labels, sizeof labels);
+  assert_code(test_filtra("train --data %s --set pixels=grey_features --mixer gfsa --set patch=2 "
+                          "--set window=4 --set stages=2,1 --set layers=3 --set heads=1 "
+                          "--set width=4 --set positions=relative --steps 2 --set batch_size=8 "
+                          "--out %s",
+                          data, folder),
+              0);
+  json_auto_t *root = analyzed(folder, "--split train --maps 0");
+  assert_int_equal(json_array_size(json_object_get(root, "stages")), 4);
+  const json_t *mixers = json_object_get(root, "mixers"), *mixer;
+  size_t i;
+  json_array_foreach(mixers, i, mixer) {
+    assert_true(isfinite(member(mixer, "response", 0)) && member(mixer, "response", 0) > 0.0);
+    assert_false(json_is_number(json_object_get(mixer, "largest_eigenvalue")));
+  }
+  assert_int_equal(i, 3);
+  assert_code(test_filtra("analyze %s --split train --maps 0", folder), 0);
+  owned char *page = test_read(test_path(folder, "analysis.html"), NULL);
+  test_well_formed(page);
+  assert_non_null(strstr(page, "or one that is not shown, as of graphs, windows"));
+}
+
 TEST(test_usage) {
   static const struct {
     const char *arguments, *part;

@@ -34,7 +34,9 @@ void analyze_write_maps(FILE *to, const analysis *a) {
   fputs("<h3>Attention in chosen samples</h3>\n", to);
   if (!a->chosen->map_count) {
     char names[FT_MIXERS_TEXT];
-    fprintf(to, "<p>The mixer %s forms no matrix of tokens by tokens.</p>\n",
+    fprintf(to,
+            "<p>The mixer %s forms no matrix of tokens by tokens, or one that is not shown, as of "
+            "graphs, windows, stages, relative positions and heads that talk.</p>\n",
             ft_mixers_name(&a->model->mixers, names));
     return;
   }
