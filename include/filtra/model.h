@@ -157,6 +157,7 @@ typedef struct filtra_model_config {
   int64_t token_types;     /**< rows of a table by which text a token belongs to; 0: no table */
   int64_t position_offset; /**< row of the positions' table that the first token gets */
   filtra_distillation distillation;
+  bool even_drop_path;   /**< all layers have the rate `drop_path`, as in CaiT */
   bool embedding_norm;   /**< LayerNorm after the embeddings are summed */
   bool no_last_norm;     /**< no LayerNorm between the last block and the head */
   bool no_head_bias;     /**< a language model's head has no bias */

@@ -145,10 +145,17 @@ static filtra_status check_block(const char *context, const filtra_model_config 
                    "%s: task \"language_model\" cannot have \"positions\" recurrent: text is "
                    "generated token by token, and their state is not kept",
                    context);
-  if (o->drop_path > 0.0f && (o->block == FILTRA_BLOCK_CONVERTER || o->layers < 2))
+  if (o->even_drop_path && o->drop_path == 0.0f)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: \"even_drop_path\" has no effect without \"drop_path\"; leave it out, or at "
+        "its default",
+        context);
+  const bool alone = o->layers < 2 && !o->even_drop_path;
+  if (o->drop_path > 0.0f && (o->block == FILTRA_BLOCK_CONVERTER || alone))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"drop_path\" %s; leave it out, or at 0", context,
-                   o->layers < 2 ? "rises from 0 in the first layer, and \"layers\" is 1"
-                                 : "is for \"block\" transformer");
+                   alone ? "rises from 0 in the first layer, and \"layers\" is 1"
+                         : "is for \"block\" transformer");
   if (o->block != FILTRA_BLOCK_CONVERTER) return FILTRA_OK;
   if (o->embedding_norm || o->no_last_norm)
     return ft_fail(FILTRA_ERROR_INPUT,

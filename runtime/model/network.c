@@ -188,7 +188,10 @@ static void enter_layer(const ft_model_options *options, ft_encoder_options *enc
   encoder->mixer = ft_mixers_at(&options->mixers, i);
   encoder->heads = o->heads << stage;
   encoder->ffn_width = o->ffn_width << stage;
-  if (o->layers > 1) encoder->drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
+  if (o->even_drop_path)
+    encoder->drop_path = o->drop_path;
+  else if (o->layers > 1)
+    encoder->drop_path = o->drop_path * (float)i / (float)(o->layers - 1);
   if (!o->window && o->positions != FILTRA_POSITIONS_RELATIVE) return;
   int64_t grid[2];
   ft_model_grid(o, stage, grid);

@@ -94,6 +94,8 @@ static const ft_key KEYS[] = {
           "in equal steps; branches that are kept count 1 / (1 - rate). Not with `block` "
           "converter.",
           .paper = "Huang et al. 2016"),
+    BOOL(even_drop_path, "Every layer has the rate `drop_path`, also the first.",
+         .paper = "CaiT, Touvron et al. 2021"),
     FLOAT(
         contra_norm, 0.0, 0.0, 10.0,
         "ContraNorm: a LayerNorm gets x - s softmax(u u^T) x in place of x, u being the tokens "

@@ -137,6 +137,26 @@ TEST(it_learns_in_16_bits) {
   }
 }
 
+/* An only layer is dropped, too, which is the first one, whose rate would be 0. */
+TEST(stochastic_depth_may_be_even) {
+  float losses[3];
+  for (int k = 0; k < 3; k++) {
+    filtra_model_config config = all_of_it();
+    config.stages[0] = '\0';
+    config.layers = 1;
+    config.class_layers = 0;
+    config.pooling = FILTRA_POOLING_MEAN;
+    config.dropout = 0.0f;
+    config.drop_path = k ? 0.9f : 0.0f;
+    config.even_drop_path = k > 0;
+    owned_model *model = test_model(test_device(), &config);
+    const filtra_train_options options = learning(FILTRA_RECOMPUTE_NONE, 1);
+    owned_trainer *trainer = test_trainer(model, &options);
+    step(trainer, 0, &losses[k]);
+  }
+  assert_true(losses[0] != losses[1] && losses[1] == losses[2]);
+}
+
 /* ---- what does not fit ---- */
 
 TEST(what_does_not_fit_is_named) {
@@ -144,6 +164,7 @@ TEST(what_does_not_fit_is_named) {
     filtra_model_config config;
     const char *part;
   } cases[] = {
+      {{.even_drop_path = true}, "\"even_drop_path\" has no effect without \"drop_path\""},
       {{.window = 2}, "\"window\" needs images cut into patches"},
       {{.stages = "1, 1"}, "\"stages\" needs images"},
       {{.positions = FILTRA_POSITIONS_RELATIVE}, "\"positions\" relative needs images"},
