@@ -194,7 +194,7 @@ def _field(struct: ctypes.Structure, label: str, kind: Any, value: Any, name: st
 ABOVE_ZERO = frozenset((
     "layers", "heads", "width", "norm_epsilon", "learning_rate", "beta1", "beta2", "epsilon",
     "accumulate", "layer_decay", "batch_size", "validation_share", "crop_pct", "crop_ratio",
-    "crop_scale",
+    "crop_scale", "repeats",
 ))
 """Options of which C takes 0 for the default, and that cannot be 0."""
 
