@@ -47,6 +47,9 @@ TEST(classes_of_lines) {
   assert_printed("standard input:2: the character '?' U+003F at column 4");
   assert_printed("\tgood\n");
   assert_printed("\tagain\n");
+  const char *table = test_write_text(test_folder(), "new.csv", "good\nbad\n");
+  assert_code(predict(run, "", test_text("--input %s", table)), 0);
+  assert_printed("new.csv is read as lines of text, a header and delimiters, too; --data reads");
 }
 
 /* A model of two labels whose logits are 0 and just above it: probabilities of 0.5 both. */
