@@ -1,5 +1,6 @@
 /* `filtra predict` as a shell sees it: what each kind of run answers, and what it refuses. */
 #include "support/command.h"
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 
