@@ -50,29 +50,33 @@ def command(*call: Any) -> str:
     return output(os.environ["FILTRA_COMMAND"], *call, "--device", "cpu", "--cache-dir", "")
 
 
-def text(folder: Path, rng: Any) -> None:
-    """Write texts with classes."""
+# Each of these writes data and returns the samples of the test split as a program gives them.
+
+
+def text(folder: Path, rng: Any) -> Any:
+    """Texts with classes."""
     words = np.array(["good", "bad", "fine", "awful", "film", "so"])
     for split, count in (("train", 30), ("val", 10), ("test", 20)):
-        rows = [f"{' '.join(rng.choice(words, 1 + i % 5))},{'no' if i % 3 else 'yes'}"
-                for i in range(count)]
+        texts = [" ".join(rng.choice(words, 1 + i % 5)) for i in range(count)]
+        rows = [f"{line},{'no' if i % 3 else 'yes'}" for i, line in enumerate(texts)]
         (folder / f"{split}.csv").write_text("\n".join(["text,label", *rows, ""]))
+    return texts
 
 
-def series(folder: Path, rng: Any) -> None:
-    """Write series of unequal lengths."""
+def series(folder: Path, rng: Any) -> Any:
+    """Series of unequal lengths."""
     for split, count in (("TRAIN", 40), ("TEST", 20)):
-        rows = []
-        for i in range(count):
-            x = rng.normal(5, 30, (2, 3 + i % 4)).round(3)
-            rows.append(":".join(",".join(map(str, values)) for values in x) + f":{'ab'[i % 2]}")
+        X = [rng.normal(5, 30, (3 + i % 4, 2)).round(3) for i in range(count)]
+        rows = [":".join(",".join(map(str, values)) for values in x.T) + f":{'ab'[i % 2]}"
+                for i, x in enumerate(X)]
         (folder / f"x_{split}.ts").write_text(
             "\n".join(["@problemName x", "@dimensions 2", "@classLabel true a b", "@data", *rows])
         )
+    return X
 
 
-def images(folder: Path, rng: Any) -> None:
-    """Write images as MNIST has them."""
+def images(folder: Path, rng: Any) -> Any:
+    """Images as MNIST has them."""
     for split, count in (("train", 40), ("t10k", 20)):
         pixels = rng.integers(0, 256, (count, 6, 6), dtype=np.uint8)
         header = struct.pack(">4i", 0x803, count, 6, 6)
@@ -80,24 +84,28 @@ def images(folder: Path, rng: Any) -> None:
         labels = (np.arange(count) % 3).astype(np.uint8)
         header = struct.pack(">2i", 0x801, count)
         (folder / f"{split}-labels-idx1-ubyte").write_bytes(header + labels.tobytes())
+    return pixels
 
 
-def table(folder: Path, rng: Any) -> None:
-    """Write rows of numbers and categories with a value."""
+def table(folder: Path, rng: Any) -> Any:
+    """Rows of two numbers and a category, which is a number for each text, with a value."""
     for split, count in (("train", 30), ("val", 10), ("test", 20)):
-        rows = [f"{rng.normal(3, 9):.3f},{rng.integers(99)},{'red' if i % 3 else 'blue'},"
-                f"{rng.normal():.3f}" for i in range(count)]
+        X = np.array([[round(rng.normal(3, 9), 3), rng.integers(99), i % 3 == 0, i % 3 > 0]
+                      for i in range(count)])
+        rows = [f"{a},{b:.0f},{'red' if red else 'blue'},{rng.normal():.3f}" for a, b, _, red in X]
         (folder / f"{split}.csv").write_text("\n".join(["a,b,colour,y", *rows, ""]))
+    return X
 
 
-def pairs(folder: Path, rng: Any) -> None:
-    """Write pairs of documents as Long Range Arena has them."""
+def pairs(folder: Path, rng: Any) -> Any:
+    """Pairs of documents as Long Range Arena has them."""
     for split, count in (("train", 30), ("eval", 10), ("test", 20)):
-        rows = []
-        for i in range(count):
-            one, other = ("".join(rng.choice(list("abc "), 3 + i % 5)) for _ in range(2))
-            rows.append(f"{float(i % 2)}\t{i}\t{i + 100}\t{one}\t{other}x\n")
+        X = [tuple("".join(rng.choice(list("abc "), 3 + i % 5)) + "x" for _ in range(2))
+             for i in range(count)]
+        rows = [f"{float(i % 2)}\t{i}\t{i + 100}\t{one}\t{other}\n"
+                for i, (one, other) in enumerate(X)]
         (folder / f"new_aan_pairs.{split}.tsv").write_text("".join(rows))
+    return X
 
 
 def records(run: Path) -> list[list[Any]]:
@@ -139,7 +147,7 @@ def test_files(
 ) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    kind(data, np.random.default_rng(3))
+    samples = kind(data, np.random.default_rng(3))
     keys = {**SMALL, **config, "data": str(data)}
     (tmp_path / "config.json").write_text(json.dumps(keys))
     command("train", "--config", tmp_path / "config.json", "--out", tmp_path / "command")
@@ -149,6 +157,9 @@ def test_files(
     run = filtra.train(tmp_path / "python", keys, device=device)
     model, opened = run.model(device=device), run.data()
     found = model.predict(opened, "test", keys["batch_size"])
+    predictor = filtra.Predictor(tmp_path / "c" / "model.safetensors", device=device)
+    single = predictor.predict(samples) if kind is table else predictor.logits(samples)
+    assert np.asarray(single, np.float32).tobytes() == found.tobytes()
     assert run.evaluate("test", device=device) == model.evaluate(opened, "test", keys["batch_size"])
     check_alike(tmp_path, (run.evaluate("test", device=device).loss, found), [], loss)
 

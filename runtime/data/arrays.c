@@ -238,6 +238,7 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   FT_TRY(ft_check_share(a->validation_share));
   FT_TRY(name_classes(a, ds));
   FT_TRY(ft_check_class_names(ds, "arrays"));
+  FT_TRY(ft_warn_of_alike_names(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
   for (int i = FILTRA_SPLIT_TEST; a->columns && i >= 0; i--)

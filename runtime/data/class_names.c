@@ -1,8 +1,11 @@
 /* Checks the names of classes, whatever they come from. Called by dataset.c and arrays.c. */
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "data/dataset.h"
+#include "data/unicode.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Writes text with \xNN for what is not printable ASCII, cut where `to` is full. */
@@ -28,4 +31,69 @@ filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path) {
   for (uint32_t i = 0; i < ds->info.classes && !status; i++)
     status = ft_check_class_name(ds->class_names[i], strlen(ds->class_names[i]));
   return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
+}
+
+/* ---- names that look alike ---- */
+
+typedef struct folded {
+  char *text; /* without case, spaces and what is not seen */
+  uint32_t label;
+} folded;
+
+static int compare_folded(const void *a, const void *b) {
+  const folded *x = a, *y = b;
+  int order = strcmp(x->text, y->text);
+  return order ? order : (x->label > y->label) - (x->label < y->label);
+}
+
+/* The caller frees; NULL when out of memory. */
+static char *fold(const char *name) {
+  const size_t length = strlen(name);
+  char *text = ft_calloc(length * FT_UNICODE_MOST_PARTS * 4 * 2 + 1, 1), *to = text;
+  for (size_t at = 0; text && at < length;) {
+    uint32_t c, parts[FT_UNICODE_MOST_PARTS], lower[2];
+    at += ft_utf8_next(name + at, length - at, &c);
+    const size_t count = ft_unicode_decompose(c, parts);
+    for (size_t i = 0; i < count; i++) {
+      const size_t letters = ft_unicode_to_lower(parts[i], lower);
+      if (ft_unicode(parts[i]) & (FT_UNICODE_SPACE | FT_UNICODE_DROPPED)) continue;
+      for (size_t k = 0; k < letters; k++)
+        to += ft_utf8_write(lower[k], to);
+    }
+  }
+  return text;
+}
+
+static void say_alike(const filtra_dataset *ds, const char *path, const folded *all) {
+  const char *const *names = ds->class_names;
+  char first[256] = "", second[256] = "";
+  size_t alike = 0, example = 0;
+  for (uint32_t i = 1; i < ds->info.classes; i++)
+    if (!strcmp(all[i].text, all[i - 1].text) && alike++ == 0) example = i;
+  if (!alike) return;
+  const char *a = names[all[example - 1].label], *b = names[all[example].label];
+  escape(a, strlen(a), first, sizeof first);
+  escape(b, strlen(b), second, sizeof second);
+  ft_log(FILTRA_LOG_WARNING,
+         "%s: the classes \"%s\" and \"%s\"%s are called the same but for case, spaces or what is "
+         "not seen; write them alike if they are one",
+         path, first, second, alike > 1 ? ", and others," : "");
+}
+
+filtra_status ft_warn_of_alike_names(const filtra_dataset *ds, const char *path) {
+  const uint32_t count = ds->info.classes;
+  folded *all = ft_calloc(count + 1, sizeof *all);
+  bool done = all;
+  for (uint32_t i = 0; i < count && done; i++) {
+    all[i] = (folded){fold(ds->class_names[i]), i};
+    done = all[i].text;
+  }
+  if (done) {
+    qsort(all, count, sizeof *all, compare_folded);
+    say_alike(ds, path, all);
+  }
+  for (uint32_t i = 0; i < count && all; i++)
+    free(all[i].text);
+  free(all);
+  return done ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }

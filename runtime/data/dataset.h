@@ -135,6 +135,8 @@ void ft_samples_map_labels(ft_samples *samples, const int32_t *map);
 filtra_status ft_check_class_name(const char *name, size_t length);
 /** The same for all classes; the error names `path`. */
 filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
+/** Says where two names differ by case, spaces or characters that are not seen alone. */
+filtra_status ft_warn_of_alike_names(const filtra_dataset *ds, const char *path);
 
 /** Tokens of the longer of its sequences. */
 uint32_t ft_row_length(const ft_sample_row *row);

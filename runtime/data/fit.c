@@ -115,12 +115,6 @@ filtra_status ft_fit_apply(filtra_dataset *ds, const char *path, const ft_data_f
   if (ds->standardise && fit->features && fit->features != ft_feature_count(ds))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has %u features, the training data have %u", path,
                    ft_feature_count(ds), fit->features);
-  if (fit->height && ds->info.height &&
-      (fit->height != ds->info.height || fit->width != ds->info.width))
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: images of %u x %u pixels, those of the training data have %u x %u; resize "
-                   "them to that",
-                   path, ds->info.width, ds->info.height, fit->width, fit->height);
   const bool named =
       ds->info.target == FILTRA_TARGET_CLASS || ds->info.target == FILTRA_TARGET_LABELS;
   if (!fit->class_count || !named) return FILTRA_OK;

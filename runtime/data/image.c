@@ -63,6 +63,12 @@ static filtra_status take_size(filtra_dataset *ds, const filtra_dataset_options 
   ds->stored_width = width;
   if (ds->image_size) height = width = ds->image_size;
   FT_TRY(ft_image_check_size(height, width));
+  const ft_data_fit *fit = ds->fit;
+  if (fit && fit->height && (fit->height != height || fit->width != width))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "an image of %u x %u pixels, those of the training data have %u x %u; resize it "
+                   "to that",
+                   width, height, fit->width, fit->height);
   uint32_t pixels = height * width;
   if (options->max_length && pixels > options->max_length)
     return ft_fail(FILTRA_ERROR_INPUT,

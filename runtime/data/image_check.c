@@ -70,11 +70,11 @@ filtra_status ft_images_check(const filtra_dataset *ds, filtra_split split, size
   decode(&c);
   ft_threads_join(threads, started);
   ft_mutex_free(&c.mutex);
-  if (c.status && c.text && c.bad > 1)
+  if (c.status && c.bad > 1 && c.text)
     ft_fail(c.status, "%s (%zu of %zu images of the %s split cannot be decoded)", c.text, c.bad,
             c.looked, filtra_split_name(split));
-  else if (c.status && c.text)
-    ft_fail(c.status, "%s", c.text);
+  else if (c.status)
+    ft_fail(c.status, "%s", c.text ? c.text : "out of host memory");
   free(c.text);
   return c.status;
 }

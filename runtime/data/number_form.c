@@ -175,6 +175,16 @@ filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decim
   return ft_read_number(number, strlen(number), value);
 }
 
+bool ft_read_plain(const char *text, size_t length, filtra_decimal decimal, double *value) {
+  cell c;
+  char number[LONGEST + 2], sign = decimal == FILTRA_DECIMAL_COMMA ? ',' : '.';
+  bool grouped;
+  if (!read_cell(text, length, &c) || c.percent || c.currency || !reads(&c, sign, &grouped))
+    return false;
+  *value = value_of(&c, sign, number);
+  return isfinite(*value);
+}
+
 /* ---- what a column shows ---- */
 
 static void keep(char to[48], uint64_t *line, const char *text, size_t length, uint64_t at) {

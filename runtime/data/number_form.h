@@ -55,4 +55,7 @@ uint32_t ft_forms_unit(const ft_number_forms *forms);
 filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decimal, uint32_t unit,
                            float *value);
 
+/** Whether a cell is a number without unit; reads it with all digits that a double has. */
+bool ft_read_plain(const char *text, size_t length, filtra_decimal decimal, double *value);
+
 #endif

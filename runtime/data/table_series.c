@@ -1,6 +1,7 @@
 /* Rows of a table that are grouped into series: a sample is the rows with one name in the group's
  * column, ordered by the time's column; a step is a row. Called by table.c. */
 #include "base/memory.h"
+#include "data/date.h"
 #include "data/number_form.h"
 #include "data/table.h"
 
@@ -11,8 +12,9 @@
 
 /* A row before it has found its place. */
 typedef struct step {
-  char *group, *date; /* date: the time where it is no number; else NULL */
-  double time;
+  char *group;
+  double time; /* a number, or of a date its seconds */
+  bool date;
   uint64_t line;
   float *values; /* [width] */
   ft_sample_row target;
@@ -41,21 +43,18 @@ static char *copy_field(const char *text) {
 
 /* ---- rows ---- */
 
-/* Reads a time: a number, or a date that sorts as text, 2023-02-01 12:00. */
+/* Reads a time: a number, or a date such as 2023-02-01 12:00. */
 static filtra_status read_time(const ft_table *t, const char *text, step *s) {
-  float value;
+  char date[64] = "";
   size_t length = strlen(text);
   ft_trim(&text, &length);
-  if (!ft_read_form(text, length, t->fit->decimal, 0, &value)) {
-    s->time = (double)value;
-    return FILTRA_OK;
-  }
-  if (length < 7 || strspn(text, "0123456789") != 4 || text[4] != '-')
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "time_column: \"%.*s\" is neither a number nor a date such as 2023-02-01",
-                   (int)(length < 40 ? length : 40), text);
-  s->date = copy_field(text);
-  return s->date ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (ft_read_plain(text, length, t->fit->decimal, &s->time)) return FILTRA_OK;
+  snprintf(date, sizeof date, "%.*s", (int)length, text);
+  s->date = length < sizeof date && ft_read_date(date, &s->time);
+  if (s->date) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "time_column: \"%.*s\" is neither a number nor a date such as 2023-02-01",
+                 (int)(length < 40 ? length : 40), text);
 }
 
 static filtra_status read_step(const ft_row_reader *rows, const ft_places *places, void *user) {
@@ -76,7 +75,6 @@ static filtra_status read_step(const ft_row_reader *rows, const ft_places *place
 /* ---- order ---- */
 
 static int compare_times(const step *a, const step *b) {
-  if (a->date && b->date) return strcmp(a->date, b->date);
   return (a->time > b->time) - (a->time < b->time);
 }
 
@@ -110,7 +108,7 @@ static bool same_target(const series_reader *r, const step *a, const step *b) {
 /* Checks that two steps of a group, one after the other, agree. */
 static filtra_status check_steps(const series_reader *r, const step *a, const step *b) {
   const char *what = NULL;
-  if (!a->date != !b->date) what = "one time is a number, the other a date";
+  if (a->date != b->date) what = "one time is a number, the other a date";
   if (!what && !compare_times(a, b)) what = "both have the same time";
   if (!same_target(r, a, b)) what = "their targets differ, and a series has one";
   if (!what) return FILTRA_OK;
@@ -187,7 +185,6 @@ filtra_status ft_table_read_series(ft_table *t, filtra_split split) {
   if (!status) status = add_all(&r);
   for (size_t i = 0; i < r.count; i++) {
     free(r.steps[i].group);
-    free(r.steps[i].date);
     free(r.steps[i].values);
   }
   free(r.steps);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/date.h"
 #include "data/labels.h"
 
 #include <math.h>
@@ -11,37 +12,6 @@
 #include <string.h>
 
 /* ---- one stamp ---- */
-
-/* Days from 1970-01-01 in the Gregorian calendar (Howard Hinnant, days_from_civil). */
-static double days(long year, long month, long day) {
-  year -= month <= 2;
-  long era = (year >= 0 ? year : year - 399) / 400, of_era = year - era * 400;
-  long of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  const long leaps = of_era / 4 - of_era / 100;
-  return (double)(era * 146097 + of_era * 365 + leaps + of_year - 719468);
-}
-
-/* Reads year, month, day, and perhaps hour, minute, second, with one character between them:
- * 2004-10-01 12:30:00, or 12-30-00 as archives write it. */
-static bool read_date(const char *text, double *seconds) {
-  static const long most[] = {9999, 12, 31, 23, 59, 60};
-  static const char *const between[] = {"-/", "-/", " T_", ":-", ":-"};
-  long part[6] = {0, 0, 0, 0, 0, 0};
-  char *end = (char *)text;
-  int count = 0;
-  while (*end >= '0' && *end <= '9') {
-    part[count] = strtol(end, &end, 10);
-    if (part[count] > most[count]) return false;
-    if (++count == 6 || !*end || !strchr(between[count - 1], *end)) break;
-    end++;
-  }
-  double fraction = *end == '.' ? ft_strtod(end, &end) : 0.0;
-  if (*end == 'Z') end++;
-  if (*end || count < 3 || part[0] < 1 || !part[1] || !part[2]) return false;
-  *seconds = 86400.0 * days(part[0], part[1], part[2]) + 3600.0 * (double)part[3] +
-             60.0 * (double)part[4] + (double)part[5] + fraction;
-  return true;
-}
 
 static filtra_status read_time(const char *text, size_t length, double *time) {
   char copy[64] = "", *end = copy;
@@ -51,7 +21,7 @@ static filtra_status read_time(const char *text, size_t length, double *time) {
     bool number = strspn(copy, "0123456789+-.eE") == length;
     if (number) *time = ft_strtod(copy, &end);
     if (number && !*end && isfinite(*time)) return FILTRA_OK;
-    if (read_date(copy, time)) return FILTRA_OK;
+    if (ft_read_date(copy, time)) return FILTRA_OK;
   }
   return ft_fail(FILTRA_ERROR_INPUT, "\"%.*s\" is no time stamp, neither a number nor a date",
                  (int)(length < 40 ? length : 40), text);

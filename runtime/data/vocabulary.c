@@ -83,6 +83,16 @@ static const char *next_word(const char *text, size_t length, size_t *at, size_t
   return word;
 }
 
+/* Fails for a word of the text that is not UTF-8, naming its first byte that is wrong. */
+static filtra_status check_word(const char *text, const char *word, size_t bytes) {
+  uint32_t code_point;
+  for (size_t at = 0, count; at < bytes; at += count) {
+    count = ft_utf8_next(word + at, bytes - at, &code_point);
+    if (!count) return ft_fail_encoding(word + at, (size_t)(word + at - text) + 1);
+  }
+  return FILTRA_OK;
+}
+
 static filtra_status encode_words(const filtra_tokenizer *t, const char *text, size_t length,
                                   ft_tokens *tokens) {
   const char *word;
@@ -90,8 +100,7 @@ static filtra_status encode_words(const filtra_tokenizer *t, const char *text, s
   while (word = next_word(text, length, &at, &bytes), bytes > 0) {
     FT_TRY(ft_tokens_reserve(tokens, 1));
     int32_t id = *word == '\n' ? FT_WORD_END_OF_LINE : *find_entry(t, word, bytes);
-    if (id == 0 && !ft_utf8_valid(word, bytes))
-      return ft_fail_encoding(word, (size_t)(word - text) + 1);
+    if (id == 0) FT_TRY(check_word(text, word, bytes));
     tokens->ids[tokens->count++] = id ? id : FT_WORD_UNKNOWN;
   }
   return FILTRA_OK;
@@ -267,7 +276,7 @@ static filtra_status count_words(ft_vocabulary *v, const char *text, size_t leng
       entry->count++;
       continue;
     }
-    if (!ft_utf8_valid(word, bytes)) return ft_fail_encoding(word, (size_t)(word - text) + 1);
+    FT_TRY(check_word(text, word, bytes));
     FT_TRY(add_word(v, entry, word, bytes));
   }
   return FILTRA_OK;

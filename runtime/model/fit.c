@@ -115,6 +115,10 @@ filtra_status ft_model_fit_target(filtra_model_config *model, const char *contex
     squares += (sample.value - mean) * (sample.value - mean);
   }
   model->target_mean = (float)mean;
+  if (squares == 0.0 && count > 1)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: the targets of all training samples are %g: there is nothing to learn", context,
+           mean);
   /* 0 if all values are equal: becomes 1 */
   model->target_scale = (float)sqrt(squares / (double)count);
   return FILTRA_OK;

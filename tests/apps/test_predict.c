@@ -1,5 +1,6 @@
 /* `filtra predict` as a shell sees it: what each kind of run answers, and what it refuses. */
 #include "support/command.h"
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -47,6 +48,9 @@ TEST(classes_of_lines) {
   assert_printed("standard input:2: the character '?' U+003F at column 4");
   assert_printed("\tgood\n");
   assert_printed("\tagain\n");
+  const char *table = test_write_text(test_folder(), "new.csv", "good\nbad\n");
+  assert_code(predict(run, "", test_text("--input %s", table)), 0);
+  assert_printed("new.csv is read as lines of text, a header and delimiters, too; --data reads");
 }
 
 /* A model of two labels whose logits are 0 and just above it: probabilities of 0.5 both. */

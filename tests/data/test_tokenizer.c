@@ -251,6 +251,8 @@ TEST(test_words) {
   size_t count;
   assert_fails(filtra_tokenizer_encode(t, "a \xff", 3, tokens, 8, &count), FILTRA_ERROR_INPUT,
                "byte 0xff at column 3");
+  assert_fails(filtra_tokenizer_encode(t, "a cat\xff", 6, tokens, 8, &count), FILTRA_ERROR_INPUT,
+               "byte 0xff at column 6");
   filtra_tokenizer_destroy(&t);
 }
 

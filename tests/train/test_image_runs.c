@@ -193,6 +193,12 @@ TEST(test_images_of_another_size) {
     image[11] = 2;
     image[15] = 8;
   }
+  const char *larger = test_folder(); /* than the longest sequence, too */
+  image[7] = 2;
+  image[11] = 8;
+  test_write(test_path(larger, names[0]), image, 16 + 2 * 64);
+  label[7] = 2;
+  test_write(test_path(larger, names[1]), label, 10);
   assert_ok(
       test_train(test_text("{\"data\": \"%s\", \"width\": 8, \"layers\": 1, \"steps\": 2}", data),
                  folder, UINT64_MAX));
@@ -200,7 +206,9 @@ TEST(test_images_of_another_size) {
   filtra_run *run;
   assert_ok(filtra_run_open(folder, &run));
   assert_fails(filtra_run_open_data(run, other, FILTRA_SPLIT_TEST, &ds), FILTRA_ERROR_INPUT,
-               "images of 8 x 2 pixels, those of the training data have 4 x 4");
+               "an image of 8 x 2 pixels, those of the training data have 4 x 4");
+  assert_fails(filtra_run_open_data(run, larger, FILTRA_SPLIT_TEST, &ds), FILTRA_ERROR_INPUT,
+               "an image of 8 x 8 pixels, those of the training data have 4 x 4");
   assert_ok(filtra_run_open_data(run, data, FILTRA_SPLIT_TEST, &ds));
   filtra_run_close(&run);
 }

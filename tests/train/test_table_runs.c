@@ -45,6 +45,23 @@ static const char *text_table(int rows) {
   return text;
 }
 
+static char said[1024];
+static void keep_warning(void *user, filtra_log_level level, const char *message) {
+  (void)user;
+  if (level == FILTRA_LOG_WARNING && strstr(message, "targets of all"))
+    snprintf(said, sizeof said, "%s", message);
+}
+
+TEST(equal_values_are_said) {
+  test_device(); /* which has a log of its own when it is opened */
+  filtra_log_set(keep_warning, NULL);
+  trained(test_write_text(test_folder(), "train.csv",
+                          "text,value\na,1.5\nb,1.5\nc,1.5\nd,1.5\ne,1.5\n"),
+          "");
+  filtra_log_set(NULL, NULL);
+  assert_non_null(strstr(said, "the targets of all training samples are 1.5: there is nothing"));
+}
+
 static const char COLUMNS[] = ", \"text_column\": \"comment\", \"target_column\": \"mood\"";
 
 TEST(other_files_have_the_columns_of_the_training_file) {
