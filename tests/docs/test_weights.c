@@ -6,7 +6,7 @@
 
 #include <filtra/filtra.h>
 
-enum { MAX_ROWS = 128, MAX_TEXT = 160 };
+enum { MAX_ROWS = 192, MAX_TEXT = 160 };
 
 #define SIZES .layers = 1, .heads = 3, .width = 12, .ffn_width = 41, .classes = 5
 #define TEXT  .vocabulary = 9, .max_length = 7, SIZES
@@ -141,7 +141,7 @@ static const filtra_model_config TASKS[] = {
      .positions = FILTRA_POSITIONS_NONE,
      TEXT,
      HEAD},
-    {.features = 11,
+    {.features = 43,
      .image_height = 10,
      .image_width = 12,
      .patch = 2,
@@ -149,7 +149,7 @@ static const filtra_model_config TASKS[] = {
      .positions = FILTRA_POSITIONS_RELATIVE,
      SIZES,
      HEAD},
-    {.features = 11,
+    {.features = 43,
      .image_height = 4,
      .image_width = 6,
      .patch = 2,
