@@ -8,6 +8,7 @@
 #include "ops/decoding.h"
 
 #include <math.h>
+#include <string.h>
 
 ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
                           const filtra_model_config *config) {
@@ -224,6 +225,7 @@ static filtra_tensor *add_layers(const ft_scope *scope, const ft_model_options *
     filtra_tensor *loss;
     const bool enters = i > 0 && stage > ft_model_stage_of(&options->config, i - 1);
     if (enters) place = 0;
+    if (enters) memset(carried, 0, sizeof carried); /* its features have another width */
     enter_layer(options, encoder, i, place);
     layer.carried = &carried[encoder->mixer - options->mixers.list];
     ft_segment_begin(g, ft_graph_recompute(g));

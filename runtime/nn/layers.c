@@ -126,6 +126,23 @@ filtra_tensor *filtra_scope_linear(const ft_scope *scope, const char *name, filt
   return ft_linear_prefix(scope, name, x, ft_columns(x), out, options);
 }
 
+filtra_tensor *ft_group_linear(const ft_scope *scope, const char *name, filtra_tensor *x,
+                               int64_t out) {
+  filtra_graph *g = scope->graph;
+  if (!ft_usable(g, x)) return NULL;
+  const ft_scope inner = ft_scope_enter(scope, "%s", name);
+  const int64_t groups = x->shape[1], rows = x->shape[0] * x->shape[2], in = x->shape[3];
+  const int64_t shape[] = {groups, out, in}, biases = groups * out;
+  const filtra_parameter_options weight = ft_scope_matrix(scope, in);
+  const filtra_parameter_options bias = ft_scope_bias(scope, in);
+  filtra_tensor *w = filtra_scope_parameter(&inner, "weight", 3, shape, &weight);
+  filtra_tensor *b = filtra_scope_parameter(&inner, "bias", 1, &biases, &bias);
+  x = filtra_reshape(g, filtra_transpose(g, x, 0, 1), 3, (int64_t[]){groups, rows, in});
+  x = filtra_matmul(g, x, w, &(filtra_matmul_options){.transpose_b = true});
+  x = filtra_add(g, x, filtra_reshape(g, b, 3, (int64_t[]){groups, 1, out}));
+  return filtra_reshape(g, x, 2, (int64_t[]){groups * rows, out});
+}
+
 filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,
                              filtra_dtype dtype) {
   if (!ft_usable(scope->graph, x)) return NULL;

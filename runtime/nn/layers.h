@@ -64,6 +64,12 @@ filtra_parameter_options ft_scope_bias(const ft_scope *scope, int64_t in);
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options);
 
+/** A linear layer of each group, such as a head: x dense [B,G,N,in], "NAME.weight" [G,out,in] and
+ * "NAME.bias" [G out] -> [G B N, out], F32, group by group. Parameters start as those of
+ * filtra_scope_linear. */
+filtra_tensor *ft_group_linear(const ft_scope *scope, const char *name, filtra_tensor *x,
+                               int64_t out);
+
 /** LayerNorm with "NAME.weight" [C], initially ones, and "NAME.bias" [C], zeros; result of that
  * type. */
 filtra_tensor *ft_norm_layer(const ft_scope *scope, const char *name, filtra_tensor *x,

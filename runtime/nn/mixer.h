@@ -105,7 +105,7 @@ typedef struct ft_mixers {
 #define FT_OWN_MIXERS(each)                                                                        \
   each(softmax) each(gfsa) each(plaplacian) each(agf) each(synvolution) each(kernelution)          \
       each(linear) each(cosformer) each(fnet) each(performer) each(linformer) each(nystrom)        \
-          each(flowformer) each(synthesizer) each(luna) each(primal)
+          each(flowformer) each(synthesizer) each(luna) each(primal) each(paramixer)
 
 #define FT_DECLARE_MIXER(name) extern const ft_mixer_class ft_mixer_##name;
 FT_OWN_MIXERS(FT_DECLARE_MIXER)

@@ -3,7 +3,7 @@
 #include "common/types.glsl"
 #include "common/sine.glsl"
 #include "fourier/contract.h"
-#include "fourier/length.glsl"
+#include "common/length.glsl"
 
 // table[b, j] = (cos, sin) of j parts in L_b of a turn, for j < L_b; the rest is not written.
 FT_ARGUMENTS(fourier_table)

@@ -2,7 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "fourier/contract.h"
-#include "fourier/length.glsl"
+#include "common/length.glsl"
 
 // y[k] = sum over n < L of cos(2 pi n k / L) a[n] + sin(2 pi n k / L) b[n], along the middle axis
 // of [batch, n, inner], L = lengths[batch]; zeros from k = L on. The angle of n k parts in L of a

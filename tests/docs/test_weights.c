@@ -6,12 +6,12 @@
 
 #include <filtra/filtra.h>
 
-enum { MAX_ROWS = 128, MAX_TEXT = 160 };
+enum { MAX_ROWS = 192, MAX_TEXT = 160 };
 
-#define SIZES .layers = 1, .heads = 3, .width = 12, .ffn_width = 10, .classes = 5
+#define SIZES .layers = 1, .heads = 3, .width = 12, .ffn_width = 41, .classes = 5
 #define TEXT  .vocabulary = 9, .max_length = 7, SIZES
 #define HEAD  .head_width = 14
-#define IMAGE .features = 11, .image_height = 4, .image_width = 6, .patch = 2, SIZES
+#define IMAGE .features = 43, .image_height = 4, .image_width = 6, .patch = 2, SIZES
 
 /* All different, so that a number in a shape says which key it comes from. */
 static const filtra_model_config BASE = {TEXT, HEAD};
@@ -24,21 +24,25 @@ static const struct {
              {3, "heads"},
              {12, "width"},
              {4, "width / heads"},
-             {10, "ffn_width"},
+             {41, "ffn_width"},
              {14, "head_width"},
              {2, "K + 1"},
              {24, "2 width"},
              {36, "3 width"},
              {48, "4 width"},
              {1, "1"},
-             {11, "features"},
+             {43, "features"},
              {8, "max_length + 1"},
              {84, "max_length width"},
-             {44, "patch patch features"},
+             {172, "patch patch features"},
              {6, "patches"},
              {18, "patches + 2"},
              {16, "token_types"},
              {26, "max_length + position_offset"},
+             {10, "factors"},
+             {11, "factors + 1"},
+             {170, "factors hidden"},
+             {110, "factors (factors + 1)"},
              {17, "hidden"},
              {51, "heads hidden"},
              {102, "2 heads hidden"},
@@ -88,13 +92,18 @@ static const char *const MIXERS[] = {"softmax",
 static const filtra_model_config TASKS[] = {
     {.task = FILTRA_TASK_PAIR_CLASSIFICATION, TEXT, HEAD},
     {.task = FILTRA_TASK_REGRESSION, TEXT, HEAD},
+    {.mixer = "{\"name\": \"paramixer\", \"hidden\": 17}",
+     .vocabulary = 9,
+     .max_length = 23 * 29,
+     SIZES,
+     HEAD},
     {.mixer = "{\"name\": \"luna\", \"l\": 19}",
      .vocabulary = 9,
      .max_length = 7,
      .layers = 2,
      .heads = 3,
      .width = 12,
-     .ffn_width = 10,
+     .ffn_width = 41,
      .classes = 5,
      HEAD},
     {.mixer = "{\"name\": \"synthesizer\", \"variant\": \"factorized_dense\", \"a\": 23, "
@@ -107,12 +116,12 @@ static const filtra_model_config TASKS[] = {
     {.pooling = FILTRA_POOLING_CLASS_TOKEN, .head = FILTRA_HEAD_LINEAR, TEXT},
     {.pooling = FILTRA_POOLING_FLATTEN, TEXT, HEAD},
     {.pooling = FILTRA_POOLING_CLASS_TOKEN, .class_layers = 1, .layer_scale = 0.1f, TEXT, HEAD},
-    {.features = 11, .max_length = 7, SIZES, HEAD},
+    {.features = 43, .max_length = 7, SIZES, HEAD},
     {IMAGE, HEAD},
     {.pooling = FILTRA_POOLING_CLASS_TOKEN,
      .head = FILTRA_HEAD_LINEAR,
      .distillation = FILTRA_DISTILLATION_MEAN,
-     .features = 11,
+     .features = 43,
      .image_height = 4,
      .image_width = 16,
      .patch = 2,
@@ -132,7 +141,7 @@ static const filtra_model_config TASKS[] = {
      .positions = FILTRA_POSITIONS_NONE,
      TEXT,
      HEAD},
-    {.features = 11,
+    {.features = 43,
      .image_height = 10,
      .image_width = 12,
      .patch = 2,
@@ -140,7 +149,7 @@ static const filtra_model_config TASKS[] = {
      .positions = FILTRA_POSITIONS_RELATIVE,
      SIZES,
      HEAD},
-    {.features = 11,
+    {.features = 43,
      .image_height = 4,
      .image_width = 6,
      .patch = 2,

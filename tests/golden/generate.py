@@ -403,6 +403,49 @@ def primal_shapes(width, case):
     return shapes
 
 
+def gelu(e):
+    cumulative = 0.5 * (1.0 + math.erf(e.value / math.sqrt(2.0)))
+    density = math.exp(-0.5 * e.value * e.value) / math.sqrt(2.0 * math.pi)
+    return apply(e, e.value * cumulative, cumulative + e.value * density)
+
+
+def factors_of(case):
+    return max(1, math.ceil(math.log2(case["max_length"])))
+
+
+def paramixer(x, p, case):
+    """Yu et al. 2022: X' = W_1 .. W_M g(X) with the CHORD protocol, written out as N x N matrices; a
+    link that another one of the same token meets adds to it."""
+    size, factors, options = len(x), factors_of(case), case["options"]
+    hidden = options.get("hidden", len(x[0]))
+
+    def layer(rows, name):
+        return linear(rows, p[name + ".weight"], p[name + ".bias"])
+
+    y = layer([[gelu(e) for e in row] for row in layer(x, "values.1")], "values.2")
+    h = [[gelu(e) for e in row] for row in layer(x, "links.1")]
+    for m in reversed(range(factors)):
+        entries = linear([row[m * hidden:(m + 1) * hidden] for row in h], p["links.2.weight"][m],
+                         p["links.2.bias"][m * (factors + 1):(m + 1) * (factors + 1)])
+        identity = 1.0 if options.get("residual", True) else 0.0
+        matrix = [[Number(identity if i == j else 0.0) for j in range(size)] for i in range(size)]
+        for i, row in enumerate(entries):
+            for k, entry in enumerate(row):
+                j = (i + (2 ** (k - 1) if k else 0)) % size
+                matrix[i][j] = matrix[i][j] + entry
+        y = product(matrix, y)
+    return y
+
+
+def paramixer_shapes(width, case):
+    factors, hidden = factors_of(case), case["options"].get("hidden", width)
+    return {"values.1.weight": [hidden, width], "values.1.bias": [hidden],
+            "values.2.weight": [width, hidden], "values.2.bias": [width],
+            "links.1.weight": [factors * hidden, width], "links.1.bias": [factors * hidden],
+            "links.2.weight": [factors, factors + 1, hidden],
+            "links.2.bias": [factors * (factors + 1)]}
+
+
 # Complex numbers are pairs of Numbers.
 
 def turn(angle):
@@ -579,6 +622,7 @@ MIXERS = {"linear": (linear_attention, attention_shapes),
           "synthesizer": (synthesizer, synthesizer_shapes),
           "luna": (luna, luna_shapes),
           "primal": (primal, primal_shapes),
+          "paramixer": (paramixer, paramixer_shapes),
           "synvolution": (synvolution, synvolution_shapes),
           "kernelution": (kernelution, kernelution_shapes)}
 
@@ -631,6 +675,8 @@ CASES = [
     case("primal_data_trace_n9c6", "primal", [9, 5], 6, 3, s=3, p=11, data_trace=True,
          ksvd_weight=0.5),
     case("primal_n33c16", "primal", [33, 20], 16, 2, s=5, p=9, ksvd_weight=0),
+    case("paramixer_n7c6", "paramixer", [7, 4, 1], 6, 2, hidden=4),
+    case("paramixer_product_n19c8", "paramixer", [19, 12], 8, 2, max_length=21, residual=False),
     case("synvolution_n7c6_h2", "synvolution", [7, 4, 1], 6, 2, heads=2, order=2),
     case("synvolution_sorted_n9c6_h2", "synvolution", [9, 5, 1], 6, 2, heads=2, sort_tokens=True),
     case("kernelution_triangular_n8c5", "kernelution", [8, 3], 5, 1, K=2, order=3, triangular=True,

@@ -135,4 +135,23 @@ TEST(packed_sequences_pass_by_other_mixers) {
   toy_train(trainer, 0, 3, NULL);
 }
 
+/* A stage has features of another width, and so a packed sequence of its own. */
+TEST(stages_have_packed_sequences_of_their_own) {
+  const filtra_model_config config = {.mixer = "{\"name\": \"luna\", \"l\": 3}",
+                                      .features = 3,
+                                      .image_height = 8,
+                                      .image_width = 8,
+                                      .patch = 2,
+                                      .stages = "2, 1",
+                                      .classes = TOY_CLASSES,
+                                      .layers = 3,
+                                      .width = 16};
+  owned_model *model = test_model(test_device(), &config);
+  owned float *p = test_alloc(3 * 32 * sizeof *p);
+  filtra_parameters *params = filtra_model_parameters(model);
+  assert_ok(filtra_parameters_get(params, "layers.0.mixer.packed", p, 3 * 16));
+  assert_ok(filtra_parameters_get(params, "layers.1.mixer.norm.weight", p, 16));
+  assert_ok(filtra_parameters_get(params, "layers.2.mixer.packed", p, 3 * 32));
+}
+
 TEST_MAIN(NULL, test_teardown)

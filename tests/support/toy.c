@@ -1,9 +1,10 @@
 #include "support/toy.h"
 
 const char *const toy_mixers[TOY_MIXERS] = {
-    "softmax",     "gfsa",       "plaplacian",  "agf",  "synvolution", "kernelution",
-    TOY_CONVERTER, "linear",     "cosformer",   "fnet", "performer",   "linformer",
-    TOY_NYSTROM,   "flowformer", "synthesizer", "luna", "primal",      TOY_CAIT};
+    "softmax",     "gfsa",        "plaplacian", "agf",        "synvolution",
+    "kernelution", TOY_CONVERTER, "linear",     "cosformer",  "fnet",
+    "performer",   "linformer",   TOY_NYSTROM,  "flowformer", "synthesizer",
+    "luna",        "primal",      TOY_CAIT,     "paramixer"};
 
 void toy_make_batch(uint64_t seed, toy_batch *b) {
   float noise[TOY_SIZE * TOY_LENGTH + TOY_SIZE];

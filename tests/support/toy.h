@@ -15,7 +15,7 @@ enum { TOY_SIZE = 6, TOY_LENGTH = 12, TOY_CLASSES = 4, TOY_VOCABULARY = 9 };
 #define TOY_NYSTROM "{\"name\": \"nystrom\", \"landmarks\": 16}"
 /** The whole CaiT with GFSA: heads that talk, LayerScale and class layers. */
 #define TOY_CAIT "{\"name\": \"gfsa\", \"wK\": 0.3, \"talking_heads\": true}"
-enum { TOY_MIXERS = 18 };
+enum { TOY_MIXERS = 19 };
 extern const char *const toy_mixers[TOY_MIXERS];
 
 typedef struct toy_batch {

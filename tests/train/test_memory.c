@@ -38,6 +38,7 @@ static const toy TOYS[] = {
     {"{\"name\": \"nystrom\", \"landmarks\": 4}", FILTRA_TASK_PAIR_CLASSIFICATION, false},
     {"luna", FILTRA_TASK_PAIR_CLASSIFICATION, false},
     {"primal", FILTRA_TASK_CLASSIFICATION, false},
+    {"paramixer", FILTRA_TASK_CLASSIFICATION, false},
     {"softmax", FILTRA_TASK_CLASSIFICATION, false, FILTRA_PRECISION_BF16},
     {"gfsa", FILTRA_TASK_LANGUAGE_MODEL, false, FILTRA_PRECISION_FP16},
     {"synvolution", FILTRA_TASK_CLASSIFICATION, true, FILTRA_PRECISION_BF16},

@@ -19,11 +19,16 @@ static const char *path_of(const char *name) {
 /* The first losses differ from those of fp32 by rounding alone; but they do, or nothing was
  * rounded. Half of what it learns, twice; the other half from a file. cosFormer divides by sums of
  * what ReLUs leave, and these switch at a rounding: even fp16, eight times as fine, moves its
- * losses by 0.015 in eight steps, those of most others by 0.003 at most. */
+ * losses by 0.015 in eight steps, those of most others by 0.003 at most. Paramixer's product of
+ * factors makes steep losses: there it is 0.035. */
+static float sensitivity(const char *mixer) {
+  if (!strcmp(mixer, "cosformer")) return 2;
+  return strcmp(mixer, "paramixer") ? 1 : 3;
+}
+
 static void check_mixer(const char *mixer, filtra_precision precision) {
   const char *path = path_of("state.safetensors");
-  const float switches = strcmp(mixer, "cosformer") ? 1 : 2;
-  const float allowed = switches * (precision == FILTRA_PRECISION_BF16 ? 0.06f : 0.02f);
+  const float allowed = sensitivity(mixer) * (precision == FILTRA_PRECISION_BF16 ? 0.06f : 0.02f);
   float exact[STEPS], losses[STEPS];
   filtra_model *wide = toy_model(mixer, FILTRA_PRECISION_FP32), *a = toy_model(mixer, precision),
                *b = toy_model(mixer, precision);

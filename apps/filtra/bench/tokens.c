@@ -2,6 +2,7 @@
  * Listed for ops.c. */
 #include "ops.h"
 
+#include "ops/chord.h"
 #include "ops/optimizer.h"
 
 static filtra_tensor *features(bench_graph *g, const bench_shape *s, const char *name) {
@@ -59,6 +60,13 @@ static filtra_tensor *build_reduce(bench_graph *g, const void *what) {
 
 static filtra_tensor *build_cumulative_sum(bench_graph *g, const void *what) {
   return filtra_cumulative_sum(g->graph, features(g, what, "x"), 1, FILTRA_FORWARD);
+}
+
+/* A factor of Paramixer with links up to half of 4,096 tokens on. */
+static filtra_tensor *build_chord(bench_graph *g, const void *what) {
+  const bench_shape *s = what;
+  filtra_tensor *w = bench_numbers(g, "w", 0.0f, 3, (int64_t[]){s->batch, s->length, 13});
+  return ft_chord(g->graph, w, features(g, s, "x"), NULL);
 }
 
 static filtra_tensor *build_fourier(bench_graph *g, const void *what) {
@@ -190,6 +198,7 @@ const bench_family bench_tokens[] = {
     {"reduce", build_reduce, FEATURES, FT_COUNT(FEATURES)},
     {"cumulative_sum", build_cumulative_sum, FEATURES, FT_COUNT(FEATURES)},
     {"fourier", build_fourier, MIXED, FT_COUNT(MIXED)},
+    {"chord", build_chord, MIXED, FT_COUNT(MIXED)},
     {"permute", build_permute, FEATURES, FT_COUNT(FEATURES)},
     {"gather", build_gather, FEATURES, FT_COUNT(FEATURES)},
     {"argsort", build_argsort, FEATURES, FT_COUNT(FEATURES)},

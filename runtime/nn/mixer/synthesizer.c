@@ -161,25 +161,6 @@ static filtra_tensor *dense(const synthesis *s, filtra_tensor *v, filtra_attenti
   return filtra_attention(g, q, key_rows(s, k), v, a);
 }
 
-/* The second map to `out` numbers of each head: x [B,H,queries,hidden] -> [H B queries, out]. */
-static filtra_tensor *second_map(const synthesis *s, const char *name, filtra_tensor *x,
-                                 int64_t out) {
-  filtra_graph *g = s->scope->graph;
-  if (!ft_usable(g, x)) return NULL;
-  const ft_scope inner = ft_scope_enter(s->scope, "%s", name);
-  const int64_t width = x->shape[3], rows = s->batch * s->queries;
-  const filtra_parameter_options options = ft_scope_matrix(s->scope, width);
-  filtra_tensor *w =
-      filtra_scope_parameter(&inner, "weight", 3, (int64_t[]){s->heads, out, width}, &options);
-  const filtra_parameter_options bias = ft_scope_bias(s->scope, width);
-  const int64_t biases = s->heads * out;
-  filtra_tensor *b = filtra_scope_parameter(&inner, "bias", 1, &biases, &bias);
-  x = filtra_reshape(g, filtra_transpose(g, x, 0, 1), 3, (int64_t[]){s->heads, rows, width});
-  x = filtra_matmul(g, x, w, &(filtra_matmul_options){.transpose_b = true});
-  x = filtra_add(g, x, filtra_reshape(g, b, 3, (int64_t[]){s->heads, 1, out}));
-  return filtra_reshape(g, x, 2, (int64_t[]){s->heads * rows, out});
-}
-
 /* Scores [B,H,queries,keys]: key i b + j gets the product of the i-th of a and the j-th of b
  * numbers, which is how the paper's two tilings of them must differ to reach all keys. */
 static filtra_tensor *outer_products(const synthesis *s) {
@@ -192,8 +173,10 @@ static filtra_tensor *outer_products(const synthesis *s) {
   const int64_t half[] = {s->batch, s->heads, s->queries, width};
   filtra_tensor *first = filtra_slice(g, h, (int64_t[]){0, 0, 0, 0}, half);
   filtra_tensor *other = filtra_slice(g, h, (int64_t[]){0, s->heads, 0, 0}, half);
-  first = filtra_reshape(g, second_map(s, "rows", first, a), 3, (int64_t[]){rows, a, 1});
-  other = filtra_reshape(g, second_map(s, "columns", other, b), 3, (int64_t[]){rows, 1, b});
+  first =
+      filtra_reshape(g, ft_group_linear(s->scope, "rows", first, a), 3, (int64_t[]){rows, a, 1});
+  other =
+      filtra_reshape(g, ft_group_linear(s->scope, "columns", other, b), 3, (int64_t[]){rows, 1, b});
   filtra_tensor *scores = filtra_reshape(g, filtra_multiply(g, first, other), 4,
                                          (int64_t[]){s->heads, s->batch, s->queries, a * b});
   return key_columns(s, filtra_transpose(g, scores, 0, 1));
