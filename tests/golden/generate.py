@@ -254,7 +254,7 @@ def flowformer(x, p, case):
 
 
 def synthesizer(x, p, case):
-    """Tay et al. 2021: dense scores by equation 1, random ones as they are, both factorized, too."""
+    """Tay et al. 2021: dense scores, random ones as they are, both factorized, too."""
     options, mixed, heads = case["options"], [], case["heads"]
     variant, d = options.get("variant", "dense"), len(x[0]) // heads
     values = linear(x, p["value.weight"], p["value.bias"])

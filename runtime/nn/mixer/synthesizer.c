@@ -142,7 +142,7 @@ static int64_t hidden_width(const synthesis *s) {
   return s->options->hidden ? s->options->hidden : usual < 127 ? usual : 127;
 }
 
-/* Equation 1: the second map's rows are keys, and its bias another column of theirs. */
+/* Dense scores: the second map's rows are keys, and its bias another column of theirs. */
 static filtra_tensor *dense(const synthesis *s, filtra_tensor *v, filtra_attention_options *a) {
   filtra_graph *g = s->scope->graph;
   const int64_t width = hidden_width(s), longest = s->in->max_length;
