@@ -72,7 +72,7 @@ float ft_standard_byte(double mean, double factor, uint8_t x) {
  * large. */
 static void apply_moments(const filtra_dataset *ds, ft_samples *samples) {
   const uint32_t width = ft_feature_count(ds);
-  for (size_t i = 0; i < samples->value_count; i++) {
+  for (size_t i = 0; width && i < samples->value_count; i++) {
     size_t k = i % width;
     samples->values[i] =
         ft_standard(ds->feature_mean[k], ds->feature_factor[k], samples->values[i]);

@@ -124,15 +124,16 @@ static bool is_infinite(const char *text) {
   return !strcasecmp(text, "inf") || !strcasecmp(text, "infinity");
 }
 
-filtra_status ft_survey_check_categories(const ft_table_survey *s, size_t i, const char *path) {
-  const ft_column_survey *c = &s->columns[i];
+filtra_status ft_survey_check_categories(const ft_table_survey *survey, size_t column,
+                                         const char *path) {
+  const ft_column_survey *c = &survey->columns[column];
   const ft_number_forms *f = &c->forms;
-  const char *name = s->first[i];
+  const char *name = survey->first[column];
   for (size_t k = 0; k < c->value_count && f->numbers; k++)
     if (is_infinite(c->values[k]))
       return ft_fail(FILTRA_ERROR_INPUT,
                      "column %zu, \"%.64s\", holds numbers and \"%s\"; an infinity cannot be used",
-                     i + 1, name, c->values[k]);
+                     column + 1, name, c->values[k]);
   if (f->numbers * 2 > f->total)
     ft_log(FILTRA_LOG_WARNING,
            "%s: column \"%s\" is read as categories: %llu of %llu cells are numbers, but \"%s\" in "

@@ -173,7 +173,7 @@ static filtra_tensor *add_class_token(const ft_scope *scope, const filtra_model_
   encoder->drop_path = 0.0f;
   encoder->windows = (ft_windows){0};
   for (int64_t i = 0; i < o->class_layers; i++) {
-    const ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)(o->layers + i));
+    const ft_scope layer = ft_scope_enter(scope, "layers.%lld", (long long)o->layers + i);
     ft_segment_begin(g, ft_graph_recompute(g));
     token = ft_class_block(&layer, encoder, token, x, *mask);
     ft_segment_end(g);
