@@ -31,3 +31,11 @@ int ft_print_list(char *text, size_t size, const char *format, va_list arguments
   uselocale(before);
   return length;
 }
+
+char *ft_format_list(const char *format, va_list arguments) {
+  char *text = NULL;
+  locale_t before = uselocale(plain_locale());
+  if (vasprintf(&text, format, arguments) < 0) text = NULL;
+  uselocale(before);
+  return text;
+}

@@ -44,3 +44,13 @@ int ft_print_list(char *text, size_t size, const char *format, va_list arguments
   restore_locale(&before);
   return length;
 }
+
+char *ft_format_list(const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  const int length = ft_print_list(NULL, 0, format, again);
+  va_end(again);
+  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
+  if (text) ft_print_list(text, (size_t)length + 1, format, arguments);
+  return text;
+}
