@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ADV_NO_ROW = UINT32_MAX };
+#define ADV_NO_ROW UINT32_MAX
 
 /** Instructions of SPV_KHR_cooperative_matrix, which the headers of Debian 12 do not have. */
 enum {
@@ -115,7 +115,7 @@ typedef struct adv_edge {
   uint32_t target, first, count;
 } adv_edge;
 
-enum { ADV_NO_BLOCK = UINT32_MAX };
+#define ADV_NO_BLOCK UINT32_MAX
 
 /** Ends with a choice: edge 0 unless the selector is one of the literals, which are of edges 1 and
  * on. A condition is 0 or leads to edge 0; a branch has one edge, a return none. */
