@@ -1,5 +1,5 @@
 # filtra_embed_commit(TARGET): adds a source with `const char filtra_commit[]` to TARGET: the commit
-# that is built, "-dirty" behind it where tracked files differ; in an archive that git made the one
+# that is built, "-dirty" after it where tracked files differ; in an archive that git made the one
 # that it wrote into commit.txt; else "unknown". Asked anew in every build; nothing is compiled
 # again unless the answer changed. -D FILTRA_COMMIT=TEXT settles it.
 #

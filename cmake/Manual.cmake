@@ -1,6 +1,6 @@
 # Manual pages and completions for bash, zsh and fish, made by scripts/manual.py from what the built
-# command says of itself. They are left out, aloud, without Python, and where the command cannot run
-# on the machine that builds it.
+# command says of itself. They are left out, with a message, without Python, and where the command
+# cannot run on the machine that builds it.
 find_package(Python3 3.9 QUIET COMPONENTS Interpreter)
 if(CMAKE_CROSSCOMPILING OR FILTRA_SANITIZE OR NOT Python3_FOUND)
   message(STATUS "no manual pages and completions: they need Python and a command that runs here")

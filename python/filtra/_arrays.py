@@ -160,15 +160,6 @@ def address(array: Any) -> int:
         return int(array.__array_interface__["data"][0])
 
 
-def dense_address(array: Any) -> int:
-    """Return `address` of elements of 4 bytes; 0 where they are not dense, aligned and writable."""
-    try:
-        found = ctypes.addressof(ctypes.c_char.from_buffer(array))
-    except (TypeError, ValueError):
-        return 0
-    return 0 if found % 4 else found
-
-
 def address_of_bytes(data: bytes) -> int:
     """Return the address of bytes, followed by a NUL; the caller keeps them."""
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0

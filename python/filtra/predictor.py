@@ -118,11 +118,6 @@ class Predictor(Object):
         self.classes = [_convert.string(info.classes[i]) or "" for i in range(info.class_count)]
         """Names of the classes."""
         self._names = np.array(self.classes) if self.classes else None
-        # What samples in an array are: a field of a request, of this type and shape.
-        self._field = "series" if self.features else "tokens"
-        self._type = _arrays.F32 if self.features else _arrays.I32
-        self._dimensions = 3 if self.features else 2
-        self._step = (self.features,) if self.features else ()
         self._vector = vector is not None
         self._may_pair = bool(info.may_pair)
 
@@ -180,12 +175,6 @@ class Predictor(Object):
 
     def _fields(self, X: Any, keep: list[Any]) -> list[Fields]:
         """Return the fields of all samples' requests; `keep` receives what they point to."""
-        if type(X) is np.ndarray and X.dtype is self._type and X.ndim == self._dimensions:
-            first = _arrays.dense_address(X)  # as it is, which takes no check but this
-            if first and X.shape[2:] == self._step:
-                keep.append(X)
-                length, step = X.shape[1], X.strides[0]
-                return [_pointing(self._field, first + i * step, length, 0) for i in range(len(X))]
         X = as_array(X)
         if type(X) is not np.ndarray or X.ndim < 2 or X.dtype.kind not in "biuf":
             return [self._sample(value, f"X[{i}]", keep) for i, value in enumerate(X)]
@@ -207,7 +196,7 @@ class Predictor(Object):
         samples = self._fields(X, keep)
         count = len(samples)
         numbers = np.empty((count, self.outputs), np.float32) if wanted else None
-        to, row = _arrays.dense_address(numbers) if wanted else 0, 4 * self.outputs
+        to, row = _arrays.address(numbers) if wanted else 0, 4 * self.outputs
         requests, answers = (_c.filtra_request * count)(), (_c.filtra_prediction * count)()
         for i, fields in enumerate(samples):
             _REQUEST.pack_into(

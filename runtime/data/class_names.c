@@ -74,10 +74,11 @@ static void say_alike(const filtra_dataset *ds, const char *path, const folded *
   const char *a = names[all[example - 1].label], *b = names[all[example].label];
   escape(a, strlen(a), first, sizeof first);
   escape(b, strlen(b), second, sizeof second);
-  ft_log(FILTRA_LOG_WARNING,
-         "%s: the classes \"%s\" and \"%s\"%s are called the same but for case, spaces or what is "
-         "not seen; write them alike if they are one",
-         path, first, second, alike > 1 ? ", and others," : "");
+  ft_log(
+      FILTRA_LOG_WARNING,
+      "%s: the classes \"%s\" and \"%s\"%s are called the same except for case, spaces or what is "
+      "not seen; write them alike if they are one",
+      path, first, second, alike > 1 ? ", and others," : "");
 }
 
 filtra_status ft_warn_of_alike_names(const filtra_dataset *ds, const char *path) {

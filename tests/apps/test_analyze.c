@@ -463,16 +463,8 @@ TEST(test_mixers_without_maps) {
  * heads, which double. */
 TEST(test_windows) {
   enum { SIDE = 12, COUNT = 40 };
-  static uint8_t images[16 + COUNT * SIDE * SIDE] = {0, 0, 8, 3,    0, 0, 0, COUNT,
-                                                     0, 0, 0, SIDE, 0, 0, 0, SIDE};
-  uint8_t labels[8 + COUNT] = {0, 0, 8, 1, 0, 0, 0, COUNT};
   const char *data = test_folder(), *folder = test_new_run();
-  for (int i = 0; i < COUNT * SIDE * SIDE; i++)
-    images[16 + i] = (uint8_t)(i * 7 % 251 + i / SIDE);
-  for (int i = 0; i < COUNT; i++)
-    labels[8 + i] = (uint8_t)(i % 2);
-  test_write(test_path(data, "train-images-idx3-ubyte"), images, sizeof images);
-  test_write(test_path(data, "train-labels-idx1-ubyte"), labels, sizeof labels);
+  test_write_images(data, SIDE, COUNT, 2);
   assert_code(test_filtra("train --data %s --set pixels=grey_features --mixer gfsa --set patch=2 "
                           "--set window=4 --set stages=2,1 --set layers=3 --set heads=1 "
                           "--set width=4 --set positions=relative --steps 2 --set batch_size=8 "

@@ -18,24 +18,7 @@ filtra_model *test_golden_model(const char *folder, const char *name) {
 }
 
 void test_golden_open(const char *folder, const char *name, test_golden_batch *g) {
-  *g = (test_golden_batch){.weights = {1, 1, 1}};
-  assert_ok(ft_safetensors_open(test_golden_path(folder, name, ".golden.safetensors"), &g->file));
-  const ft_safetensor *tokens = ft_safetensors_find(g->file, "tokens"),
-                      *features = ft_safetensors_find(g->file, "features"),
-                      *input = tokens ? tokens : features;
-  assert_non_null(input);
-  g->batch = (filtra_batch){.size = (uint32_t)input->shape[0],
-                            .length = (uint32_t)input->shape[1],
-                            .count = (uint32_t)input->shape[0],
-                            .tokens = tokens ? tokens->data : NULL,
-                            .features = features ? features->data : NULL,
-                            .lengths = test_golden_data(g, "lengths"),
-                            .edge_counts = test_golden_data(g, "edge_counts"),
-                            .edges = test_golden_data(g, "edges"),
-                            .labels = test_golden_data(g, "labels"),
-                            .weights = g->weights};
-  g->logits = test_golden_data(g, "logits");
-  g->loss = test_golden_data(g, "loss");
+  test_golden_read(test_golden_path(folder, name, ".golden.safetensors"), g);
 }
 
 void test_golden_logits(const char *folder, const char *name) {

@@ -26,9 +26,9 @@ static void set_next(test_golden_batch *g) {
   }
 }
 
-void test_open_golden(const char *name, test_golden_batch *g) {
+void test_golden_read(const char *path, test_golden_batch *g) {
   *g = (test_golden_batch){0};
-  assert_ok(ft_safetensors_open(test_pretrained_folder(name, "golden.safetensors"), &g->file));
+  assert_ok(ft_safetensors_open(path, &g->file));
   const ft_safetensor *tokens = ft_safetensors_find(g->file, "tokens"),
                       *features = ft_safetensors_find(g->file, "features");
   const ft_safetensor *input = tokens ? tokens : features;
@@ -42,11 +42,17 @@ void test_open_golden(const char *name, test_golden_batch *g) {
                             .features = features ? features->data : NULL,
                             .lengths = test_golden_data(g, "lengths"),
                             .second = test_golden_data(g, "second"),
+                            .edge_counts = test_golden_data(g, "edge_counts"),
+                            .edges = test_golden_data(g, "edges"),
                             .labels = test_golden_data(g, "labels"),
                             .values = test_golden_data(g, "values"),
                             .weights = g->weights};
   g->logits = test_golden_data(g, "logits");
   g->loss = test_golden_data(g, "loss");
+}
+
+void test_open_golden(const char *name, test_golden_batch *g) {
+  test_golden_read(test_pretrained_folder(name, "golden.safetensors"), g);
   if (g->batch.labels || g->batch.values) return;
   set_next(g);
   g->batch.labels = g->next;

@@ -21,6 +21,8 @@ typedef struct test_golden_batch {
 
 /** The caller closes the file. */
 void test_open_golden(const char *name, test_golden_batch *g);
+/** A batch, its logits and its loss from a file; the caller closes it. */
+void test_golden_read(const char *path, test_golden_batch *g);
 /** A tensor of its file; NULL: it has none of that name. */
 const void *test_golden_data(const test_golden_batch *g, const char *name);
 /** Numbers of the batch's logits. */

@@ -46,6 +46,26 @@ void test_write(const char *path, const void *data, size_t size) {
   assert_int_equal(fclose(stream), 0);
 }
 
+void test_write_images(const char *folder, int side, int count, int classes) {
+  const uint8_t edge = (uint8_t)side, of = (uint8_t)count;
+  const uint8_t image_head[16] = {0, 0, 8, 3, 0, 0, 0, of, 0, 0, 0, edge, 0, 0, 0, edge};
+  const uint8_t label_head[8] = {0, 0, 8, 1, 0, 0, 0, of};
+  uint8_t labels[8 + UINT8_MAX];
+  const size_t size = sizeof image_head + (size_t)(count * side * side);
+  uint8_t *images = malloc(size);
+  assert_non_null(images);
+  assert_true(side <= UINT8_MAX && count <= UINT8_MAX);
+  memcpy(images, image_head, sizeof image_head);
+  memcpy(labels, label_head, sizeof label_head);
+  for (int i = 0; i < count * side * side; i++)
+    images[sizeof image_head + (size_t)i] = (uint8_t)(i * 7 % 251 + i / side);
+  for (int i = 0; i < count; i++)
+    labels[8 + i] = (uint8_t)(i % classes);
+  test_write(test_path(folder, "train-images-idx3-ubyte"), images, size);
+  test_write(test_path(folder, "train-labels-idx1-ubyte"), labels, 8 + (size_t)count);
+  free(images);
+}
+
 void test_patch(const char *path, const char *from, const char *to) {
   size_t size, length = strlen(from);
   char *data = test_read(path, &size), *at = memmem(data, size, from, length);

@@ -17,6 +17,8 @@ const char *test_new_run(void);
  * may be NULL. */
 char *test_read(const char *path, size_t *size);
 void test_write(const char *path, const void *data, size_t size);
+/** MNIST's files for training in a folder: `count` grey squares, of the classes in turn. */
+void test_write_images(const char *folder, int side, int count, int classes);
 /** Exchanges the first `from` in a file for `to`, of the same length; fails when there is none.
  * Takes the checksum out of a safetensors file. */
 void test_patch(const char *path, const char *from, const char *to);

@@ -263,16 +263,8 @@ TEST(test_runs) {
 /* Images of Fashion-MNIST's size: the recipe that anyone can run, for a few steps. */
 TEST(test_images) {
   enum { SIDE = 28, COUNT = 60 };
-  static uint8_t images[16 + COUNT * SIDE * SIDE] = {0, 0, 8, 3,    0, 0, 0, COUNT,
-                                                     0, 0, 0, SIDE, 0, 0, 0, SIDE};
-  uint8_t labels[8 + COUNT] = {0, 0, 8, 1, 0, 0, 0, COUNT};
   const char *data = test_folder(), *folder = test_new_run();
-  for (int i = 0; i < COUNT * SIDE * SIDE; i++)
-    images[16 + i] = (uint8_t)(i * 7 % 251 + i / SIDE);
-  for (int i = 0; i < COUNT; i++)
-    labels[8 + i] = (uint8_t)(i % 10);
-  test_write(test_path(data, "train-images-idx3-ubyte"), images, sizeof images);
-  test_write(test_path(data, "train-labels-idx1-ubyte"), labels, sizeof labels);
+  test_write_images(data, SIDE, COUNT, 10);
   const char *arguments = test_text("train --preset fashion-mnist-gfsa --data '%s' --out '%s' "
                                     "--steps 4 --set batch_size=8 --set width=16 2>&1",
                                     data, folder);

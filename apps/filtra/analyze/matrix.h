@@ -40,7 +40,7 @@ typedef struct matrix_measures {
   /** Share of pairs of tokens whose values are less than 1 apart, as p-LaT defines it. */
   double homophily;
   /** J(U) = sum over pairs x, y of A_xy |v_x - v_y|^p / (2 p), which p-LaT's attention descends; p
-   * is 2 but for p-LaT. NaN: AGF, which has no A */
+   * is 2 except in p-LaT. NaN: AGF, which has no A */
   double energy;
   /** log10 of |HC[H^t V]| / |LC[H^t V]|, LC the mean over tokens and HC the rest, of each exponent
    * t; NaN: not measured, or a part is 0 */
