@@ -14,25 +14,6 @@ uint32_t ft_flat_groups(const filtra_graph *g, int64_t count) {
                        FT_FLAT_WORKGROUP * ft_constants_of(ft_caps_of(g->device))->flat_elements);
 }
 
-bool ft_axes_by_fours(uint32_t shape[FILTRA_MAX_DIMS - 1], uint32_t a_stride[FILTRA_MAX_DIMS],
-                      uint32_t b_stride[FILTRA_MAX_DIMS], uint32_t *count, bool strided) {
-  enum { LAST = FILTRA_MAX_DIMS - 1 };
-  uint32_t *const stride[] = {a_stride, b_stride};
-  bool whole = *count % 4 == 0 && (!strided || shape[LAST - 1] % 4 == 0);
-  for (int t = 0; t < 2 && strided; t++) {
-    whole = whole && stride[t][LAST] == 1;
-    for (int i = 0; i < LAST; i++)
-      whole = whole && stride[t][i] % 4 == 0;
-  }
-  if (!whole) return false;
-  *count /= 4;
-  shape[LAST - 1] /= 4;
-  for (int t = 0; t < 2; t++)
-    for (int i = 0; i < LAST; i++)
-      stride[t][i] /= 4;
-  return true;
-}
-
 /* Whether the elements fill a contiguous range of bytes, in any order. */
 static bool packed(const filtra_tensor *t) {
   int64_t extent = 1;
@@ -49,11 +30,6 @@ static bool same_layout(const filtra_tensor *x, const filtra_tensor *y) {
   if (ft_dense(x) && ft_dense(y)) return true;
   return same_shape(x, y) && packed(x) && packed(y) &&
          !memcmp(x->stride, y->stride, (size_t)x->ndim * sizeof *x->stride);
-}
-
-static void strides4(const filtra_tensor *t, uint32_t stride[4]) {
-  for (int i = 0; i < t->ndim; i++)
-    stride[FILTRA_MAX_DIMS - t->ndim + i] = (uint32_t)t->stride[i];
 }
 
 static uint32_t words_of(const filtra_tensor *t) {
@@ -93,28 +69,22 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
   const char *kernel =
       words ? ft_kernel_typed(g->device, "copy/copy", mode == COPY_ADD ? dtype : FILTRA_F32)
             : ft_kernel_typed(g->device, "copy/elements", dtype);
-  struct ft_copy_arguments given = {.x = FT_READ(x),
-                                    .y = FT_TARGET(y, mode == COPY_ADD),
-                                    .count =
-                                        words ? words_of(y) : (uint32_t)filtra_tensor_elements(y),
-                                    .value = value};
-  strides4(x ? x : y, given.x_stride);
-  strides4(y, given.y_stride);
-  for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
-    int axis = i - (FILTRA_MAX_DIMS - y->ndim);
-    given.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
-  }
-  const uint32_t count = given.count;
-  bool whole = words && ft_begins_at(y, 16) && (!x || ft_begins_at(x, 16)) &&
-               ft_axes_by_fours(given.shape, given.x_stride, given.y_stride, &given.count, strided);
+  const int64_t count = words ? words_of(y) : filtra_tensor_elements(y), next = 1;
+  const bool quads = words && ft_begins_at(y, 16) && (!x || ft_begins_at(x, 16));
+  const filtra_tensor *from = x ? x : y;
+  const ft_axes axes = strided ? ft_axes_of(y->ndim, y->shape, from->stride, y->stride, quads, 0)
+                               : ft_axes_of(1, &count, &next, &next, quads, 0);
+  struct ft_copy_arguments given = {
+      .x = FT_READ(x), .y = FT_TARGET(y, mode == COPY_ADD), .value = value};
+  FT_SET_AXES(given, axes);
   ft_record_call(
       g, &(ft_kernel_call){.label = mode == COPY_FILL ? "fill" : "copy",
                            .kernel = kernel,
                            FT_ARGUMENTS_AT(copy, &given),
-                           FT_CONSTANTS(copy, .mode = mode, .strided = strided, .WHOLE = whole),
+                           FT_CONSTANTS(copy, .mode = mode, .AXES = axes.axes, .WHOLE = axes.whole),
                            .cheap = true,
                            FT_FLAT(g, count),
-                           .bytes = (words ? 4.0 : 2.0) * count *
+                           .bytes = (words ? 4.0 : 2.0) * (double)count *
                                     (mode == COPY_FILL  ? 1
                                      : mode == COPY_ADD ? 3
                                                         : 2)});

@@ -256,12 +256,30 @@ uint32_t ft_groups_for(int64_t count, int64_t per_group);
  * end at a word. A sticky error otherwise. */
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
-/** The shape of up to four axes without the outermost one, and the strides of two tensors, as
- * kernels take them: counts `count` elements and the axes by groups of four, where such groups lie
- * side by side in both tensors; else changes nothing and returns false. Not `strided`: the axes are
- * not used. */
-bool ft_axes_by_fours(uint32_t shape[FILTRA_MAX_DIMS - 1], uint32_t a_stride[FILTRA_MAX_DIMS],
-                      uint32_t b_stride[FILTRA_MAX_DIMS], uint32_t *count, bool strided);
+enum { FT_AXES_A = 1, FT_AXES_B = 2 };
+/** Axes along which a kernel walks two tensors a and b, as shaders/common/axes.glsl takes them. */
+typedef struct ft_axes {
+  uint32_t count; /* elements, or groups of four */
+  uint32_t shape[FILTRA_MAX_DIMS - 1], factor[FILTRA_MAX_DIMS - 1], shift[FILTRA_MAX_DIMS - 1];
+  uint32_t a_stride[FILTRA_MAX_DIMS], b_stride[FILTRA_MAX_DIMS];
+  uint32_t axes;     /* AXES */
+  bool whole;        /* all is counted by fours */
+  unsigned repeated; /* whole: tensors of which a group is one element; their strides count these */
+} ft_axes;
+/** Joins axes, and counts by fours if the tensors begin at `quads` and groups lie side by side in
+ * both, or are one element of a tensor that is `repeatable` (FT_AXES_A, FT_AXES_B). */
+ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, const int64_t *b_stride,
+                   bool quads, unsigned repeatable);
+/** Sets the arguments of ft_axes_SCALARS in a kernel's. */
+#define FT_SET_AXES(given, from)                                                                   \
+  do {                                                                                             \
+    (given).count = (from).count;                                                                  \
+    memcpy((given).shape, (from).shape, sizeof(given).shape);                                      \
+    memcpy((given).factor, (from).factor, sizeof(given).factor);                                   \
+    memcpy((given).shift, (from).shift, sizeof(given).shift);                                      \
+    memcpy((given).a_stride, (from).a_stride, sizeof(given).a_stride);                             \
+    memcpy((given).b_stride, (from).b_stride, sizeof(given).b_stride);                             \
+  } while (0)
 
 /** y = x, or y += x. One type and number of elements; dense, or both of one shape. 16-bit elements
  * that are not whole words side by side need a device whose kernels can take them one by one. */

@@ -4,6 +4,7 @@
 #include "ops/support.h"
 
 #include <filtra/ops.h>
+#include <string.h>
 
 static const char *const NAMES[] = {"add", "multiply", "subtract", "divide"};
 static const char *const BACKWARD[] = {"add.backward", "multiply.backward", "subtract.backward",
@@ -14,11 +15,11 @@ struct binary {
   uint32_t operation;
 };
 
-/* Strides of t for y's axes, aligned at the last of four; 0 for axes along which t is repeated. */
-static void strides(const filtra_tensor *t, const filtra_tensor *y, uint32_t to[FILTRA_MAX_DIMS]) {
-  for (int i = 0; i < t->ndim; i++) {
-    bool repeated = t->shape[i] != y->shape[y->ndim - t->ndim + i];
-    to[FILTRA_MAX_DIMS - t->ndim + i] = repeated ? 0 : (uint32_t)t->stride[i];
+/* Strides of t for y's axes; 0 for axes along which t is repeated. */
+static void strides(const filtra_tensor *t, const filtra_tensor *y, int64_t to[FILTRA_MAX_DIMS]) {
+  for (int i = 0; i < y->ndim; i++) {
+    int own = i - (y->ndim - t->ndim);
+    to[i] = own >= 0 && t->shape[own] == y->shape[i] ? t->stride[own] : 0;
   }
 }
 
@@ -29,27 +30,23 @@ static bool spread(const filtra_tensor *t, const filtra_tensor *y) {
 static void emit_binary(filtra_graph *g, const char *label, uint32_t operation,
                         const filtra_tensor *a, const filtra_tensor *b, const filtra_tensor *y,
                         bool accumulate) {
-  struct ft_elementwise_binary_arguments given = {.a = FT_READ(a),
-                                                  .b = FT_READ(b),
-                                                  .y = FT_TARGET(y, accumulate),
-                                                  .count = (uint32_t)filtra_tensor_elements(y)};
-  strides(a, y, given.a_stride);
-  strides(b, y, given.b_stride);
-  for (int i = 1; i < FILTRA_MAX_DIMS; i++) {
-    int axis = i - (FILTRA_MAX_DIMS - y->ndim);
-    given.shape[i - 1] = axis >= 0 ? (uint32_t)y->shape[axis] : 1;
-  }
-  bool strided = spread(a, y) || spread(b, y);
+  const bool quads = ft_begins_quad(a) && ft_begins_quad(b) && ft_begins_quad(y);
   const int64_t count = filtra_tensor_elements(y);
-  bool whole = ft_begins_quad(a) && ft_begins_quad(b) && ft_begins_quad(y) &&
-               ft_axes_by_fours(given.shape, given.a_stride, given.b_stride, &given.count, strided);
+  int64_t a_stride[FILTRA_MAX_DIMS], b_stride[FILTRA_MAX_DIMS];
+  strides(a, y, a_stride);
+  strides(b, y, b_stride);
+  const ft_axes axes =
+      ft_axes_of(y->ndim, y->shape, a_stride, b_stride, quads, FT_AXES_A | FT_AXES_B);
+  struct ft_elementwise_binary_arguments given = {
+      .a = FT_READ(a), .b = FT_READ(b), .y = FT_TARGET(y, accumulate)};
+  FT_SET_AXES(given, axes);
   ft_record_call(g, &(ft_kernel_call){.label = label,
                                       .kernel = "elementwise/binary",
                                       .cheap = true,
                                       FT_ARGUMENTS_AT(elementwise_binary, &given),
                                       FT_CONSTANTS(elementwise_binary, .operation = operation,
-                                                   .accumulate = accumulate, .strided = strided,
-                                                   .WHOLE = whole),
+                                                   .accumulate = accumulate, .AXES = axes.axes,
+                                                   .WHOLE = axes.whole, .REPEATED = axes.repeated),
                                       FT_FLAT(g, count),
                                       .flops = (double)count,
                                       .bytes = 4.0 * (double)(filtra_tensor_elements(a) +

@@ -37,23 +37,33 @@ bool ft_usable_axis(filtra_graph *g, const filtra_tensor *x, int axis, bool empt
 
 /* ---- sums ---- */
 
+/* How x and z are read by fours; along a row, an invocation's terms keep their order. */
+static uint32_t fours(const filtra_tensor *x, const filtra_tensor *z, ft_axis axis, int64_t parts,
+                      const filtra_tensor *y) {
+  if (!ft_begins_quad(x) || (z && !ft_begins_quad(z))) return AXIS_SINGLY;
+  if (axis.inner % 4 == 0 && ft_begins_quad(y)) return AXIS_ACROSS;
+  return axis.inner == 1 && parts == 1 && axis.n % 4 == 0 ? AXIS_ALONG : AXIS_SINGLY;
+}
+
 static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
                            const filtra_tensor *z, ft_axis axis, int64_t parts, float scale,
                            const filtra_tensor *y, bool accumulate) {
-  double count = (double)(axis.outer * axis.n * axis.inner);
-  ft_record_call(
-      g,
-      &(ft_kernel_call){
-          .label = label,
-          .kernel = "reduce/axis",
-          FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z), .y = FT_TARGET(y, accumulate),
-                       .count = (uint32_t)(axis.outer * parts * axis.inner), .n = (uint32_t)axis.n,
-                       .parts = (uint32_t)parts, .inner = (uint32_t)axis.inner, .scale = scale),
-          FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate),
-          FT_FLAT(g, (uint32_t)(axis.outer * parts * axis.inner)),
-          .flops = z ? 2.0 * count : count,
-          .bytes =
-              4.0 * ((uint32_t)(axis.outer * parts * axis.inner) + (z ? 2.0 * count : count))});
+  const double count = (double)(axis.outer * axis.n * axis.inner);
+  const double sums = (double)(axis.outer * parts * axis.inner);
+  const uint32_t how = fours(x, z, axis, parts, y);
+  const int64_t inner = how == AXIS_ACROSS ? axis.inner / 4 : axis.inner;
+  const uint32_t groups = (uint32_t)(axis.outer * parts * inner);
+  ft_record_call(g, &(ft_kernel_call){.label = label,
+                                      .kernel = "reduce/axis",
+                                      FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z),
+                                                   .y = FT_TARGET(y, accumulate), .count = groups,
+                                                   .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
+                                                   .inner = (uint32_t)inner, .scale = scale),
+                                      FT_CONSTANTS(reduce_axis, .product = z != NULL,
+                                                   .accumulate = accumulate, .FOURS = how),
+                                      FT_FLAT(g, (int64_t)sums),
+                                      .flops = z ? 2.0 * count : count,
+                                      .bytes = 4.0 * (sums + (z ? 2.0 * count : count))});
 }
 
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
@@ -141,19 +151,27 @@ struct reduce {
 static void reduce_backward(filtra_graph *g, const void *context) {
   const struct reduce *c = context;
   bool accumulate;
-  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate), *dy = ft_grad(g, c->y);
   if (!dx) return;
+  const int64_t shape[] = {c->axis.outer, c->axis.n, c->axis.inner};
+  const int64_t there[] = {c->axis.inner, 0, 1}, along[] = {0, 1, 0};
+  const bool quads = !c->index && ft_begins_quad(dx) && ft_begins_quad(dy);
+  const ft_axes axes =
+      ft_axes_of(3, shape, there, c->index ? along : there, quads, FT_AXES_A | FT_AXES_B);
+  struct ft_reduce_spread_arguments given = {.dy = FT_READ(dy),
+                                             .index = FT_READ(c->index),
+                                             .dx = FT_TARGET(dx, accumulate),
+                                             .scale = c->scale};
+  FT_SET_AXES(given, axes);
   ft_record_call(
-      g, &(ft_kernel_call){
-             .label = c->index ? "max.backward" : "sum.backward",
-             .kernel = "reduce/spread",
-             FT_ARGUMENTS(reduce_spread, .dy = FT_READ(ft_grad(g, c->y)),
-                          .index = FT_READ(c->index), .dx = FT_TARGET(dx, accumulate),
-                          .count = (uint32_t)filtra_tensor_elements(dx), .n = (uint32_t)c->axis.n,
-                          .inner = (uint32_t)c->axis.inner, .scale = c->scale),
-             FT_CONSTANTS(reduce_spread, .largest = c->index != NULL, .accumulate = accumulate),
-             FT_FLAT(g, (uint32_t)filtra_tensor_elements(dx)),
-             .bytes = 4.0 * (uint32_t)filtra_tensor_elements(dx)});
+      g, &(ft_kernel_call){.label = c->index ? "max.backward" : "sum.backward",
+                           .kernel = "reduce/spread",
+                           FT_ARGUMENTS_AT(reduce_spread, &given),
+                           FT_CONSTANTS(reduce_spread, .largest = c->index != NULL,
+                                        .accumulate = accumulate, .AXES = axes.axes,
+                                        .WHOLE = axes.whole, .REPEATED = axes.repeated != 0),
+                           FT_FLAT(g, filtra_tensor_elements(dx)),
+                           .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
 }
 
 /* Creates the result of reducing x along the axis: without the axis, or with length 1. */

@@ -4,6 +4,7 @@
 #ifndef FT_COPY_CONTRACT_H
 #define FT_COPY_CONTRACT_H
 
+#include "common/axes.h"
 #include "common/contract.h"
 
 /* mode */
@@ -14,15 +15,9 @@
 FT_DECLARE_VALUES(copy_mode)
 
 /* COPIED: a buffer of what is moved at a time. */
-#define copy_TENSORS(TENSOR) TENSOR(COPIED, x) TENSOR(COPIED, y)
-#define copy_SCALARS(SCALAR)                                                                       \
-  SCALAR(uint, count)                                                                              \
-  SCALAR(uint, value)                                                                              \
-  SCALAR(uint, shape[3]) /* without the outermost axis */                                          \
-  SCALAR(uint, x_stride[4])                                                                        \
-  SCALAR(uint, y_stride[4])
-#define copy_axes_CONSTANTS(CONSTANT) CONSTANT(1, uint, mode, 0) CONSTANT(2, bool, strided, false)
-/* Of words: count, shape and strides are of groups of four. */
+#define copy_TENSORS(TENSOR)           TENSOR(COPIED, x) TENSOR(COPIED, y)
+#define copy_SCALARS(SCALAR)           ft_axes_SCALARS(SCALAR) SCALAR(uint, value)
+#define copy_axes_CONSTANTS(CONSTANT)  CONSTANT(1, uint, mode, 0) CONSTANT(2, uint, AXES, 0)
 #define copy_words_CONSTANTS(CONSTANT) CONSTANT(3, bool, WHOLE, false)
 #define copy_CONSTANTS(CONSTANT)       copy_axes_CONSTANTS(CONSTANT) copy_words_CONSTANTS(CONSTANT)
 FT_DECLARE_ARGUMENTS(copy)

@@ -4,11 +4,11 @@
 #include "elementwise/contract.h"
 
 // y = a op b; y += the same when accumulating. y is dense; a and b may be repeated along some of
-// its up to four axes, where their strides are 0.
+// its axes, where their strides are 0.
 FT_VALUES(elementwise_operation)
 FT_CONSTANTS(elementwise_binary)
-
-FT_ARGUMENTS(elementwise_binary)
+FT_ARGUMENTS_COPIED(elementwise_binary)
+#include "common/axes.glsl"
 
 vec4 combine(vec4 a, vec4 b) {
   if (operation == BINARY_ADD) return a + b;
@@ -18,27 +18,21 @@ vec4 combine(vec4 a, vec4 b) {
   return -(a * b);
 }
 
+vec4 group(F32 t, uint i, bool repeated) {
+  return repeated ? vec4(t.v[i]) : by_fours(t).v[i];
+}
+
 void main() {
+  p = given;
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
-    uint ia = i, ib = i;
-    if (strided) {
-      uint rest = i;
-      ia = ib = 0;
-      [[unroll]] for (int axis = 2; axis >= 0; --axis) {
-        const uint k = rest % p.shape[axis];
-        rest /= p.shape[axis];
-        ia += k * p.a_stride[axis + 1];
-        ib += k * p.b_stride[axis + 1];
-      }
-      ia += rest * p.a_stride[0];
-      ib += rest * p.b_stride[0];
-    }
+    uint ia, ib;
+    find(i, ia, ib);
     if (WHOLE) {
       F32x4 y = by_fours(p.y);
-      vec4 r = combine(by_fours(p.a).v[ia], by_fours(p.b).v[ib]);
+      vec4 r = combine(group(p.a, ia, (REPEATED & 1) != 0), group(p.b, ib, (REPEATED & 2) != 0));
       if (accumulate) r += y.v[i];
       y.v[i] = r;
     } else {

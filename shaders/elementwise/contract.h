@@ -2,6 +2,7 @@
 #ifndef FT_ELEMENTWISE_CONTRACT_H
 #define FT_ELEMENTWISE_CONTRACT_H
 
+#include "common/axes.h"
 #include "common/contract.h"
 
 #define elementwise_activate_TENSORS(TENSOR)                                                       \
@@ -41,16 +42,13 @@ FT_DECLARE_VALUES(elementwise_operation)
   TENSOR(F32, a)                                                                                   \
   TENSOR(F32, b)                                                                                   \
   TENSOR(F32, y)
-#define elementwise_binary_SCALARS(SCALAR)                                                         \
-  SCALAR(uint, count)                                                                              \
-  SCALAR(uint, shape[3]) /* without the outermost axis */                                          \
-  SCALAR(uint, a_stride[4])                                                                        \
-  SCALAR(uint, b_stride[4])
+#define elementwise_binary_SCALARS(SCALAR) ft_axes_SCALARS(SCALAR)
 #define elementwise_binary_CONSTANTS(CONSTANT)                                                     \
   CONSTANT(1, uint, operation, 0)                                                                  \
   CONSTANT(2, bool, accumulate, false)                                                             \
-  CONSTANT(3, bool, strided, false)                                                                \
-  CONSTANT(4, bool, WHOLE, false) /* count, shape and strides are of groups of four */
+  CONSTANT(3, uint, AXES, 0)                                                                       \
+  CONSTANT(4, bool, WHOLE, false)                                                                  \
+  CONSTANT(5, uint, REPEATED, 0) /* WHOLE: tensors (1: a, 2: b) with one element for each group */
 FT_CONTRACT(elementwise_binary)
 
 #define elementwise_sum_leading_TENSORS(TENSOR)                                                    \

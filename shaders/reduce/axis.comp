@@ -6,27 +6,51 @@
 // Sums along the middle axis of [outer, n, inner], of x or of x * z, cut into interleaved parts:
 // y[o, part, k] = scale * sum of x[o, i, k] over i = part, part + parts, .., in order. Neighbouring
 // invocations read neighbouring elements, whichever axis it is.
+FT_VALUES(reduce_fours)
 FT_CONSTANTS(reduce_axis)
-FT_ARGUMENTS(reduce_axis)
+FT_ARGUMENTS_COPIED(reduce_axis)
+
+vec4 group(uint i) {
+  const vec4 x = by_fours(p.x).v[i];
+  return product ? x * by_fours(p.z).v[i] : x;
+}
+
+vec4 sum_of(uint at, uint part) {
+  vec4 sum = vec4(0);
+  uint i = part;
+  if (i >= p.n) return sum;
+  do {
+    if (FOURS == AXIS_ACROSS) {
+      sum += group(at);
+    } else if (FOURS == AXIS_ALONG) {
+      const vec4 terms = group(at / 4);
+      [[unroll]] for (uint k = 0; k < 4; ++k) sum.x += terms[k];
+    } else {
+      sum.x += product ? p.x.v[at] * p.z.v[at] : p.x.v[at];
+    }
+    at += FOURS == AXIS_ALONG ? 4 : p.parts * p.inner;
+    i += FOURS == AXIS_ALONG ? 4 : p.parts;
+  } while (i < p.n);
+  return sum;
+}
 
 void main() {
+  p = given;
   uint to = gl_GlobalInvocationID.x;
   if (to >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const uint row = to / p.inner, part = row % p.parts;
-    uint i = part, at = (row / p.parts * p.n + part) * p.inner + to % p.inner;
-    float sum = 0;
-    if (i < p.n) {
-      do {
-        sum += product ? p.x.v[at] * p.z.v[at] : p.x.v[at];
-        at += p.parts * p.inner;
-        i += p.parts;
-      } while (i < p.n);
+    const uint at = (row / p.parts * p.n + part) * p.inner + to % p.inner;
+    vec4 sum = p.scale * sum_of(at, part);
+    if (FOURS == AXIS_ACROSS) {
+      F32x4 y = by_fours(p.y);
+      if (accumulate) sum += y.v[to];
+      y.v[to] = sum;
+    } else {
+      if (accumulate) sum.x += p.y.v[to];
+      p.y.v[to] = sum.x;
     }
-    sum *= p.scale;
-    if (accumulate) sum += p.y.v[to];
-    p.y.v[to] = sum;
     to += step;
   } while (to < p.count);
 }

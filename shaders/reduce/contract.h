@@ -2,6 +2,7 @@
 #ifndef FT_REDUCE_CONTRACT_H
 #define FT_REDUCE_CONTRACT_H
 
+#include "common/axes.h"
 #include "common/contract.h"
 
 #define reduce_axis_TENSORS(TENSOR)                                                                \
@@ -16,7 +17,14 @@
   SCALAR(float, scale)
 #define reduce_axis_CONSTANTS(CONSTANT)                                                            \
   CONSTANT(1, bool, product, false)                                                                \
-  CONSTANT(2, bool, accumulate, false)
+  CONSTANT(2, bool, accumulate, false)                                                             \
+  CONSTANT(3, uint, FOURS, 0)
+/* FOURS: how elements are read by fours; AXIS_ACROSS: count and inner are of groups of four. */
+#define reduce_fours_VALUES(VALUE)                                                                 \
+  VALUE(AXIS_SINGLY, 0)                                                                            \
+  VALUE(AXIS_ACROSS, 1)                                                                            \
+  VALUE(AXIS_ALONG, 2) /* inner and parts are 1 */
+FT_DECLARE_VALUES(reduce_fours)
 FT_CONTRACT(reduce_axis)
 
 #define reduce_columns_TENSORS(TENSOR)                                                             \
@@ -44,17 +52,18 @@ FT_CONTRACT(reduce_columns)
 FT_CONTRACT(reduce_largest)
 
 #define reduce_spread_TENSORS(TENSOR)                                                              \
-  TENSOR(F32, dy) /* [outer, inner] */                                                             \
+  TENSOR(F32, dy) /* [outer, inner]: a; b is where an element lies along the axis */               \
   TENSOR(U32, index)                                                                               \
   TENSOR(F32, dx)
 #define reduce_spread_SCALARS(SCALAR)                                                              \
-  SCALAR(uint, count) /* of dx */                                                                  \
-  SCALAR(uint, n)                                                                                  \
-  SCALAR(uint, inner)                                                                              \
-  SCALAR(float, scale)
+  ft_axes_SCALARS(SCALAR) /* of dx */                                                              \
+      SCALAR(float, scale)
 #define reduce_spread_CONSTANTS(CONSTANT)                                                          \
   CONSTANT(1, bool, largest, false)                                                                \
-  CONSTANT(2, bool, accumulate, false)
+  CONSTANT(2, bool, accumulate, false)                                                             \
+  CONSTANT(3, uint, AXES, 0)                                                                       \
+  CONSTANT(4, bool, WHOLE, false)                                                                  \
+  CONSTANT(5, bool, REPEATED, false) /* WHOLE: dy has one element for each group of four */
 FT_CONTRACT(reduce_spread)
 
 #endif

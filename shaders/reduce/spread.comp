@@ -6,18 +6,28 @@
 // Gradient of sums and of the largest along the middle axis of [outer, n, inner]:
 // dx[o, i, k] = scale * dy[o, k], or only where i is index[o, k]; dx += it when accumulating.
 FT_CONSTANTS(reduce_spread)
-FT_ARGUMENTS(reduce_spread)
+FT_ARGUMENTS_COPIED(reduce_spread)
+#include "common/axes.glsl"
 
 void main() {
+  p = given;
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
-    const uint row = i / p.inner, from = row / p.n * p.inner + i % p.inner;
-    float r = p.scale * p.dy.v[from];
-    if (largest && p.index.v[from] != row % p.n) r = 0;
-    if (accumulate) r += p.dx.v[i];
-    p.dx.v[i] = r;
+    uint from, place;
+    find(i, from, place);
+    if (WHOLE) {
+      F32x4 dx = by_fours(p.dx);
+      vec4 r = p.scale * (REPEATED ? vec4(p.dy.v[from]) : by_fours(p.dy).v[from]);
+      if (accumulate) r += dx.v[i];
+      dx.v[i] = r;
+    } else {
+      float r = p.scale * p.dy.v[from];
+      if (largest && p.index.v[from] != place) r = 0;
+      if (accumulate) r += p.dx.v[i];
+      p.dx.v[i] = r;
+    }
     i += step;
   } while (i < p.count);
 }

@@ -84,6 +84,9 @@ TEST(values_and_gradients) {
       {2, 4, {3, 5}, {1, 1, 3, 1}},
       {3, 2, {2, 35, 8}, {35, 8}}, /* four elements at a time */
       {3, 3, {3, 1, 12}, {1, 7, 12}},
+      {3, 3, {3, 5, 12}, {3, 5, 1}}, /* and one element for all four */
+      {4, 4, {2, 1, 3, 1}, {1, 5, 3, 8}},
+      {2, 2, {7, 1}, {1, 16}},
   };
   for (size_t i = 0; i < FT_COUNT(PAIRS); i++)
     for (int kind = 0; kind < KINDS; kind++)

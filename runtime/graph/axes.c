@@ -1,0 +1,80 @@
+/* Axes along which a kernel walks two tensors together (shaders/common/axes.glsl). Called by
+ * graph/copy.c and by ops. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+enum { LAST = FILTRA_MAX_DIMS - 1 };
+
+typedef struct axis {
+  int64_t length, a, b; /* and strides */
+} axis;
+
+/* Joins neighbouring axes that are one in both tensors, and leaves out those of length 1. Returns
+ * how many are left. */
+static int join(int ndim, const int64_t *shape, const int64_t *a, const int64_t *b, axis *to) {
+  int count = 0;
+  for (int i = 0; i < ndim; i++) {
+    axis *outer = count ? &to[count - 1] : NULL;
+    if (shape[i] == 1) continue;
+    if (outer && outer->a == a[i] * shape[i] && outer->b == b[i] * shape[i])
+      *outer = (axis){outer->length * shape[i], a[i], b[i]};
+    else
+      to[count++] = (axis){shape[i], a[i], b[i]};
+  }
+  return count;
+}
+
+static bool strides_by_fours(const axis *axes, int count, bool second) {
+  for (int i = 0; i + 1 < count; i++)
+    if ((second ? axes[i].b : axes[i].a) % 4 != 0) return false;
+  return true;
+}
+
+/* Counts by fours, if groups lie side by side in the tensors, or are one element of a tensor that
+ * may be repeated. Of such a tensor strides count elements. */
+static bool by_fours(axis *axes, int count, unsigned repeatable, unsigned *repeated) {
+  axis *last = &axes[count - 1];
+  if (!count || last->length % 4 != 0) return false;
+  unsigned same = (last->a == 0 ? FT_AXES_A : 0) | (last->b == 0 ? FT_AXES_B : 0);
+  bool a_fits = same & FT_AXES_A || (last->a == 1 && strides_by_fours(axes, count, false));
+  bool b_fits = same & FT_AXES_B || (last->b == 1 && strides_by_fours(axes, count, true));
+  if ((same & ~repeatable) || !a_fits || !b_fits) return false;
+  last->length /= 4;
+  for (int i = 0; i + 1 < count; i++) {
+    if (!(same & FT_AXES_A)) axes[i].a /= 4;
+    if (!(same & FT_AXES_B)) axes[i].b /= 4;
+  }
+  *repeated = same;
+  return true;
+}
+
+/* n / length = (n * factor / 2^32 + n) / 2^shift for n below 2^31. */
+static void divide_by(uint32_t length, uint32_t *factor, uint32_t *shift) {
+  while ((uint64_t)1 << *shift < length)
+    ++*shift;
+  *factor = (uint32_t)((((uint64_t)1 << *shift) - length) * ((uint64_t)1 << 32) / length + 1);
+}
+
+ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, const int64_t *b_stride,
+                   bool quads, unsigned repeatable) {
+  axis joined[FILTRA_MAX_DIMS];
+  int count = join(ndim, shape, a_stride, b_stride, joined);
+  ft_axes axes = {.count = 1};
+  axes.whole = quads && by_fours(joined, count, repeatable, &axes.repeated);
+  for (int i = 0; i < count; i++)
+    axes.count *= (uint32_t)joined[i].length;
+  if (!axes.count) return axes;
+  for (int i = 0; i < count; i++) {
+    const axis *from = &joined[i];
+    int to = FILTRA_MAX_DIMS - count + i;
+    axes.a_stride[to] = (uint32_t)from->a;
+    axes.b_stride[to] = (uint32_t)from->b;
+    if (i == 0) continue;
+    axes.shape[to - 1] = (uint32_t)from->length;
+    divide_by((uint32_t)from->length, &axes.factor[to - 1], &axes.shift[to - 1]);
+  }
+  bool plain = !count || (count == 1 && joined[0].a == 1 && joined[0].b == 1);
+  axes.axes = plain ? 0 : (uint32_t)count;
+  return axes;
+}

@@ -1,0 +1,32 @@
+// Where element i of a tensor lies in two others, which are walked along up to four axes, each with
+// a stride of its own; runtime/graph/axes.c fills in the arguments. Their last axes are those that
+// count; 0 AXES: i in both. Of its includer it takes p with ft_axes_SCALARS, and AXES.
+
+// n / length for n below 2^31 (Granlund and Montgomery 1994, figure 4.1): no device has a fast
+// instruction for it.
+uint quotient(uint n, uint factor, uint shift) {
+  uint high, low;
+  umulExtended(n, factor, high, low);
+  return (high + n) >> shift;
+}
+
+// Goes along an axis that is not the outermost.
+void go_along(const uint axis, inout uint rest, inout uint a, inout uint b) {
+  const uint outer = quotient(rest, p.factor[axis - 1], p.shift[axis - 1]);
+  const uint k = rest - outer * p.shape[axis - 1];
+  a += k * p.a_stride[axis];
+  b += k * p.b_stride[axis];
+  rest = outer;
+}
+
+void find(uint i, out uint a, out uint b) {
+  a = b = i;
+  if (AXES == 0) return;
+  uint rest = i;
+  a = b = 0;
+  if (AXES > 1) go_along(3, rest, a, b);
+  if (AXES > 2) go_along(2, rest, a, b);
+  if (AXES > 3) go_along(1, rest, a, b);
+  a += rest * p.a_stride[4 - AXES];
+  b += rest * p.b_stride[4 - AXES];
+}
