@@ -1,5 +1,6 @@
 /* Numbers of 8 to 64 bits and cooperative matrices, against what C computes. */
 #include "adversary/single.h"
+#include "base/element.h"
 #include "support/harness.h"
 
 #define kDefaultMaxIdBound another_bound /* the header defines it in each file that includes it */
@@ -25,35 +26,43 @@ static uint32_t float_word(float x) {
   return word;
 }
 
-__extension__ typedef _Float16 half; /* gcc and clang have it, C11 has not */
+/* x rounded to 16 bits, ties to even. clang has _Float16 for x86 from its version 15 on only. */
+static double half(double x) {
+  int exponent;
+  if (!isfinite(x) || fabs(frexp(x, &exponent)) < 0.5) return x;
+  const double unit = ldexp(1, exponent - 11 < -24 ? -24 : exponent - 11);
+  const double rounded = nearbyint(x / unit) * unit;
+  return fabs(rounded) > 65504 ? copysign(INFINITY, x) : rounded;
+}
 
-static uint16_t half_word(half x) {
+/* The word of an x that has 16 bits. */
+static uint16_t half_word(double x) {
   uint16_t word;
-  memcpy(&word, &x, sizeof word);
+  ft_element_set(FILTRA_F16, &word, 0, (float)x);
   return word;
 }
 
-static uint32_t half_result(half x) {
-  return float_word((float)x);
+static uint32_t half_result(double x) {
+  return float_word((float)half(x));
 }
 
 /* What invocation i of types/numbers.comp gives. */
 static void expect(const float *x, int i, uint32_t w[RESULTS]) {
   const float a = x[i], b = x[(i + 1) % LANES];
-  const half h = (half)a, g = (half)b;
+  const double h = half(a), g = half(b);
   const int16_t s = (int16_t)(a * 20000.0f), t = (int16_t)(b * 20000.0f);
   const uint8_t c = (uint8_t)(a * 100.0f + 128.0f), d = (uint8_t)(b * 100.0f + 128.0f);
-  half least = (half)x[0];
+  double least = half(x[0]);
   for (int k = 0; k < LANES; k++)
-    least = (half)x[k] < least ? (half)x[k] : least;
+    least = fmin(least, half(x[k]));
   int n = 0;
   w[n++] = half_result(h + g);
   w[n++] = half_result(h * g);
   w[n++] = half_result(h / g);
-  w[n++] = half_result((half)sqrtf(fabsf((float)h)));
-  w[n++] = half_result((half)(100000.0f * a));
-  w[n++] = half_result((half)(1.0e-5f * a));
-  w[n++] = half_result((half)(1.0 + 0.00048828125 + 9.31322574615e-10 * i));
+  w[n++] = half_result(sqrtf(fabsf((float)h)));
+  w[n++] = half_result(100000.0f * a);
+  w[n++] = half_result(1.0e-5f * a);
+  w[n++] = half_result(1.0 + 0.00048828125 + 9.31322574615e-10 * i);
   w[n++] = half_word(h) | (uint32_t)half_word(g) << 16;
   w[n++] = half_result(h);
   w[n++] = half_result(g);
@@ -111,7 +120,7 @@ TEST(test_numbers) {
         if (got[k] != expected[k])
           fail_msg("invocation %d, result %d: %#x, not %#x", i, k, got[k], expected[k]);
       const uint16_t *halves = (const uint16_t *)(const void *)tensor(&memory, &s, 2);
-      assert_int_equal(halves[i], half_word(-(half)x[i]));
+      assert_int_equal(halves[i], half_word(-half(x[i])));
       const int8_t *bytes = (const int8_t *)(const void *)tensor(&memory, &s, 3);
       assert_int_equal(bytes[i], (int8_t)(int16_t)(x[i] * 20000.0f));
     }
@@ -298,7 +307,7 @@ static void check_matrices(const float *x, const float *y) {
         sum += (double)a * (double)b;
         whole += (int8_t)(a * 8.0f) * (int8_t)(b * 8.0f);
       }
-      const double expected = (double)(half)sum * FACTOR + (double)x[77 + r * STRIDE + c] + 1.0;
+      const double expected = half(sum) * FACTOR + (double)x[77 + r * STRIDE + c] + 1.0;
       assert_true(fabs((double)y[r * STRIDE + c] - expected) < 1e-2);
       assert_true(y[42 + c * M + r] == (float)whole);
     }

@@ -210,7 +210,7 @@ TEST(test_terminal) {
                              "four,a\tb\nfive,\"c\nd\"\nsix\xe2\x80\xae,e\xe2\x80\xae!\n";
   char path[512], arguments[600];
   size_t size = 0;
-  int terminal;
+  int terminal = -1;
   snprintf(path, sizeof path, "%s/a.csv", test_folder());
   assert_ok(ft_file_write(path, DATA, sizeof DATA - 1));
   snprintf(arguments, sizeof arguments, "data inspect %s", path);

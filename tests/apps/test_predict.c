@@ -113,7 +113,7 @@ TEST(several_labels) {
                              "--set label_separator=';' --steps 60 "
                              "--set learning_rate=0.05"),
              *file = test_path(test_folder(), "a.csv"), *csv_file = test_text("%s.csv", run);
-  float x, y;
+  float x = 0, y = 0;
   assert_code(predict(run, "a\\n", ""), 0);
   const char *tab = strchr(test_output, '\t');
   assert_true(tab && sscanf(tab, "\t%f,%f\ta\n", &x, &y) == 2);

@@ -66,7 +66,7 @@ TEST(test_failed_writes_leave_the_old_file) {
   assert_ok(ft_file_write(path, "old", 3));
   enum { BIG = 1 << 20, LIMIT = 100000 };
   owned char *data = ft_calloc(BIG, 1);
-  struct rlimit before, small;
+  struct rlimit before = {0}, small;
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
   small = before;
   small.rlim_cur = LIMIT;
@@ -94,7 +94,7 @@ TEST(test_failed_writes_leave_the_old_file) {
 /* A line is added whole or not at all. */
 TEST(test_failed_appending_adds_nothing) {
   char *path = ft_path_join(test_folder(), "a.txt"), line[1000] = {0};
-  struct rlimit before, small;
+  struct rlimit before = {0}, small;
   FILE *stream;
   assert_ok(ft_append_open(path, &stream));
   assert_ok(ft_append_write(stream, path, "old\n", 4));

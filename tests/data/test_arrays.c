@@ -138,7 +138,7 @@ TEST(pairs_and_successors) {
 }
 
 static void refuses(filtra_dataset_arrays arrays, filtra_status status, const char *part) {
-  filtra_dataset *ds;
+  filtra_dataset *ds = NULL;
   assert_fails(filtra_dataset_create(&arrays, &ds), status, part);
   assert_null(ds);
 }

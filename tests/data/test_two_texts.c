@@ -35,7 +35,7 @@ static const char PAIRS[] = "s1,label,s2\n"
                             "a a a a,yes,b b b\n";
 
 static filtra_dataset *open_pairs(const filtra_tokenizer *tokenizer, filtra_dataset_options more) {
-  filtra_dataset *data;
+  filtra_dataset *data = NULL;
   more.fitted = tokenizer;
   more.file_split = FILTRA_SPLIT_TEST;
   if (!more.text_column) more.text_column = "s1,s2";

@@ -85,8 +85,8 @@ static const char *const MIXERS[] = {"softmax",
                                      "{\"name\": \"luna\", \"l\": 19}",
                                      "{\"name\": \"synthesizer\", \"hidden\": 17}",
                                      "{\"name\": \"synthesizer\", \"variant\": \"random\"}",
-                                     "{\"name\": \"synthesizer\", \"k\": 15, "
-                                     "\"variant\": \"factorized_random\"}"};
+                                     ("{\"name\": \"synthesizer\", \"k\": 15, "
+                                      "\"variant\": \"factorized_random\"}")};
 
 /* Other tasks, inputs and heads, with the first mixer. */
 static const filtra_model_config TASKS[] = {

@@ -25,7 +25,7 @@ static filtra_status open_device(const filtra_vulkan_device *vulkan, filtra_devi
 /* ---- what is asked for ---- */
 
 TEST(needs_before_an_instance) {
-  filtra_vulkan_needs *needs;
+  filtra_vulkan_needs *needs = NULL;
   assert_ok(filtra_vulkan_requirements(NULL, &needs));
   assert_int_equal(needs->api_version, VK_API_VERSION_1_3);
   assert_int_equal(needs->instance_extension_count + needs->extension_count, 0);

@@ -324,8 +324,8 @@ TEST(test_validation_speaks) {
   assert_ok(ft_buffer_create(dev, 64, FT_MEMORY_DEVICE, &buffer));
   VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .queueFamilyIndex = dev->caps.queue_family};
-  VkCommandPool pool;
-  VkCommandBuffer commands;
+  VkCommandPool pool = VK_NULL_HANDLE;
+  VkCommandBuffer commands = NULL;
   assert_ok(FT_VK(dev, dev->vk.vkCreateCommandPool(dev->device, &pool_info, NULL, &pool)));
   VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                       .commandPool = pool,
@@ -417,7 +417,7 @@ TEST(closing_keeps_the_message) {
   char blocked[300], folder[310];
   snprintf(blocked, sizeof blocked, "%s/file", file);
   snprintf(folder, sizeof folder, "%s/cache", blocked);
-  filtra_device *device;
+  filtra_device *device = NULL;
   assert_ok(filtra_device_open(
       &(filtra_device_options){.select = test_chosen_device(), .cache_dir = folder}, &device));
   assert_ok(ft_file_write(blocked, "", 0)); /* in the folder's place */
@@ -439,7 +439,7 @@ TEST(ambiguous_names_are_refused) {
   uint32_t count = 0;
   char twice[256];
   owned char *text = NULL;
-  size_t size;
+  size_t size = 0;
   if (!files || strchr(files, ':') || ft_file_read(files, 1 << 20, &text, &size)) {
     print_message("SKIPPED: VK_DRIVER_FILES does not name one driver\n");
     skip();

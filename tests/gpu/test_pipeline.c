@@ -20,8 +20,8 @@ static void run_affine(filtra_device *dev, const ft_pipeline *pipeline, uint32_t
       .x = x->address, .y = y->address, .count = count, .scale = 2, .offset = 1};
   VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                        .queueFamilyIndex = dev->caps.queue_family};
-  VkCommandPool pool;
-  VkCommandBuffer commands;
+  VkCommandPool pool = VK_NULL_HANDLE;
+  VkCommandBuffer commands = NULL;
   assert_ok(FT_VK(dev, dev->vk.vkCreateCommandPool(dev->device, &pool_info, NULL, &pool)));
   VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                       .commandPool = pool,

@@ -86,7 +86,7 @@ TEST(draws_are_a_function_of_seed_and_number) {
 }
 
 TEST(without_temperature_the_first_largest_wins) {
-  int32_t token;
+  int32_t token = 0;
   assert_ok(filtra_sample_token((float[]){9, 1, 3, -1, 3}, 5, NULL, 0, &token));
   assert_int_equal(token, 2);
   assert_ok(filtra_sample_token((float[]){9, -INFINITY, -3}, 3, NULL, 0, &token));

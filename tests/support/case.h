@@ -27,7 +27,7 @@
 #define owned_predictor        TEST_ENDED_BY(filtra_predictor_destroy) filtra_predictor
 #define owned_run              TEST_ENDED_BY(filtra_run_close) filtra_run
 #define owned_trainer          TEST_ENDED_BY(filtra_trainer_destroy) filtra_trainer
-#define TEST_ENDED_BY(destroy) __attribute__((cleanup(destroy)))
+#define TEST_ENDED_BY(destroy) __attribute__((cleanup(destroy), unused))
 static inline void test_free_bytes(void *pointer) {
   void *data;
   memcpy(&data, pointer, sizeof data);

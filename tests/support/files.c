@@ -49,7 +49,7 @@ const char *test_shared_data(const char *name) {
 
 filtra_dataset *test_open_dataset(const char *path, const char *format,
                                   const filtra_dataset_options *options) {
-  filtra_dataset *ds;
+  filtra_dataset *ds = NULL;
   assert_ok(filtra_dataset_open(path, options, &ds));
   if (format) assert_string_equal(filtra_dataset_get_info(ds)->format, format);
   return ds;

@@ -244,7 +244,7 @@ TEST(test_links) {
       test_write(there, "{}", 2);
     assert_int_equal(symlink(there, link), 0);
     uint64_t before = test_snapshot(folder);
-    filtra_run *opened;
+    filtra_run *opened = NULL;
     assert_fails(run(NULL, folder, -1, true), FILTRA_ERROR_PATH,
                  test_text("%s is a symbolic link", NAMES[i]));
     assert_fails(filtra_run_open(folder, &opened), FILTRA_ERROR_PATH, "symbolic link");

@@ -11,7 +11,7 @@ static filtra_dataset *text_data(void) {
   const char *text =
       "to be, or not to be, that is the question: whether 'tis nobler in the mind to "
       "suffer the slings and arrows of outrageous fortune, or to take arms";
-  filtra_dataset *data;
+  filtra_dataset *data = NULL;
   test_write(path, text, strlen(text));
   assert_ok(filtra_dataset_open(
       path, &(filtra_dataset_options){.max_length = LENGTH, .file_split = FILTRA_SPLIT_TEST},

@@ -387,7 +387,7 @@ static filtra_dataset *arrays(bool standardise) {
       .classes = 2,
       .class_names = (const char *const[]){"low", "high"},
       .standardise = standardise};
-  filtra_dataset *data;
+  filtra_dataset *data = NULL;
   assert_ok(filtra_dataset_create(&a, &data));
   return data;
 }

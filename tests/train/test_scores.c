@@ -27,7 +27,7 @@ TEST(scores_are_scikit_learns) {
                       AUC[] = {0.5428571428571429, 0.5185185185185185, 0.4375};
   static const uint64_t CONFUSION[] = {2, 1, 2, 0, 1, 1, 0, 1, 1, 3, 0, 0, 0, 0, 0, 0};
   float logits[COUNT * CLASSES];
-  filtra_scores *s;
+  filtra_scores *s = NULL;
   make_logits(logits);
   assert_ok(filtra_scores_create(CLASSES, COUNT, LABELS, logits, &s));
   assert_memory_equal(s->confusion, CONFUSION, sizeof CONFUSION);
@@ -51,7 +51,7 @@ TEST(scores_are_scikit_learns) {
 }
 
 TEST(extremes) {
-  filtra_scores *s;
+  filtra_scores *s = NULL;
   assert_ok(filtra_scores_create(2, 2, (int32_t[]){0, 1}, (float[]){1, 0, 0, 1}, &s));
   assert_true(s->accuracy == 1.0 && s->accuracy_high == 1.0 && s->auc == 1.0 && s->matthews == 1.0);
   filtra_scores_destroy(&s);
@@ -115,7 +115,7 @@ TEST(models_are_scored) {
   filtra_model *model = test_model(
       test_device(), &(filtra_model_config){.data = data, .width = 8, .layers = 1, .heads = 1});
   filtra_evaluation e;
-  filtra_scores *s, *same;
+  filtra_scores *s, *same = NULL;
   assert_ok(filtra_model_evaluate_split(model, data, FILTRA_SPLIT_TEST, 4, &e));
   assert_ok(filtra_model_score_split(model, data, FILTRA_SPLIT_TEST, 4, &s));
   assert_float_equal(s->accuracy, e.accuracy, 1e-7);
@@ -133,7 +133,7 @@ static filtra_dataset *sized(uint32_t features, uint32_t labels) {
   static const uint32_t lengths[2] = {3, 3};
   static const float numbers[2 * 3 * 2] = {1, 2, 3, 4};
   static const uint8_t applies[2 * 3] = {1, 0, 1};
-  filtra_dataset *data;
+  filtra_dataset *data = NULL;
   assert_ok(filtra_dataset_create(
       &(filtra_dataset_arrays){.splits = {[FILTRA_SPLIT_TEST] = {.count = 2,
                                                                  .lengths = lengths,
