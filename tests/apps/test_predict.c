@@ -335,7 +335,7 @@ TEST(files_of_answers) {
  * bit for bit: for text, numbers, series, rows of numbers and pairs. */
 static void check_ways(const char *name, const char *text, const char *more) {
   const char *run = make_run(name, text, more), *folder = test_folder();
-  filtra_run *opened;
+  filtra_run *opened = NULL;
   filtra_model *model;
   owned_dataset *data = NULL;
   filtra_evaluation e;

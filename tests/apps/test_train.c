@@ -231,7 +231,7 @@ TEST(test_terminal) {
   assert_printed(end);
   assert_null(memchr(first, '\n', (size_t)(strstr(test_output, end) - first)));
   for (char *at = first; (at = strstr(at, again)); at++)
-    assert_in_range(strcspn(at + strlen("\r\033[K"), "\r\n"), 20, 59);
+    assert_between(strcspn(at + strlen("\r\033[K"), "\r\n"), 20, 59);
 }
 
 /* What cannot clear a line gets lines, and no folder's name turns the text around it. */

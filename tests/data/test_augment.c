@@ -63,7 +63,7 @@ TEST(test_erase) {
     }
     int height = bottom - top + 1, width = right - left + 1;
     assert_int_equal(changed, height * width * CHANNELS);
-    assert_in_range(height * width, (int)(0.014 * SIDE * SIDE), (int)(0.36 * SIDE * SIDE));
+    assert_between(height * width, (int)(0.014 * SIDE * SIDE), (int)(0.36 * SIDE * SIDE));
     assert_true(height < 5 * width && width < 5 * height);
     count += changed;
   }
@@ -161,7 +161,7 @@ TEST(test_rand_augment) {
     free(same.pixels);
   }
   /* Neither of two is applied to a quarter; stretching what is full already changes nothing. */
-  assert_in_range(untouched, 220, 420);
+  assert_between(untouched, 220, 420);
 }
 
 /* ---- mixing ---- */
@@ -227,9 +227,9 @@ TEST(test_mixing) {
     mix(&b, &(filtra_augmentation){.mixup = 1.0f, .cutmix = 1.0f}, i);
     blended += b.x[0] != floorf(b.x[0]);
   }
-  assert_in_range(swapped, 110, 190);
-  assert_in_range(whole, 200, 250);
-  assert_in_range(blended, 110, 190);
+  assert_between(swapped, 110, 190);
+  assert_between(whole, 200, 250);
+  assert_between(blended, 110, 190);
 }
 
 /* Mean 1/2 and variance 1 / (4 (2 a + 1)). */

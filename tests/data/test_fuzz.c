@@ -77,15 +77,15 @@ static const char *write_damaged(ft_rng *rng, const char *text) {
 }
 
 static void check_tokens(const filtra_dataset_info *info, const int32_t *tokens, uint32_t length) {
-  assert_in_range(length, 1, info->longest);
+  assert_between(length, 1, info->longest);
   for (uint32_t i = 0; i < length; i++)
-    assert_in_range(tokens[i], 1, filtra_tokenizer_size(info->tokenizer) - 1);
+    assert_between(tokens[i], 1, filtra_tokenizer_size(info->tokenizer) - 1);
 }
 
 static void check_sample(const filtra_dataset *ds, filtra_split split, uint64_t index) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   filtra_sample s = test_sample(ds, split, index);
-  if (info->target == FILTRA_TARGET_CLASS) assert_in_range(s.label, 0, info->classes - 1);
+  if (info->target == FILTRA_TARGET_CLASS) assert_between(s.label, 0, info->classes - 1);
   if (info->input == FILTRA_INPUT_TOKENS) {
     check_tokens(info, s.tokens, s.length);
     if (info->sequences == 2) check_tokens(info, s.second, s.second_length);

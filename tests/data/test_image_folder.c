@@ -211,8 +211,8 @@ TEST(test_jpeg_kinds) {
     assert_int_equal(image.channels, components);
     for (int y = 0; y < 17; y++)
       for (int i = 0; i < 9 * components; i++)
-        assert_in_range(image.pixels[y * 9 * components + i] + 4, 8 * (i / components) + 5 * y,
-                        8 * (i / components) + 5 * y + 8);
+        assert_between(image.pixels[y * 9 * components + i] + 4, 8 * (i / components) + 5 * y,
+                       8 * (i / components) + 5 * y + 8);
     free(image.pixels);
   }
 }

@@ -251,7 +251,7 @@ TEST(test_damaged_exif) {
     for (size_t i = 0; i < size; i++)
       for (int k = 1; k < 256; k++) {
         exif[i] ^= (uint8_t)k;
-        assert_in_range(ft_exif_orientation(exif, size), 0, 8);
+        assert_between(ft_exif_orientation(exif, size), 0, 8);
         exif[i] ^= (uint8_t)k;
       }
   }
@@ -296,7 +296,7 @@ TEST(test_cmyk) {
     assert_ok(ft_image_load(path, &image));
     assert_int_equal(image.channels, 3);
     for (size_t k = 0; k < (size_t)W * H * 3; k++)
-      assert_in_range(image.pixels[k] + 3, colour[4 + k % 3], colour[4 + k % 3] + 6);
+      assert_between(image.pixels[k] + 3, colour[4 + k % 3], colour[4 + k % 3] + 6);
     free(image.pixels);
   }
 }

@@ -47,9 +47,9 @@ static void read_lines(const char *folder, const filtra_listops_options *o, line
       assert_true(reference_listops_read(expression, &r));
       assert_int_equal(strlen(label), 1);
       assert_int_equal(*label - '0', r.value);
-      assert_in_range(r.length, o->min_length + 1, o->max_length - 1);
-      assert_in_range(r.depth, 1, o->max_depth ? o->max_depth : 10);
-      assert_in_range(r.args, 0, o->max_args ? o->max_args : 10);
+      assert_between(r.length, o->min_length + 1, o->max_length - 1);
+      assert_between(r.depth, 1, o->max_depth ? o->max_depth : 10);
+      assert_between(r.args, 0, o->max_args ? o->max_args : 10);
       all->line[all->count++] = expression;
       all->sum[split] += r.length;
     }

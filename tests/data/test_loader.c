@@ -59,10 +59,10 @@ static void check_batch(const filtra_batch *b, filtra_split split, const uint32_
     bucket++;
   assert_true(bucket < bucket_count);
   uint32_t below = bucket ? buckets[bucket - 1] : 0;
-  assert_in_range(b->count, 1, b->size);
+  assert_between(b->count, 1, b->size);
   for (uint32_t row = 0; row < b->size; row++) {
     check_row(b, split, row);
-    assert_in_range(b->lengths[row], below + 1, b->length);
+    assert_between(b->lengths[row], below + 1, b->length);
     assert_true(b->weights[row] == (row < b->count ? 1 : 0));
     if (row >= b->count) assert_int_equal(b->indices[row], b->indices[0]);
   }

@@ -44,13 +44,13 @@ TEST(test_images) {
       brightest = pixels[k] > brightest ? pixels[k] : brightest;
     }
     assert_int_equal(brightest, 255);
-    assert_in_range(lit, 90, 420); /* two contours of 14 dashes of about 3 pixels at least */
+    assert_between(lit, 90, 420); /* two contours of 14 dashes of about 3 pixels at least */
     if (i % 40) continue;
     assert_true(ft_pathfinder_draw(style, ft_rng_make(5, i), again, &same));
     assert_memory_equal(pixels, again, sizeof pixels);
     assert_int_equal(label, same);
   }
-  assert_in_range(connected, 70, 130);
+  assert_between(connected, 70, 130);
   assert_true(marked > 185); /* markers may lie at the window's rim */
   ft_pathfinder_style_free(style);
 }

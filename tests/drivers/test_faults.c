@@ -112,7 +112,7 @@ static enum outcome outcome_of(const struct fault *f) {
   }
   assert_int_equal(waitpid(child, &state, 0), child);
   if (WIFSIGNALED(state)) return CRASH;
-  assert_in_range(WEXITSTATUS(state), 0, 1);
+  assert_between(WEXITSTATUS(state), 0, 1);
   return WEXITSTATUS(state) ? WRONG : RIGHT;
 }
 

@@ -16,7 +16,7 @@ static void check_module(const ft_kernel_source *s, const uint32_t *asking, size
   assert_memory_equal(asking, s->words, HEADER_WORDS * sizeof *asking);
   for (size_t i = HEADER_WORDS; i < count; i += asking[i] >> 16) {
     const uint32_t length = asking[i] >> 16, op = asking[i] & 0xffff;
-    assert_in_range(length, 1, count - i);
+    assert_between(length, 1, count - i);
     if (op == ENTRY_POINT) main = asking[i + 2];
     if (op == EXTENSION && (strstr((const char *)(asking + i + 1), "_control_flow") ||
                             strstr((const char *)(asking + i + 1), "_reconvergence"))) {

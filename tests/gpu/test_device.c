@@ -14,7 +14,7 @@ enum { MAX_DEVICES = 16 };
 static uint32_t list_devices(filtra_device_info infos[MAX_DEVICES]) {
   uint32_t count = MAX_DEVICES;
   assert_ok(filtra_device_list(infos, &count));
-  assert_in_range(count, 1, MAX_DEVICES);
+  assert_between(count, 1, MAX_DEVICES);
   return count;
 }
 
@@ -32,11 +32,11 @@ TEST(test_list) {
     assert_true(i == 0 || infos[i - 1].device_class <= infos[i].device_class);
     assert_true(infos[i].name[0] && infos[i].driver[0] && infos[i].reason[0]);
     assert_int_equal(strlen(infos[i].uuid), 36);
-    assert_in_range(infos[i].max_allocation_bytes, 1, infos[i].memory_bytes);
+    assert_between(infos[i].max_allocation_bytes, 1, infos[i].memory_bytes);
     if (!infos[i].usable) continue;
     assert_true(infos[i].max_workgroup_invocations >= 128);
     assert_true(infos[i].shared_memory_bytes >= 16384);
-    assert_in_range(infos[i].subgroup_size, infos[i].subgroup_size_min, infos[i].subgroup_size_max);
+    assert_between(infos[i].subgroup_size, infos[i].subgroup_size_min, infos[i].subgroup_size_max);
   }
 }
 
@@ -177,7 +177,7 @@ TEST(test_caps_override) {
   assert_int_equal(info->max_allocation_bytes, 1 << 20);
   assert_int_equal(caps->product_style, FT_STYLE_SHARED);
   assert_int_equal(caps->attention_style, FT_STYLE_SHARED);
-  assert_in_range(caps->row_workgroup, 1, 128);
+  assert_between(caps->row_workgroup, 1, 128);
   assert_int_equal(caps->row_workgroup % info->subgroup_size, 0);
   assert_string_equal(info->name, plain->info.name);
   test_close_device(&device);

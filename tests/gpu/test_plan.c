@@ -117,7 +117,7 @@ TEST(test_shipped_profiles) {
     ft_caps caps = with(item), cpu = test_device()->caps;
     assert_ok(ft_caps_override(&cpu, item));
     assert_true(p->text[0] == '#');
-    assert_in_range(caps.row_workgroup, 64 - 60 * caps.cpu, 128);
+    assert_between(caps.row_workgroup, 64 - 60 * caps.cpu, 128);
   }
   assert_true(count >= 30);
 }

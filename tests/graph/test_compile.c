@@ -155,8 +155,8 @@ TEST(measured_before_the_commit) {
   assert_int_equal(ft_buffer_extent(filtra_graph_activation_bytes(n.graph)), activations[0]);
   /* GPUs' drivers round up what a buffer takes; there is one of activations, and two a slot. */
   const uint64_t rounding = test_device()->caps.for_cpu ? 0 : 7 * 64 * 1024;
-  assert_in_range(test_device()->memory_used - committed - activations[0] - transfers[0], 0,
-                  rounding);
+  assert_between(test_device()->memory_used - committed - activations[0] - transfers[0], 0,
+                 rounding);
   destroy(&n);
 }
 

@@ -21,7 +21,7 @@ static void shares(const filtra_sampling *o, double share[V]) {
   for (uint64_t i = 0; i < DRAWS; i++) {
     int32_t token = -1;
     assert_ok(filtra_sample_token(logits, V, o, i, &token));
-    assert_in_range(token, 1, V - 1);
+    assert_between(token, 1, V - 1);
     share[token] += 1.0 / DRAWS;
   }
 }

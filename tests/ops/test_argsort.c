@@ -46,7 +46,7 @@ static void check(int64_t rows, int64_t n, const float *x, const float *mask, bo
     const int32_t *there = got[2 * masked], *back = got[2 * masked + 1];
     for (size_t i = 0; i < count; i++) {
       if (ordered) assert_int_equal(there[i], expected[i]);
-      assert_in_range(there[i], 0, count - 1);
+      assert_between(there[i], 0, count - 1);
       assert_int_equal(there[i] / n, (int64_t)i / n);
       assert_int_equal(back[there[i]], i);
     }

@@ -34,6 +34,17 @@ static inline void test_free_bytes(void *pointer) {
   free(data);
 }
 
+/** As cmocka's assert_in_range, which newer versions call by other names. */
+#define assert_between(value, low, high)                                                           \
+  test_between((int64_t)(value), (int64_t)(low), (int64_t)(high), __FILE__, __LINE__)
+static inline void test_between(int64_t value, int64_t low, int64_t high, const char *file,
+                                int line) {
+  if (value >= low && value <= high) return;
+  print_error("%lld is not within %lld and %lld\n", (long long)value, (long long)low,
+              (long long)high);
+  _fail(file, line);
+}
+
 enum { TEST_MAX_CASES = 64 };
 static struct CMUnitTest test_cases[TEST_MAX_CASES] __attribute__((unused));
 static size_t test_case_count __attribute__((unused));

@@ -23,7 +23,7 @@ int test_filtra(const char *format, ...) {
   va_start(list, format);
   int length = vsnprintf(arguments, sizeof arguments, format, list);
   va_end(list);
-  assert_in_range(length, 0, sizeof arguments - 1);
+  assert_between(length, 0, sizeof arguments - 1);
   return test_run_command("", arguments);
 }
 

@@ -59,13 +59,13 @@ static void look_at(const filtra_dataset *ds, filtra_split split, uint64_t index
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   const filtra_sample s = test_sample(ds, split, index);
   const int least = info->height ? 0 : 1; /* 0 is no pixel's padding */
-  assert_in_range(s.length, 1, info->longest);
+  assert_between(s.length, 1, info->longest);
   const bool all = info->unlabelled[split] == 0;
   if (info->target == FILTRA_TARGET_CLASS && (all || s.label != -1))
-    assert_in_range(s.label, 0, info->classes - 1);
+    assert_between(s.label, 0, info->classes - 1);
   if (info->target == FILTRA_TARGET_VALUE) assert_true(isfinite(s.value) || !all);
   for (uint32_t k = 0; info->tokenizer && k < s.length; k++)
-    assert_in_range(s.tokens[k], least, filtra_tokenizer_size(info->tokenizer) - 1);
+    assert_between(s.tokens[k], least, filtra_tokenizer_size(info->tokenizer) - 1);
   if (info->input != FILTRA_INPUT_FEATURES) return;
   assert_ok(filtra_dataset_sample_features(ds, split, index, x));
   for (size_t k = 0; k < (size_t)s.length * info->features; k++)

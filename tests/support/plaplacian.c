@@ -58,7 +58,7 @@ TEST_REFERENCE(reference) {
 static const float *duplicated(const test_norm_shape *n, double largest) {
   static float v[4096];
   int64_t width = n->value_columns, count = n->batches * TEST_NORM_HEADS * n->keys * width;
-  assert_in_range(count, 1, FT_COUNT(v));
+  assert_between(count, 1, FT_COUNT(v));
   test_random(17, -largest, largest, v, (size_t)count);
   for (int64_t t = 1; t < count / width; t += 3)
     memcpy(v + t * width, v + (t - 1) * width, (size_t)width * sizeof *v);

@@ -17,7 +17,7 @@ const char *test_text(const char *format, ...) {
   va_start(list, format);
   int length = vsnprintf(text, sizeof texts[0], format, list);
   va_end(list);
-  assert_in_range(length, 0, sizeof texts[0] - 1);
+  assert_between(length, 0, sizeof texts[0] - 1);
   return text;
 }
 

@@ -22,7 +22,7 @@ static const char *config_text(const char *more) {
   return config_for(test_listops(), more);
 }
 
-static bool stop(void *user, const filtra_run_progress *progress) {
+static bool goes_on(void *user, const filtra_run_progress *progress) {
   int *steps_left = user;
   (void)progress;
   return (*steps_left)-- != 0;
@@ -32,7 +32,7 @@ static bool stop(void *user, const filtra_run_progress *progress) {
 static filtra_status run(const char *config, const char *folder, int steps, bool allow) {
   return filtra_run_train(test_device(), &(filtra_run_options){.config = config,
                                                                .folder = folder,
-                                                               .progress = stop,
+                                                               .progress = goes_on,
                                                                .user = &steps,
                                                                .allow_changes = allow});
 }

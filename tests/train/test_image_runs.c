@@ -203,7 +203,7 @@ TEST(test_images_of_another_size) {
       test_train(test_text("{\"data\": \"%s\", \"width\": 8, \"layers\": 1, \"steps\": 2}", data),
                  folder, UINT64_MAX));
   owned_dataset *ds = NULL;
-  filtra_run *run;
+  filtra_run *run = NULL;
   assert_ok(filtra_run_open(folder, &run));
   assert_fails(filtra_run_open_data(run, other, FILTRA_SPLIT_TEST, &ds), FILTRA_ERROR_INPUT,
                "an image of 8 x 2 pixels, those of the training data have 4 x 4");

@@ -142,7 +142,7 @@ TEST(pixels_are_read_as_the_data_are) {
                                                   "\"mixer\": \"agf\", \"pixels\": \"%s\"}",
                                                   name, kinds[k]),
                               .folder = folder}));
-    filtra_run *run;
+    filtra_run *run = NULL;
     filtra_model *model;
     owned_dataset *data = NULL;
     filtra_batch batch;

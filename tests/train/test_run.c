@@ -89,7 +89,7 @@ TEST(test_split_seed) {
                   folder, NULL));
     if (i == 3) /* as if it had been written before */
       test_patch(test_path(folder, "config.json"), "\"split_seed\": 1,", "                ");
-    filtra_run *opened;
+    filtra_run *opened = NULL;
     owned_dataset *data = NULL;
     assert_ok(filtra_run_open(folder, &opened));
     assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TRAIN, &data));
@@ -125,7 +125,7 @@ TEST(test_data_in_memory) {
   assert_fails(run_on(NULL, NULL, memory, &w), FILTRA_ERROR_INPUT, "was trained on data in memory");
   assert_ok(run_on(data, NULL, memory, &w));
   test_same_metrics(whole, memory);
-  filtra_run *opened;
+  filtra_run *opened = NULL;
   assert_ok(filtra_run_open(memory, &opened));
   assert_string_equal(filtra_run_get_info(opened)->data, ":memory:");
   assert_fails(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, &other), FILTRA_ERROR_INPUT,

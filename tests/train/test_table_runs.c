@@ -22,7 +22,7 @@ static const char *trained(const char *data, const char *more) {
 }
 
 static filtra_dataset *open_by_run(const char *folder, const char *path) {
-  owned_run *run;
+  owned_run *run = NULL;
   filtra_dataset *ds;
   assert_ok(filtra_run_open(folder, &run));
   assert_ok(filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, &ds));

@@ -33,7 +33,7 @@ static bool stubbed(int fd) {
 }
 
 /* The next definition of a function that this library stands before. */
-#define REAL(name) ((name##_fn)dlsym(RTLD_NEXT, #name))
+#define REAL(name) (__extension__(name##_fn) dlsym(RTLD_NEXT, #name))
 
 /* ---- what GPU this is ---- */
 
