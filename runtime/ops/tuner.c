@@ -99,12 +99,11 @@ static void compare(const tuner *u, const ft_trial *t, const results *want, cons
   const double tolerance = fmax(given > 0.0 ? given : TOLERANCE, t->rounding);
   for (int i = 0; i < t->outputs; i++) {
     size_t count = (size_t)filtra_tensor_elements(t->out[i]);
-    float largest = 1e-6f; /* a float: see log_sum in train/scores.c */
-    double worst = 0.0;
+    double scale = 1e-6, worst = 0.0;
     for (size_t k = 0; k < count; k++)
-      largest = fmaxf(largest, fabsf(want->of[i][k]));
+      scale = fmax(scale, fabs((double)want->of[i][k]));
     for (size_t k = 0; k < count; k++) {
-      double error = fabs((double)got->of[i][k] - (double)want->of[i][k]) / (double)largest;
+      double error = fabs((double)got->of[i][k] - (double)want->of[i][k]) / scale;
       if (!(error <= worst)) worst = isfinite(error) ? error : INFINITY;
     }
     if (worst <= tolerance) continue;

@@ -94,13 +94,12 @@ static double area(ranked *list, uint64_t count, uint64_t own) {
 
 /* log(sum of exp(logits)). */
 static double log_sum(const float *logits, uint32_t classes) {
-  float most = logits[0]; /* a float: gcc 12 for AArch64 ends at the largest of converted ones */
-  double sum = 0.0;
+  double most = (double)logits[0], sum = 0.0;
   for (uint32_t k = 1; k < classes; k++)
-    most = fmaxf(most, logits[k]);
+    most = fmax(most, (double)logits[k]);
   for (uint32_t k = 0; k < classes; k++)
-    sum += exp((double)logits[k] - (double)most);
-  return (double)most + log(sum);
+    sum += exp((double)logits[k] - most);
+  return most + log(sum);
 }
 
 /* Areas of several labels, each by its own logit. */
