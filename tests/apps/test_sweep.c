@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"
+#include "support/pretrained.h"
 #include "support/run.h"
 
 #include <jansson.h>
@@ -342,6 +343,16 @@ TEST(test_failing_cell) {
                 "data set \"made\" was generated with other settings");
 }
 
+/* "--data SET=FOLDER " for the first sets. */
+static const char *data_of(const char *const *sets, size_t count) {
+  static char paths[1024];
+  paths[0] = 0;
+  for (size_t i = 0; i < count; i++)
+    snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "--data %s=%s ", sets[i],
+             test_folder());
+  return paths;
+}
+
 /* Every cell of the sweeps that come with the sources is a configuration that can be trained. */
 TEST(test_kept_sweeps) {
   static const char *const SETS[] = {"japanesevowels", "tinyshakespeare", "basicmotions", "imdb",
@@ -350,15 +361,28 @@ TEST(test_kept_sweeps) {
     const char *name, *says;
     size_t sets;
   } FILES[] = {{"results", "252 cells in ", 5}, {"precision", "171 cells in ", 2}};
-  for (size_t f = 0; f < FT_COUNT(FILES); f++) {
-    char paths[1024] = "";
-    for (size_t i = 0; i < FILES[f].sets; i++)
-      snprintf(paths + strlen(paths), sizeof paths - strlen(paths), "--data %s=%s ", SETS[i],
-               test_folder());
+  for (size_t f = 0; f < FT_COUNT(FILES); f++)
     assert_prints(sweep(test_text(TEST_SOURCE_DIR "/../presets/sweeps/%s.json", FILES[f].name),
-                        test_text("%s --out %s/none --list 2>&1", paths, test_folder())),
+                        test_text("%s --out %s/none --list 2>&1", data_of(SETS, FILES[f].sets),
+                                  test_folder())),
                   0, FILES[f].says);
-  }
+}
+
+/* That of pretrained models, with a smaller one. */
+TEST(test_kept_sweep_of_pretrained) {
+  static const char *const SETS[] = {"cola", "mrpc", "stsb", "sst2"};
+  json_t *kept = json_load_file(TEST_SOURCE_DIR "/../presets/sweeps/glue.json", 0, NULL);
+  json_t *config = json_object_get(kept, "config");
+  assert_int_equal(
+      json_object_set_new(config, "init_from", json_string(test_pretrained_folder("bert", NULL))),
+      0);
+  assert_int_equal(json_object_set_new(config, "max_length", json_integer(8)), 0);
+  const char *file = test_path(test_folder(), "glue.json");
+  assert_int_equal(json_dump_file(kept, file, 0), 0);
+  json_decref(kept);
+  assert_prints(sweep(file, test_text("%s --out %s/none --list 2>&1", data_of(SETS, FT_COUNT(SETS)),
+                                      test_folder())),
+                0, "24 cells in ");
 }
 
 TEST_MAIN(NULL, test_teardown)
