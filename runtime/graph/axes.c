@@ -2,10 +2,6 @@
  * graph/copy.c and by ops. */
 #include "graph/graph.h"
 
-#include <string.h>
-
-enum { LAST = FILTRA_MAX_DIMS - 1 };
-
 typedef struct axis {
   int64_t length, a, b; /* and strides */
 } axis;
@@ -34,8 +30,8 @@ static bool strides_by_fours(const axis *axes, int count, bool second) {
 /* Counts by fours, if groups lie side by side in the tensors, or are one element of a tensor that
  * may be repeated. Of such a tensor strides count elements. */
 static bool by_fours(axis *axes, int count, unsigned repeatable, unsigned *repeated) {
+  if (!count || axes[count - 1].length % 4 != 0) return false;
   axis *last = &axes[count - 1];
-  if (!count || last->length % 4 != 0) return false;
   unsigned same = (last->a == 0 ? FT_AXES_A : 0) | (last->b == 0 ? FT_AXES_B : 0);
   bool a_fits = same & FT_AXES_A || (last->a == 1 && strides_by_fours(axes, count, false));
   bool b_fits = same & FT_AXES_B || (last->b == 1 && strides_by_fours(axes, count, true));

@@ -48,8 +48,8 @@ static uint32_t fours(const filtra_tensor *x, const filtra_tensor *z, ft_axis ax
 static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
                            const filtra_tensor *z, ft_axis axis, int64_t parts, float scale,
                            const filtra_tensor *y, bool accumulate) {
+  const int64_t sums = axis.outer * parts * axis.inner;
   const double count = (double)(axis.outer * axis.n * axis.inner);
-  const double sums = (double)(axis.outer * parts * axis.inner);
   const uint32_t how = fours(x, z, axis, parts, y);
   const int64_t inner = how == AXIS_ACROSS ? axis.inner / 4 : axis.inner;
   const uint32_t groups = (uint32_t)(axis.outer * parts * inner);
@@ -61,9 +61,9 @@ static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tens
                                                    .inner = (uint32_t)inner, .scale = scale),
                                       FT_CONSTANTS(reduce_axis, .product = z != NULL,
                                                    .accumulate = accumulate, .FOURS = how),
-                                      FT_FLAT(g, (int64_t)sums),
+                                      FT_FLAT(g, sums),
                                       .flops = z ? 2.0 * count : count,
-                                      .bytes = 4.0 * (sums + (z ? 2.0 * count : count))});
+                                      .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
 }
 
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
