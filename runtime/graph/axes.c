@@ -3,7 +3,7 @@
 #include "graph/graph.h"
 
 typedef struct axis {
-  int64_t length, a, b; /* and strides */
+  int64_t length, stride[2]; /* of a and b */
 } axis;
 
 /* Joins neighbouring axes that are one in both tensors, and leaves out those of length 1. Returns
@@ -13,34 +13,36 @@ static int join(int ndim, const int64_t *shape, const int64_t *a, const int64_t 
   for (int i = 0; i < ndim; i++) {
     axis *outer = count ? &to[count - 1] : NULL;
     if (shape[i] == 1) continue;
-    if (outer && outer->a == a[i] * shape[i] && outer->b == b[i] * shape[i])
-      *outer = (axis){outer->length * shape[i], a[i], b[i]};
+    if (outer && outer->stride[0] == a[i] * shape[i] && outer->stride[1] == b[i] * shape[i])
+      *outer = (axis){outer->length * shape[i], {a[i], b[i]}};
     else
-      to[count++] = (axis){shape[i], a[i], b[i]};
+      to[count++] = (axis){shape[i], {a[i], b[i]}};
   }
   return count;
 }
 
-static bool strides_by_fours(const axis *axes, int count, bool second) {
+/* Whether groups of four lie side by side in a tensor. */
+static bool in_fours(const axis *axes, int count, int tensor) {
   for (int i = 0; i + 1 < count; i++)
-    if ((second ? axes[i].b : axes[i].a) % 4 != 0) return false;
-  return true;
+    if (axes[i].stride[tensor] % 4 != 0) return false;
+  return axes[count - 1].stride[tensor] == 1;
 }
 
-/* Counts by fours, if groups lie side by side in the tensors, or are one element of a tensor that
- * may be repeated. Of such a tensor strides count elements. */
-static bool by_fours(axis *axes, int count, unsigned repeatable, unsigned *repeated) {
+/* Counts by fours, if groups lie side by side in the tensors, or are one element of one that may be
+ * repeated. Of such a tensor strides count elements. */
+static bool by_fours(axis *axes, int count, bool repeatable, unsigned *repeated) {
   if (!count || axes[count - 1].length % 4 != 0) return false;
-  axis *last = &axes[count - 1];
-  unsigned same = (last->a == 0 ? FT_AXES_A : 0) | (last->b == 0 ? FT_AXES_B : 0);
-  bool a_fits = same & FT_AXES_A || (last->a == 1 && strides_by_fours(axes, count, false));
-  bool b_fits = same & FT_AXES_B || (last->b == 1 && strides_by_fours(axes, count, true));
-  if ((same & ~repeatable) || !a_fits || !b_fits) return false;
-  last->length /= 4;
-  for (int i = 0; i + 1 < count; i++) {
-    if (!(same & FT_AXES_A)) axes[i].a /= 4;
-    if (!(same & FT_AXES_B)) axes[i].b /= 4;
+  unsigned same = 0;
+  for (int t = 0; t < 2; t++) {
+    if (repeatable && axes[count - 1].stride[t] == 0)
+      same |= 1U << t;
+    else if (!in_fours(axes, count, t))
+      return false;
   }
+  axes[count - 1].length /= 4;
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i + 1 < count; i++)
+      if (!(same >> t & 1)) axes[i].stride[t] /= 4;
   *repeated = same;
   return true;
 }
@@ -53,7 +55,7 @@ static void divide_by(uint32_t length, uint32_t *factor, uint32_t *shift) {
 }
 
 ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, const int64_t *b_stride,
-                   bool quads, unsigned repeatable) {
+                   bool quads, bool repeatable) {
   axis joined[FILTRA_MAX_DIMS];
   int count = join(ndim, shape, a_stride, b_stride, joined);
   ft_axes axes = {.count = 1};
@@ -64,13 +66,13 @@ ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, cons
   for (int i = 0; i < count; i++) {
     const axis *from = &joined[i];
     int to = FILTRA_MAX_DIMS - count + i;
-    axes.a_stride[to] = (uint32_t)from->a;
-    axes.b_stride[to] = (uint32_t)from->b;
+    axes.a_stride[to] = (uint32_t)from->stride[0];
+    axes.b_stride[to] = (uint32_t)from->stride[1];
     if (i == 0) continue;
     axes.shape[to - 1] = (uint32_t)from->length;
     divide_by((uint32_t)from->length, &axes.factor[to - 1], &axes.shift[to - 1]);
   }
-  bool plain = !count || (count == 1 && joined[0].a == 1 && joined[0].b == 1);
+  bool plain = !count || (count == 1 && joined[0].stride[0] == 1 && joined[0].stride[1] == 1);
   axes.axes = plain ? 0 : (uint32_t)count;
   return axes;
 }

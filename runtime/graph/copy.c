@@ -72,8 +72,9 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
   const int64_t count = words ? words_of(y) : filtra_tensor_elements(y), next = 1;
   const bool quads = words && ft_begins_at(y, 16) && (!x || ft_begins_at(x, 16));
   const filtra_tensor *from = x ? x : y;
-  const ft_axes axes = strided ? ft_axes_of(y->ndim, y->shape, from->stride, y->stride, quads, 0)
-                               : ft_axes_of(1, &count, &next, &next, quads, 0);
+  const ft_axes axes = strided
+                           ? ft_axes_of(y->ndim, y->shape, from->stride, y->stride, quads, false)
+                           : ft_axes_of(1, &count, &next, &next, quads, false);
   struct ft_copy_arguments given = {
       .x = FT_READ(x), .y = FT_TARGET(y, mode == COPY_ADD), .value = value};
   FT_SET_AXES(given, axes);

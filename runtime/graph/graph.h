@@ -267,9 +267,9 @@ typedef struct ft_axes {
   unsigned repeated; /* whole: tensors of which a group is one element; their strides count these */
 } ft_axes;
 /** Joins axes, and counts by fours if the tensors begin at `quads` and groups lie side by side in
- * both, or are one element of a tensor that is `repeatable` (FT_AXES_A, FT_AXES_B). */
+ * each, or are one element of it where it may be `repeatable`. */
 ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, const int64_t *b_stride,
-                   bool quads, unsigned repeatable);
+                   bool quads, bool repeatable);
 /** Sets the arguments of ft_axes_SCALARS in a kernel's. */
 #define FT_SET_AXES(given, from)                                                                   \
   do {                                                                                             \

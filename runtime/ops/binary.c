@@ -35,8 +35,7 @@ static void emit_binary(filtra_graph *g, const char *label, uint32_t operation,
   int64_t a_stride[FILTRA_MAX_DIMS], b_stride[FILTRA_MAX_DIMS];
   strides(a, y, a_stride);
   strides(b, y, b_stride);
-  const ft_axes axes =
-      ft_axes_of(y->ndim, y->shape, a_stride, b_stride, quads, FT_AXES_A | FT_AXES_B);
+  const ft_axes axes = ft_axes_of(y->ndim, y->shape, a_stride, b_stride, quads, true);
   struct ft_elementwise_binary_arguments given = {
       .a = FT_READ(a), .b = FT_READ(b), .y = FT_TARGET(y, accumulate)};
   FT_SET_AXES(given, axes);

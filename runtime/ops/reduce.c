@@ -156,8 +156,7 @@ static void reduce_backward(filtra_graph *g, const void *context) {
   const int64_t shape[] = {c->axis.outer, c->axis.n, c->axis.inner};
   const int64_t there[] = {c->axis.inner, 0, 1}, along[] = {0, 1, 0};
   const bool quads = !c->index && ft_begins_quad(dx) && ft_begins_quad(dy);
-  const ft_axes axes =
-      ft_axes_of(3, shape, there, c->index ? along : there, quads, FT_AXES_A | FT_AXES_B);
+  const ft_axes axes = ft_axes_of(3, shape, there, c->index ? along : there, quads, true);
   struct ft_reduce_spread_arguments given = {.dy = FT_READ(dy),
                                              .index = FT_READ(c->index),
                                              .dx = FT_TARGET(dx, accumulate),

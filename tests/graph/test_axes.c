@@ -27,7 +27,7 @@ TEST(divides_all_numbers) {
                                     1000, 65537, 1234567, 1073741823, 1073741825, 2147483647};
   for (size_t i = 0; i < FT_COUNT(LENGTHS); i++) {
     const int64_t shape[] = {1, 2, LENGTHS[i]}, stride[] = {0, 1, 2}, none[] = {0, 0, 0};
-    const ft_axes axes = ft_axes_of(3, shape, stride, none, false, 0);
+    const ft_axes axes = ft_axes_of(3, shape, stride, none, false, false);
     assert_int_equal(axes.axes, 2);
     for (int64_t outer = 0; outer * LENGTHS[i] <= INT32_MAX; outer += 1 + outer / 3)
       for (int64_t n = outer * LENGTHS[i] - 1; n <= outer * LENGTHS[i] + 1; n++)
@@ -56,8 +56,7 @@ static void lay(const int64_t *shape, const int *order, unsigned repeated, int64
 }
 
 static void compare(const int64_t *shape, const int64_t *a_stride, const int64_t *b_stride) {
-  const ft_axes axes =
-      ft_axes_of(FILTRA_MAX_DIMS, shape, a_stride, b_stride, true, FT_AXES_A | FT_AXES_B);
+  const ft_axes axes = ft_axes_of(FILTRA_MAX_DIMS, shape, a_stride, b_stride, true, true);
   const int64_t count = shape[0] * shape[1] * shape[2] * shape[3], four = axes.whole ? 4 : 1;
   assert_int_equal(axes.count * four, count);
   for (int64_t i = 0; i < count; i++) {
@@ -90,17 +89,17 @@ TEST(finds_all_elements) {
 TEST(joins_axes) {
   const int64_t shape[] = {2, 3, 5, 8}, dense[] = {120, 40, 8, 1}, rows[] = {15, 5, 1, 0};
   const int64_t columns[] = {0, 0, 0, 1};
-  const ft_axes same = ft_axes_of(4, shape, dense, dense, true, 0);
+  const ft_axes same = ft_axes_of(4, shape, dense, dense, true, false);
   assert_int_equal(same.axes, 0);
   assert_true(same.whole && same.count == 60);
-  const ft_axes by_row = ft_axes_of(4, shape, dense, rows, true, FT_AXES_B);
+  const ft_axes by_row = ft_axes_of(4, shape, dense, rows, true, true);
   assert_int_equal(by_row.axes, 2);
   assert_true(by_row.whole && by_row.repeated == FT_AXES_B);
-  assert_false(ft_axes_of(4, shape, dense, rows, true, 0).whole);
-  assert_false(ft_axes_of(4, shape, dense, rows, false, FT_AXES_B).whole);
-  assert_int_equal(ft_axes_of(4, shape, dense, columns, true, 0).axes, 2);
+  assert_false(ft_axes_of(4, shape, dense, rows, true, false).whole);
+  assert_false(ft_axes_of(4, shape, dense, rows, false, true).whole);
+  assert_int_equal(ft_axes_of(4, shape, dense, columns, true, false).axes, 2);
   const int64_t empty[] = {2, 0, 5, 8};
-  assert_int_equal(ft_axes_of(4, empty, dense, dense, true, 0).count, 0);
+  assert_int_equal(ft_axes_of(4, empty, dense, dense, true, false).count, 0);
 }
 
 TEST_MAIN(NULL, NULL)
