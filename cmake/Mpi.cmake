@@ -38,7 +38,7 @@ int main(void) { return MPI_Finalize(); }" FILTRA_MPI_${key}_WORKS)
   endif()
   add_library(filtra_${key} MODULE ${CMAKE_CURRENT_SOURCE_DIR}/plugins/mpi.c)
   target_compile_options(filtra_${key} PRIVATE ${compile})
-  target_compile_definitions(filtra_${key} PRIVATE _GNU_SOURCE FILTRA_MPI_NAME="${name}")
+  target_compile_definitions(filtra_${key} PRIVATE FILTRA_MPI_NAME="${name}")
   target_include_directories(filtra_${key} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include)
   target_link_libraries(filtra_${key} PRIVATE ${link})
   set_target_properties(filtra_${key} PROPERTIES PREFIX "" SUFFIX ".so"

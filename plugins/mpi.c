@@ -1,6 +1,7 @@
 /* The transport over MPI, a module of its own for each MPI: libfiltra loads the one whose mpirun
  * started the process, so that a program needs no MPI to start alone. MPI's calls wait for ever;
  * here they are polled, so that a rank that hangs is noticed. */
+#define _GNU_SOURCE
 #include <filtra/transport.h>
 #include <limits.h>
 #include <mpi.h>

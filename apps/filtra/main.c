@@ -186,11 +186,11 @@ static int run(int argc, char **argv) {
     return COMMAND_USAGE;
   }
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || (help && argc == 2)) {
-    print_help(stdout);
+    print_help(command_results());
     return COMMAND_DONE;
   }
   if (!strcmp(argv[1], "--version")) {
-    printf("filtra %s (%s)\n", filtra_version(), filtra_commit);
+    command_print("filtra %s (%s)\n", filtra_version(), filtra_commit);
     return COMMAND_DONE;
   }
   return help ? run_help(argc, argv) : run_command(argc, argv);

@@ -1,5 +1,6 @@
 /* file.h for POSIX and Linux except writing: reading, folders, time, processes and processors.
  * Called by everything above base/ that touches the file system. */
+#define _GNU_SOURCE
 #include "base/file.h"
 
 #include "base/file_parts.h"

@@ -1,4 +1,5 @@
 /* Loads the parts of Filtra that are installed beside it as modules. */
+#define _GNU_SOURCE
 #include "base/module.h"
 
 #include "base/memory.h"

@@ -1,5 +1,6 @@
 /* Numbers as text, the same in every locale. Called by status.c and memory.c for all sentences, by
  * keys.c, and by readers of files. */
+#define _GNU_SOURCE
 #include "base/number.h"
 
 #include <locale.h>

@@ -1,4 +1,5 @@
 /* The part of path.h that POSIX decides. */
+#define _GNU_SOURCE
 #include "base/path.h"
 
 bool ft_is_separator(char c) {

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/overflow.h"
+#include "base/stream.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -453,7 +454,7 @@ filtra_status ft_safetensors_write_memory(const ft_safetensor *tensors, size_t c
   writer w = {.tensors = tensors, .count = count};
   char *text = NULL;
   *bytes = NULL;
-  w.file.stream = open_memstream(&text, size);
+  w.file.stream = ft_open_memstream(&text, size);
   if (!w.file.stream) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   filtra_status status = write_file(&w, NULL, NULL, meta, meta_count);
   bool whole = !ferror(w.file.stream);

@@ -1,9 +1,10 @@
-/* Streams and variables of the environment that Windows' C library has otherwise: names are UTF-8,
- * and text can be written into memory. Called through missing_win32.h by everything. */
-#include "base/missing_win32.h"
+/* stream.h for Windows, and what missing_win32.h has in place of C's functions: names of files and
+ * variables are UTF-8. */
+#include "base/stream.h"
 
 #include "base/file_win32.h"
 #include "base/memory.h"
+#include "base/missing_win32.h"
 #include "base/thread.h"
 
 #undef fclose

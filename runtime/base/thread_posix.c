@@ -1,4 +1,5 @@
 /* Starting threads on POSIX, where signals must stay with the program's own. */
+#define _GNU_SOURCE
 #include "base/thread.h"
 
 #include <signal.h>

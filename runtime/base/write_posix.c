@@ -1,6 +1,7 @@
 /* The part of file.h that writes, for POSIX and Linux. A file is opened relative to its open
  * folder, and where the folder may be a stranger's, through no symbolic link below it. Called by
  * everything that writes files. */
+#define _GNU_SOURCE
 #include "base/file.h"
 
 #include "base/file_parts.h"

@@ -4,11 +4,11 @@
 
 #include "base/lines.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { SAMPLE_LINES = 256, SAMPLE_BYTES = 1 << 18 };
 
@@ -142,8 +142,8 @@ static tally split(const sample *s, char character) {
 
 static bool has_ending(const char *path, const char *ending) {
   size_t length = strlen(path), count = strlen(ending);
-  if (length > 3 && !strcasecmp(path + length - 3, ".gz")) length -= 3;
-  return length >= count && !strncasecmp(path + length - count, ending, count);
+  if (length > 3 && !ft_strcasecmp(path + length - 3, ".gz")) length -= 3;
+  return length >= count && !ft_strncasecmp(path + length - count, ending, count);
 }
 
 static void choose_quotes(const sample *s, ft_delimiter *found) {
@@ -197,7 +197,7 @@ static filtra_status choose(const sample *s, const char *path, ft_delimiter *fou
 
 /* Takes a first line that says the delimiter out of the sample. */
 static bool take_said(sample *s, char *character) {
-  const bool says = !strncasecmp(s->text, "sep=", 4) && s->text[4] && s->text[4] != '\n' &&
+  const bool says = !ft_strncasecmp(s->text, "sep=", 4) && s->text[4] && s->text[4] != '\n' &&
                     (!s->text[5] || s->text[5] == '\n');
   if (!says) return false;
   const size_t line = s->text[5] ? 6 : 5;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/corpus.h"
 #include "data/labels.h"
 #include "data/names.h"
@@ -176,7 +177,7 @@ static filtra_status read_class(fasta_reader *r) {
   const char *name = r->lines.line + 1;
   size_t length = r->lines.length - 1;
   ft_trim(&name, &length);
-  const char *bar = memrchr(name, '|', length), *from = bar ? bar + 1 : name + length;
+  const char *bar = ft_memrchr(name, '|', length), *from = bar ? bar + 1 : name + length;
   while (!bar && from > name && from[-1] != ' ' && from[-1] != '\t')
     from--;
   r->label = -1;

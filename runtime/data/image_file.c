@@ -4,18 +4,19 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "data/orientation.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { FILE_LIMIT = 64 << 20, MARKED = 4096, LAST = 12 };
 
 bool ft_image_named(const char *name) {
   const char *dot = strrchr(name, '.');
   return dot && *name != '.' &&
-         (!strcasecmp(dot, ".png") || !strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
+         (!ft_strcasecmp(dot, ".png") || !ft_strcasecmp(dot, ".jpg") ||
+          !ft_strcasecmp(dot, ".jpeg"));
 }
 
 static filtra_status decode(const uint8_t *data, size_t size, ft_image *image) {

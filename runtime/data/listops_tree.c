@@ -114,6 +114,12 @@ static void count_arguments(ft_listops_tree *t) {
   }
 }
 
+static char *append(char *to, const char *text) {
+  const size_t length = strlen(text);
+  memcpy(to, text, length);
+  return to + length;
+}
+
 /* At most 15 bytes for an operator, its bracket and the parentheses of both; 6 for a digit and its
  * own. */
 size_t ft_listops_text(ft_listops_tree *t, char *text) {
@@ -125,17 +131,17 @@ size_t ft_listops_text(ft_listops_tree *t, char *text) {
     bool opens = id >= FT_LISTOPS_MIN && id != FT_LISTOPS_CLOSE;
     if (i > 0) *to++ = ' ';
     for (uint32_t k = 0; opens && k <= t->arguments[i]; k++)
-      to = stpcpy(to, "( ");
-    to = stpcpy(to, filtra_tokenizer_symbol(&ft_tokenizer_listops, id));
+      to = append(to, "( ");
+    to = append(to, filtra_tokenizer_symbol(&ft_tokenizer_listops, id));
     if (opens) {
       depth++;
       continue;
     }
     if (id == FT_LISTOPS_CLOSE) {
-      to = stpcpy(to, " )");
+      to = append(to, " )");
       depth--;
     }
-    if (depth > 0) to = stpcpy(to, " )"); /* closes the argument that ends here */
+    if (depth > 0) to = append(to, " )"); /* closes the argument that ends here */
   }
   return (size_t)(to - text);
 }

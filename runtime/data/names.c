@@ -4,10 +4,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Names of a split, each list ended by NULL. */
 static const char *const SPLIT_WORDS[FILTRA_SPLIT_COUNT][7] = {
@@ -20,7 +20,7 @@ static const char *const SPLIT_WORDS[FILTRA_SPLIT_COUNT][7] = {
 static bool is_left_behind(const char *name) {
   static const char *const NAMES[] = {"__MACOSX", "Thumbs.db", "ehthumbs.db", "desktop.ini"};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++)
-    if (!strcasecmp(name, NAMES[i])) return true;
+    if (!ft_strcasecmp(name, NAMES[i])) return true;
   return *name == '.';
 }
 
@@ -82,7 +82,7 @@ size_t ft_stem_length(const char *name, const char *const *endings) {
 /* Whether the stem ends with `word`, separated from what is before it. */
 static bool has_word(const char *stem, size_t length, const char *word, size_t *rest) {
   size_t count = strlen(word);
-  if (length < count || strncasecmp(stem + length - count, word, count) != 0) return false;
+  if (length < count || ft_strncasecmp(stem + length - count, word, count) != 0) return false;
   *rest = length == count ? 0 : length - count - 1;
   return length == count || strchr("._-", stem[*rest]);
 }

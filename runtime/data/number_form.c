@@ -3,6 +3,7 @@
 #include "data/number_form.h"
 
 #include "base/number.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "data/number.h"
 
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum { LONGEST = 512, MINUS = 0x2212 };
 
@@ -26,7 +26,7 @@ typedef struct cell {
 bool ft_is_missing(const char *text, size_t length) {
   static const char *const words[] = {"", "?", "nan", "na", "n/a", "#n/a", "null", "none", "<na>"};
   for (size_t i = 0; i < FT_COUNT(words); i++)
-    if (length == strlen(words[i]) && !strncasecmp(text, words[i], length)) return true;
+    if (length == strlen(words[i]) && !ft_strncasecmp(text, words[i], length)) return true;
   return false;
 }
 

@@ -2,6 +2,7 @@
  * as .npy files of a folder. npy.c reads an array, zip.c the archive that .npz is. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/image.h"
 #include "data/labels.h"
 #include "data/names.h"
@@ -13,7 +14,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const char *const NPY[] = {".npy", NULL};
 static const char *const NPZ[] = {".npz", NULL};
@@ -45,7 +45,7 @@ static bool find_role(const char *word, size_t length, int *role) {
       {"y", "labels", "label", "targets", "target", "classes"}};
   for (*role = 0; *role < ROLES; ++*role)
     for (size_t i = 0; WORDS[*role][i]; i++)
-      if (length == strlen(WORDS[*role][i]) && !strncasecmp(word, WORDS[*role][i], length))
+      if (length == strlen(WORDS[*role][i]) && !ft_strncasecmp(word, WORDS[*role][i], length))
         return true;
   return false;
 }

@@ -6,6 +6,7 @@
 #include "base/lines.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "data/image_file.h"
 #include "data/names.h"
 
@@ -32,7 +33,7 @@ typedef struct reader {
 
 static size_t cut_fields(char *line, char *fields[MAX_FIELDS]) {
   size_t count = 0;
-  for (char *rest = line, *field; (field = strsep(&rest, " "));)
+  for (char *rest = line, *field; (field = ft_strsep(&rest, " "));)
     if (*field && count++ < MAX_FIELDS) fields[count - 1] = field;
   return count;
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/labels.h"
 #include "data/names.h"
 #include "data/number.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- one sample ---- */
 
@@ -36,7 +36,7 @@ void ft_series_end(ft_series *s) {
 }
 
 bool ft_series_is_missing(const char *text, size_t length) {
-  return (length == 1 && *text == '?') || (length == 3 && !strncasecmp(text, "nan", 3));
+  return (length == 1 && *text == '?') || (length == 3 && !ft_strncasecmp(text, "nan", 3));
 }
 
 filtra_status ft_series_value(const char *text, size_t length, float *value) {

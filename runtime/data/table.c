@@ -4,12 +4,12 @@
 #include "data/table.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/corpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const char *const endings[] = {".csv", ".tsv", NULL};
 static const char *const text_endings[] = {".txt", NULL};
@@ -174,7 +174,7 @@ static bool names_columns(const char *head) {
   bool text = false, target = false;
   snprintf(line, sizeof line, "%.*s", (int)strcspn(head, "\r\n"), head);
   char *rest = line;
-  for (char *field; (field = strsep(&rest, "\t,;|"));) {
+  for (char *field; (field = ft_strsep(&rest, "\t,;|"));) {
     text = text || ft_names_text(field);
     target = target || ft_names_target(field);
   }

@@ -1,10 +1,10 @@
 /* Targets of several labels: texts such as "cats;sun", or a column of 0 and 1 for each label.
  * Called by table.c, table_learn.c and table_targets.c. */
+#include "base/text.h"
 #include "data/number_form.h"
 #include "data/table.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* ---- one row ---- */
 
@@ -70,7 +70,7 @@ static int read_flag(const char *text, size_t length) {
   if (ft_is_missing(text, length)) return -1;
   for (int value = 0; value < 2; value++)
     for (size_t i = 0; i < 4; i++)
-      if (strlen(names[value][i]) == length && !strncasecmp(text, names[value][i], length))
+      if (strlen(names[value][i]) == length && !ft_strncasecmp(text, names[value][i], length))
         return value;
   return -2;
 }
@@ -146,7 +146,7 @@ static filtra_status count_marks(const ft_row_reader *rows, const ft_places *pla
 }
 
 static filtra_status read_option(const char *option, char *separator) {
-  const bool space = !strcasecmp(option, "space"), tab = !strcasecmp(option, "tab");
+  const bool space = !ft_strcasecmp(option, "space"), tab = !ft_strcasecmp(option, "tab");
   *separator = *option;
   if (space) *separator = ' ';
   if (tab) *separator = '\t';

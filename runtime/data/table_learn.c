@@ -1,13 +1,13 @@
 /* Decides from a table's first file which columns are read, and as what: one text, or numbers and
  * categories; the target; names of samples. Called by table.c where no run has decided it. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "data/table_survey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Accepted column names if no option names the column; the first in the list that exists is
  * used. */
@@ -33,9 +33,9 @@ typedef struct learner {
 
 static bool is_called(const char *field, const char *name) {
   size_t length = strlen(field);
-  if (length == strlen(name)) return !strcasecmp(field, name);
+  if (length == strlen(name)) return !ft_strcasecmp(field, name);
   /* as in "measured log solubility in mols per litre" */
-  return !strcmp(name, "measured") && length > 9 && !strncasecmp(field, "measured ", 9);
+  return !strcmp(name, "measured") && length > 9 && !ft_strncasecmp(field, "measured ", 9);
 }
 
 static bool is_any(const char *field, const char *const *names) {

@@ -1,12 +1,12 @@
 /* Where the columns of a table lie in one of its files: by the names that the training file gives
  * them, in any order. Called by table.c and its other parts. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "data/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 ft_row_form ft_table_form(const filtra_dataset_options *options) {
   return (ft_row_form){"\0,\t;|"[options->delimiter], options -> quoting};
@@ -27,7 +27,7 @@ long ft_find_column(const char *const *fields, size_t count, const char *name, b
     const char *field = fields[i];
     size_t length = strlen(field);
     ft_trim(&field, &length);
-    if (length != strlen(name) || strncasecmp(field, name, length) != 0) continue;
+    if (length != strlen(name) || ft_strncasecmp(field, name, length) != 0) continue;
     bool same = !strncmp(field, name, length);
     if (same ? !exact : !exact && !near) found = (long)i;
     exact += same;

@@ -3,10 +3,10 @@
 #include "data/table_survey.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* A column has categories if it has few different texts: at most 50, and at most half as many as
  * rows, or 10. */
@@ -121,7 +121,7 @@ bool ft_column_is_categories(const ft_table_survey *s, size_t column) {
 
 static bool is_infinite(const char *text) {
   text += *text == '-' || *text == '+';
-  return !strcasecmp(text, "inf") || !strcasecmp(text, "infinity");
+  return !ft_strcasecmp(text, "inf") || !ft_strcasecmp(text, "infinity");
 }
 
 filtra_status ft_survey_check_categories(const ft_table_survey *survey, size_t column,

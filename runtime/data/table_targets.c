@@ -1,6 +1,7 @@
 /* Targets of a table's rows, and whether its classes make sense. Called by table.c and its other
  * parts. */
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "data/number_form.h"
 #include "data/table.h"
@@ -8,13 +9,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- one target ---- */
 
 static bool is_missing_class(const ft_table *t, const char *text, size_t length) {
   if (t->numbered) return ft_is_missing(text, length);
-  return length == 0 || (length == 3 && !strncasecmp(text, "nan", 3)) ||
+  return length == 0 || (length == 3 && !ft_strncasecmp(text, "nan", 3)) ||
          (length == 1 && *text == '?');
 }
 

@@ -1,6 +1,7 @@
 #include "data/text.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void join_line_ends(ft_text *text) {
 /* Finds where to cut: after a line, else after a blank, else between characters; never between CR
  * and LF. */
 static size_t find_cut(const char *bytes, size_t count) {
-  const char *line = memrchr(bytes, '\n', count);
+  const char *line = ft_memrchr(bytes, '\n', count);
   if (line) return (size_t)(line - bytes) + 1;
   for (size_t i = count; i > 0; i--)
     if (bytes[i - 1] == ' ' || bytes[i - 1] == '\t') return i;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/source.h"
+#include "base/text.h"
 #include "data/corpus.h"
 #include "data/names.h"
 #include "data/text.h"
@@ -31,7 +32,7 @@ static filtra_status find_unknown(const char *path, bool *found) {
   bool more;
   FT_TRY(ft_text_open(path, &text));
   filtra_status status = ft_text_next(&text, &more);
-  *found = !status && memmem(text.passage, text.length, "<unk>", 5) != NULL;
+  *found = !status && ft_memmem(text.passage, text.length, "<unk>", 5) != NULL;
   ft_text_close(&text);
   return status;
 }

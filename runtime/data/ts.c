@@ -3,6 +3,7 @@
  * by ':', their values by ',', the class last. */
 #include "base/file.h"
 #include "base/lines.h"
+#include "base/text.h"
 #include "data/number.h"
 #include "data/series.h"
 #include "data/ts_header.h"
@@ -11,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* The files of a data set. */
 typedef struct ts_files {
@@ -219,7 +219,7 @@ static bool probe_ts(const ft_dataset_probe *p) {
   for (size_t i = 0; i < p->count; i++)
     if (ft_series_is_train(&kind, p->names[i], &ends)) return true;
   return !p->directory &&
-         (ft_ends_with(p->path, ".ts") || !strncasecmp(p->head, "@problemName", 12));
+         (ft_ends_with(p->path, ".ts") || !ft_strncasecmp(p->head, "@problemName", 12));
 }
 
 const ft_dataset_format ft_format_ts = {

@@ -2,10 +2,10 @@
 #include "data/ts_header.h"
 
 #include "base/status.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* The next word of a line; *length is 0 at the line's end. */
 static const char *next_word(const char **at, size_t *length) {
@@ -16,7 +16,7 @@ static const char *next_word(const char **at, size_t *length) {
 }
 
 static bool is_word(const char *word, size_t length, const char *wanted) {
-  return length == strlen(wanted) && !strncasecmp(word, wanted, length);
+  return length == strlen(wanted) && !ft_strncasecmp(word, wanted, length);
 }
 
 static filtra_status read_bool(const char *key, const char **at, bool *value) {

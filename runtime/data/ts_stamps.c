@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "data/date.h"
 #include "data/labels.h"
 
@@ -33,7 +34,7 @@ static filtra_status read_time(const char *text, size_t length, double *time) {
 static filtra_status read_pair(const char **at, const char *end, double *time, float *value,
                                bool *more) {
   const char *text = *at + strspn(*at, " \t"), *close = memchr(text, ')', (size_t)(end - text));
-  const char *comma = close ? memrchr(text, ',', (size_t)(close - text)) : NULL;
+  const char *comma = close ? ft_memrchr(text, ',', (size_t)(close - text)) : NULL;
   if (text >= end || *text != '(' || !comma)
     return ft_fail(FILTRA_ERROR_INPUT, "not (time,value), though the header says @timeStamps true");
   FT_TRY(read_time(text + 1, (size_t)(comma - text - 1), time));

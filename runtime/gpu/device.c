@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <filtra/vulkan.h>
 #include <stdio.h>
@@ -53,15 +54,15 @@ static filtra_status fail_choice(const ft_candidate *list, uint32_t count, const
 static bool selected(const filtra_device_info *info, const char *select) {
   if (strspn(select, "0123456789") == strlen(select))
     return strtoul(select, NULL, 10) == info->index;
-  if (!strcasecmp(select, "cpu")) return info->device_class == FILTRA_DEVICE_CPU;
-  return !strcasecmp(select, info->uuid) || strcasestr(info->name, select) ||
-         strcasestr(info->driver, select);
+  if (!ft_strcasecmp(select, "cpu")) return info->device_class == FILTRA_DEVICE_CPU;
+  return !ft_strcasecmp(select, info->uuid) || ft_strcasestr(info->name, select) ||
+         ft_strcasestr(info->driver, select);
 }
 
 /* Fails if a name or UUID means several usable devices. */
 static filtra_status refuse_several(const ft_candidate *list, uint32_t count, const char *select) {
   uint32_t several = 0;
-  if (strspn(select, "0123456789") == strlen(select) || !strcasecmp(select, "cpu"))
+  if (strspn(select, "0123456789") == strlen(select) || !ft_strcasecmp(select, "cpu"))
     return FILTRA_OK;
   for (uint32_t i = 0; i < count; i++)
     several += list[i].caps.info.usable && selected(&list[i].caps.info, select);

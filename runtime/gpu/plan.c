@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "gpu/internal.h"
 
 #include <inttypes.h>
@@ -264,7 +265,7 @@ static filtra_status read_settings(settings *s, const char *text) {
   char *copy = ft_strdup(text), *rest = copy;
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = FILTRA_OK;
-  for (char *item; !status && (item = strsep(&rest, ",")) != NULL;)
+  for (char *item; !status && (item = ft_strsep(&rest, ",")) != NULL;)
     if (*item) status = take_item(s, item);
   free(copy);
   return status;

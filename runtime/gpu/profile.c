@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static filtra_status take_lines(const char *name, char *text, size_t size, ft_pr
     return ft_fail(FILTRA_ERROR_INPUT, "capability profile %.200s is no text file", name);
   int taken = 0;
   char *rest = text, *line;
-  for (int number = 1; (line = strsep(&rest, "\n")) != NULL; number++) {
+  for (int number = 1; (line = ft_strsep(&rest, "\n")) != NULL; number++) {
     filtra_status status = take_line(line, take, to, &taken);
     if (status) return ft_fail_context(status, "%.200s:%d", name, number);
   }

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ static double lower_half(double value) {
 
 static void interpret(ft_executable *e, const char *name, double value) {
   for (size_t i = 0; i < FT_COUNT(WORDS); i++) {
-    if (!strcasestr(name, WORDS[i].part)) continue;
+    if (!ft_strcasestr(name, WORDS[i].part)) continue;
     if (WORDS[i].field == sizeof *e) return;
     double *field = (double *)((char *)e + WORDS[i].field);
     if (*field < 0.0 || !WORDS[i].sum)

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double PI = 3.14159265358979323846;
+
 /* ---- Gibbs damping factors ---- */
 
 static double or_default(double value, double fallback) {
@@ -20,11 +22,11 @@ static double gibbs_factor(filtra_gibbs kernel, int order, int k, const filtra_g
   case FILTRA_GIBBS_FEJER:
     return 1 - r;
   case FILTRA_GIBBS_JACKSON: {
-    double c = M_PI / (order + 2.0);
+    double c = PI / (order + 2.0);
     return ((order + 2 - k) * cos(k * c) + sin(k * c) / tan(c)) / (order + 2.0);
   }
   case FILTRA_GIBBS_LANCZOS:
-    return pow(sin(M_PI * r) / (M_PI * r), or_default(o->lanczos_m, 3));
+    return pow(sin(PI * r) / (PI * r), or_default(o->lanczos_m, 3));
   case FILTRA_GIBBS_LORENTZ:
     return sinh(xi * (1 - r)) / sinh(xi);
   case FILTRA_GIBBS_VEKIC:

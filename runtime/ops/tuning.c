@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ ft_tuning_entry *ft_tuning_add(ft_tuning *t, const char *key, ft_tuning_family f
   ft_tuning_entry *entry = &t->entries[at];
   memmove(entry + 1, entry, (t->count++ - at) * sizeof *entry);
   *entry = (ft_tuning_entry){.family = family};
-  memcpy(entry->key, key, strnlen(key, FT_TUNING_KEY - 1));
+  snprintf(entry->key, sizeof entry->key, "%s", key);
   return entry;
 }
 
@@ -84,7 +85,7 @@ filtra_status ft_tuning_refuse(ft_tuning_entry *entry, const ft_configuration *c
   FT_TRY(FT_GROW(entry->refused, entry->refused_count, entry->refused_capacity));
   ft_tuning_refusal *r = &entry->refused[entry->refused_count++];
   *r = (ft_tuning_refusal){.configuration = *c};
-  memcpy(r->why, why, strnlen(why, FT_TUNING_REASON - 1));
+  snprintf(r->why, sizeof r->why, "%s", why);
   return FILTRA_OK;
 }
 

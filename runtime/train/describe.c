@@ -1,5 +1,6 @@
 /* Help for the keys of a run's configuration: the lists of `filtra train --help` and the
  * explanations of --help KEY, from the tables that also read the keys. Called by the command. */
+#include "base/stream.h"
 #include "train/config.h"
 
 #include <filtra/run.h>
@@ -143,7 +144,7 @@ filtra_status filtra_config_describe(const char *key, char **out) {
   size_t size;
   filtra_status status = FILTRA_OK;
   *out = NULL;
-  FILE *to = open_memstream(&text, &size);
+  FILE *to = ft_open_memstream(&text, &size);
   if (to && key)
     status = explain(to, key);
   else if (to)

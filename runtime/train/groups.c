@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "model/start.h"
 
 #include <ctype.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- patterns ---- */
 
@@ -137,7 +137,7 @@ static bool selects(const selector *s, const char *name) {
 /* Takes the words off the front of a text, in any case. */
 static bool take(const char **text, const char *words) {
   size_t length = strlen(words);
-  if (strncasecmp(*text, words, length)) return false;
+  if (ft_strncasecmp(*text, words, length)) return false;
   *text += length;
   return true;
 }
@@ -146,14 +146,14 @@ static bool take(const char **text, const char *words) {
 static bool read_layers(const char *text, long layers, selector *s) {
   char *end;
   bool last = false, one = take(&text, "layer ");
-  if (!one && !strcasecmp(text, "layers")) {
+  if (!one && !ft_strcasecmp(text, "layers")) {
     s->end = layers;
     return true;
   }
   if (!one && !take(&text, "first ") && !(last = take(&text, "last "))) return false;
   const long count = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : 1;
   if (isdigit((unsigned char)*text)) text = *end == ' ' ? end + 1 : end;
-  if (one ? *text : strcasecmp(text, "layer") && strcasecmp(text, "layers")) return false;
+  if (one ? *text : ft_strcasecmp(text, "layer") && ft_strcasecmp(text, "layers")) return false;
   s->first = one ? count : last ? layers - count : 0;
   s->end = one ? count + 1 : last ? layers : count;
   return true;
@@ -175,9 +175,9 @@ static filtra_status read_selector(const char *key, const char *text,
   if (take(&text, "all but ") || take(&text, "all except ")) s->inverted = true;
   take(&text, "the ");
   const long layers = count_layers(params);
-  snprintf(s->text, sizeof s->text, "%s", strcasecmp(text, "all") ? text : "*");
+  snprintf(s->text, sizeof s->text, "%s", ft_strcasecmp(text, "all") ? text : "*");
   for (size_t i = 0; i < FT_COUNT(WORDS); i++)
-    if (!strcasecmp(text, WORDS[i].text)) {
+    if (!ft_strcasecmp(text, WORDS[i].text)) {
       s->kind = WORDS[i].kind;
       s->inverted = s->inverted != WORDS[i].inverted;
     }

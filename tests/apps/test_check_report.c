@@ -56,6 +56,14 @@ int command_fail(const char *name, filtra_status status) {
   return status == FILTRA_ERROR_DEVICE_LOST ? COMMAND_DEVICE_LOST : COMMAND_FAILED;
 }
 
+int command_print(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int count = vprintf(format, arguments);
+  va_end(arguments);
+  return count;
+}
+
 /* ---- the report ---- */
 
 static int report(const char *path) {

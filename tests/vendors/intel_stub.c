@@ -5,7 +5,6 @@
  *
  *   INTEL_STUB_ID: PCI device id in hexadecimal, one that Mesa knows (default 9a49, Tiger Lake GT2)
  */
-#define _GNU_SOURCE
 #define _LARGEFILE64_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

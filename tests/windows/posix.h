@@ -4,6 +4,8 @@
 #define TEST_WINDOWS_POSIX_H
 
 #include "base/missing_win32.h"
+#include "base/stream.h"
+#include "base/text.h"
 
 #include <io.h>
 #include <stdint.h>
@@ -11,6 +13,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#define strsep         ft_strsep
+#define memmem         ft_memmem
+#define open_memstream ft_open_memstream
 
 struct CMUnitTest;
 /** Runs all cases but those that left_out.txt names, which it prints with the reasons. */

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/stream.h"
 #include "common/chart.h"
 #include "common/options.h"
 
@@ -20,7 +21,7 @@ typedef struct analyze_arguments {
 } analyze_arguments;
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra analyze RUN... [OPTION]...\n"
       "Shows what the mixers of runs' best models do to their tokens: amplitude by frequency,\n"
       "similarity between tokens, effective rank and energy from layer to layer, singular values\n"
@@ -71,7 +72,7 @@ static const char *folder_of_page(const analysis *runs, size_t count, const char
 static filtra_status write_page(const analysis *runs, size_t count, const char *path) {
   char *text = NULL;
   size_t size = 0;
-  FILE *to = open_memstream(&text, &size);
+  FILE *to = ft_open_memstream(&text, &size);
   if (!to) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   analyze_write_page(to, runs, count);
   bool failed = fclose(to) != 0;
@@ -86,8 +87,9 @@ static filtra_status show_page(const analysis *runs, size_t count, const char *o
   char *path = out ? ft_strdup(out) : ft_path_join(runs->run, "analysis.html");
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = write_page(runs, count, path);
-  if (!status && count == 1) printf("%s: %zu samples of %s\n", path, runs->samples, runs->split);
-  if (!status && count > 1) printf("%s: %zu runs\n", path, count);
+  if (!status && count == 1)
+    command_print("%s: %zu samples of %s\n", path, runs->samples, runs->split);
+  if (!status && count > 1) command_print("%s: %zu runs\n", path, count);
   free(path);
   return status;
 }
@@ -107,7 +109,7 @@ static filtra_status save_charts(const analysis *runs, size_t count, const analy
   size_t charts;
   FT_TRY(chart_save_page(folder_of_page(runs, count, a->charts), a->charts, write_all,
                          &(all_runs){runs, count}, &charts));
-  if (!a->json) printf("%s: %zu charts\n", a->charts, charts);
+  if (!a->json) command_print("%s: %zu charts\n", a->charts, charts);
   return FILTRA_OK;
 }
 

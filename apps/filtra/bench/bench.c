@@ -168,7 +168,7 @@ static int run_tasks(const bench_arguments *a) {
 /* ---- the command line ---- */
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra bench [OPTION]...\n"
       "Measures this device's peaks, then every op at the papers' shapes, one layer of every\n"
       "mixer at growing lengths, a train step and inference with each, and losses of a training.\n"
@@ -177,20 +177,21 @@ static void print_help(void) {
       "  --ops LIST         only these ops, or all:\n"
       "                     ");
   bench_print_ops();
-  printf("\n"
-         "  --mixers LIST      only these mixers, or all. Where one of both is given, the other\n"
-         "                     is left out\n"
-         "  --precision LIST   of products, train steps, inference; fp32 (default), bf16, fp16 or\n"
-         "                     all; all else is measured in fp32, if that is listed\n"
-         "  --lengths LIST     nothing but a layer of each mixer at these lengths, such as\n"
-         "                     1024,2048,4096: what filtra compare has growth and crossings from\n"
-         "  --most-seconds S   of these, leave out those where a run would take longer\n"
-         "  --most-memory MIB  or more of the device's memory\n"
-         "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
-         "  --out FILE         write the result as JSON\n"
-         "  --json             print it instead of the table\n"
-         "  --ranks            under mpirun: nothing but messages between the ranks\n%s",
-         device_options_help);
+  command_print(
+      "\n"
+      "  --mixers LIST      only these mixers, or all. Where one of both is given, the other\n"
+      "                     is left out\n"
+      "  --precision LIST   of products, train steps, inference; fp32 (default), bf16, fp16 or\n"
+      "                     all; all else is measured in fp32, if that is listed\n"
+      "  --lengths LIST     nothing but a layer of each mixer at these lengths, such as\n"
+      "                     1024,2048,4096: what filtra compare has growth and crossings from\n"
+      "  --most-seconds S   of these, leave out those where a run would take longer\n"
+      "  --most-memory MIB  or more of the device's memory\n"
+      "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
+      "  --out FILE         write the result as JSON\n"
+      "  --json             print it instead of the table\n"
+      "  --ranks            under mpirun: nothing but messages between the ranks\n%s",
+      device_options_help);
 }
 
 static bool mixer_exists(const char *name) {

@@ -74,9 +74,9 @@ bool bench_op_exists(const char *name) {
 }
 
 void bench_print_ops(void) {
-  printf("gemm");
+  command_print("gemm");
   for (size_t i = 0; i < bench_mixing_count; i++)
-    printf(", %s", bench_mixing[i].op);
+    command_print(", %s", bench_mixing[i].op);
   for (size_t i = 0; i < bench_tokens_count; i++)
-    printf(",%s%s", i % 8 == 1 ? "\n                     " : " ", bench_tokens[i].op);
+    command_print(",%s%s", i % 8 == 1 ? "\n                     " : " ", bench_tokens[i].op);
 }

@@ -95,12 +95,13 @@ static int print_json(const filtra_transport *t, const measured *m) {
 }
 
 static int print_table(const filtra_transport *t, const measured *m) {
-  printf("%d ranks over %s: a message to another rank and one from it\n\n", t->size, t->name);
-  printf("     bytes  microseconds  fitted\n");
+  command_print("%d ranks over %s: a message to another rank and one from it\n\n", t->size,
+                t->name);
+  command_print("     bytes  microseconds  fitted\n");
   for (int i = 0; i < SIZES; i++)
-    printf("%10zu  %12.1f  %6.1f\n", BYTES[i], 1e6 * m->seconds[i],
-           2e6 * (m->latency + (double)BYTES[i] / m->bandwidth));
-  printf("\nLatency %.1f us, bandwidth %.2f GB/s\n", 1e6 * m->latency, 1e-9 * m->bandwidth);
+    command_print("%10zu  %12.1f  %6.1f\n", BYTES[i], 1e6 * m->seconds[i],
+                  2e6 * (m->latency + (double)BYTES[i] / m->bandwidth));
+  command_print("\nLatency %.1f us, bandwidth %.2f GB/s\n", 1e6 * m->latency, 1e-9 * m->bandwidth);
   return COMMAND_DONE;
 }
 

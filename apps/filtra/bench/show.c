@@ -63,31 +63,32 @@ static void show_peak(const bench_task *task) {
   const json_t *e = task->entry;
   const char *name = task->what, *variant = text(e, "variant");
   if (!strcmp(name, "fma"))
-    printf("  multiply-adds%33.1f GFLOP/s   median %.1f (%s)\n", number(e, "gflops"),
-           number(e, "gflops_median"), variant);
+    command_print("  multiply-adds%33.1f GFLOP/s   median %.1f (%s)\n", number(e, "gflops"),
+                  number(e, "gflops_median"), variant);
   else if (!strncmp(name, MATRIX, strlen(MATRIX)))
-    printf("  matrix units, %s%28.1f GFLOP/s   median %.1f (%s of %s)\n", name + strlen(MATRIX),
-           number(e, "gflops"), number(e, "gflops_median"), variant, text(e, "shape"));
+    command_print("  matrix units, %s%28.1f GFLOP/s   median %.1f (%s of %s)\n",
+                  name + strlen(MATRIX), number(e, "gflops"), number(e, "gflops_median"), variant,
+                  text(e, "shape"));
   else if (!strcmp(name, "copy"))
-    printf("  copies, read and written%22.2f GB/s      median %.2f (%s)\n",
-           number(e, "gbytes_per_second"), number(e, "gbytes_per_second_median"), variant);
+    command_print("  copies, read and written%22.2f GB/s      median %.2f (%s)\n",
+                  number(e, "gbytes_per_second"), number(e, "gbytes_per_second_median"), variant);
   else
-    printf("  an empty dispatch and waiting for it%10.1f us        median %.1f\n",
-           1e6 * number(e, "seconds_best"), 1e6 * number(e, "seconds_median"));
+    command_print("  an empty dispatch and waiting for it%10.1f us        median %.1f\n",
+                  1e6 * number(e, "seconds_best"), 1e6 * number(e, "seconds_median"));
 }
 
 static void show_losses(const json_t *e) {
   const json_t *values = json_object_get(e, "values");
   size_t count = json_array_size(values);
   if (!count) return;
-  printf("  %-*s %.6f after one step, %.6f after %zu\n", LABEL - 24, text(e, "mixer"),
-         json_number_value(json_array_get(values, 0)),
-         json_number_value(json_array_get(values, count - 1)), count);
+  command_print("  %-*s %.6f after one step, %.6f after %zu\n", LABEL - 24, text(e, "mixer"),
+                json_number_value(json_array_get(values, 0)),
+                json_number_value(json_array_get(values, count - 1)), count);
 }
 
 static void show_scaling(const json_t *e) {
-  printf("  %-*s time as n^%.2f, memory as n^%.2f\n", LABEL, text(e, "case"),
-         number(e, "time_exponent"), number(e, "memory_exponent"));
+  command_print("  %-*s time as n^%.2f, memory as n^%.2f\n", LABEL, text(e, "case"),
+                number(e, "time_exponent"), number(e, "memory_exponent"));
 }
 
 /* Makes a label such as "case, variant, bf16, +grad" that fits the column. */
@@ -108,9 +109,9 @@ static void show_result(const json_t *e) {
       median > 0.0 ? (number(e, "seconds_worst") - number(e, "seconds_best")) / median : 0;
   if (has(e, "fraction_of_peak"))
     snprintf(fraction, sizeof fraction, "%.1f%%", 100.0 * number(e, "fraction_of_peak"));
-  printf("  %-*.*s %9.3f %5.0f%% %8.2f %7.2f %6s %8.1f\n", LABEL, LABEL, label, 1e3 * median,
-         100.0 * spread, number(e, "gflops"), number(e, "gbytes_per_second"), fraction,
-         number(e, "memory_bytes") / (1 << 20));
+  command_print("  %-*.*s %9.3f %5.0f%% %8.2f %7.2f %6s %8.1f\n", LABEL, LABEL, label, 1e3 * median,
+                100.0 * spread, number(e, "gflops"), number(e, "gbytes_per_second"), fraction,
+                number(e, "memory_bytes") / (1 << 20));
 }
 
 /* Prints a headline before the first row of a kind. */
@@ -123,10 +124,10 @@ static void show_headline(const bench_task *task) {
   if (!strcmp(op, "mixer_scaling") || !strcmp(shown, op)) return;
   snprintf(shown, sizeof shown, "%s", op);
   if (task->part == BENCH_RESULT)
-    printf("\n%-*s %9s %6s %8s %7s %6s %8s\n", LABEL + 2, op, "median ms", "spread", "GFLOP/s",
-           "GB/s", "of peak", "MiB");
+    command_print("\n%-*s %9s %6s %8s %7s %6s %8s\n", LABEL + 2, op, "median ms", "spread",
+                  "GFLOP/s", "GB/s", "of peak", "MiB");
   else
-    printf("%s%s\n", task->part == BENCH_PEAK && !task->number ? "" : "\n", op);
+    command_print("%s%s\n", task->part == BENCH_PEAK && !task->number ? "" : "\n", op);
 }
 
 void bench_show(const bench_task *task) {
@@ -134,9 +135,9 @@ void bench_show(const bench_task *task) {
   clear_line();
   show_headline(task);
   if (has(e, "error"))
-    printf("  %s %s: %s\n", name_of(task), text(e, "variant"), text(e, "error"));
+    command_print("  %s %s: %s\n", name_of(task), text(e, "variant"), text(e, "error"));
   else if (has(e, "skipped"))
-    printf("  %s: skipped: %s\n", name_of(task), text(e, "skipped"));
+    command_print("  %s: skipped: %s\n", name_of(task), text(e, "skipped"));
   else if (task->part == BENCH_PEAK)
     show_peak(task);
   else if (task->part == BENCH_LOSSES)
@@ -145,5 +146,5 @@ void bench_show(const bench_task *task) {
     show_scaling(e);
   else
     show_result(e);
-  fflush(stdout);
+  fflush(command_results());
 }

@@ -15,7 +15,7 @@
 static const char NAME[] = "filtra check";
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra check [GOLDEN.safetensors]... [OPTION]...\n"
       "Runs golden cases on the device, those that come with filtra where no file is given, and\n"
       "compares outputs and gradients with the expected values, by rtol * max|expected| + atol:\n"
@@ -49,12 +49,12 @@ static double relative(const golden_result *r) {
 
 static void print_report(const char *name, const golden_report *report, bool quiet) {
   if (quiet && report->pass) return;
-  printf("%s  %s (%s)\n", report->pass ? "pass" : "FAIL", name, report->op);
+  command_print("%s  %s (%s)\n", report->pass ? "pass" : "FAIL", name, report->op);
   for (size_t i = 0; i < report->count; i++) {
     const golden_result *r = &report->results[i];
-    printf("      %-28s worst relative error %.2e%s%s\n", r->name, relative(r),
-           r->zero ? "  (of the largest gradient: none here)" : "",
-           r->error <= r->allowed ? "" : "  over the tolerance");
+    command_print("      %-28s worst relative error %.2e%s%s\n", r->name, relative(r),
+                  r->zero ? "  (of the largest gradient: none here)" : "",
+                  r->error <= r->allowed ? "" : "  over the tolerance");
   }
 }
 
@@ -142,11 +142,11 @@ static int conclude(tally *t) {
     int printed = command_print_json(NAME, root);
     return t->code ? t->code : printed;
   }
-  printf("filtra %s (%s): %d of %d golden cases pass on %s, %s, in %.0f s", filtra_version(),
-         filtra_commit, t->passed, t->count, info->name, info->driver, seconds);
+  command_print("filtra %s (%s): %d of %d golden cases pass on %s, %s, in %.0f s", filtra_version(),
+                filtra_commit, t->passed, t->count, info->name, info->driver, seconds);
   if (*t->worst_name)
-    printf("; the largest error is %.3g of what is allowed, %s", t->worst, t->worst_name);
-  putchar('\n');
+    command_print("; the largest error is %.3g of what is allowed, %s", t->worst, t->worst_name);
+  command_print("\n");
   return t->code;
 }
 

@@ -100,7 +100,7 @@ int check_report(const filtra_device_options *device, const char *precisions, do
   status = write_both(device, seconds, root, path, file);
   json_decref(root);
   if (status) return command_fail(NAME, status);
-  printf("%s: written; it can be sent as it is, and filtra compare reads it\n", path);
+  command_print("%s: written; it can be sent as it is, and filtra compare reads it\n", path);
   if (!failed) return COMMAND_DONE;
   fprintf(stderr, "%s: not all could be measured; \"error\" says why\n", NAME);
   return failed == FILTRA_ERROR_DEVICE_LOST ? COMMAND_DEVICE_LOST : COMMAND_FAILED;

@@ -3,6 +3,7 @@
  * commands that write pages. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/stream.h"
 #include "common/chart.h"
 #include "common/page.h"
 
@@ -127,7 +128,7 @@ filtra_status chart_save_page(const char *within, const char *folder,
   char *text = NULL;
   size_t size;
   FT_TRY(within ? ft_make_folder_in(within, folder) : ft_make_directories(folder));
-  FILE *to = open_memstream(&text, &size);
+  FILE *to = ft_open_memstream(&text, &size);
   if (!to) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   saving.within = within;
   saving.folder = folder;

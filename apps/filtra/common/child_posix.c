@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "common/child.h"
 
 #include "base/file.h"

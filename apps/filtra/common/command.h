@@ -42,13 +42,16 @@ bool command_number(const char *name, const char *option, const char *text, uint
 /** As command_number, for a number with decimals. */
 bool command_real(const char *name, const char *option, const char *text, double low, double high,
                   float *value);
-/** Makes standard output show control characters as "?" from now on, if it is a terminal. */
+/** Makes results show control characters as "?" from now on, if they go to a terminal. */
 void command_guard_terminal(void);
-/** Keeps standard output for the object of --json: what others print there, such as the layers of a
- * Vulkan driver, goes to standard error from now on. */
+/** Keeps standard output for results, which are the object of --json: what others print there, such
+ * as the layers of a Vulkan driver, goes to standard error from now on. */
 void command_set_results_apart(void);
-/** Where results are printed: standard output, or what was it before that. */
+/** Where results are printed: standard output, through what these two did. No part of the command
+ * calls printf. */
 FILE *command_results(void);
+/** As printf, to there. */
+int command_print(const char *format, ...) FT_PRINTF(1, 2);
 /** Prints to standard error, with "?" for control characters but tab and line feed: for names that
  * come from files and folders. Messages of failed calls have none. */
 void command_say(const char *format, ...) FT_PRINTF(1, 2);

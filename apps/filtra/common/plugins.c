@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/module.h"
+#include "base/stream.h"
+#include "base/text.h"
 #include "common/command.h"
 
 #include <filtra/mixer.h>
@@ -20,7 +22,7 @@ static filtra_status add_file(const char *path) {
   if (!full) return ft_fail(FILTRA_ERROR_PATH, "%s %s: there is no such file", OPTION, path);
   char *list =
       before && *before ? ft_format("%s%c%s", before, ft_list_separator(), full) : ft_strdup(full);
-  const bool done = list && !setenv(VARIABLE, list, 1);
+  const bool done = list && !ft_setenv(VARIABLE, list, 1);
   free(list);
   free(full);
   return done ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
@@ -59,7 +61,7 @@ int command_load_plugins(int *argc, char **argv) {
   const char *given = getenv(VARIABLE);
   const char separator[] = {ft_list_separator(), '\0'};
   char *list = given && !status ? ft_strdup(given) : NULL, *rest = list;
-  for (char *path; !status && (path = strsep(&rest, separator));)
+  for (char *path; !status && (path = ft_strsep(&rest, separator));)
     if (*path) status = load(path);
   free(list);
   return status ? command_fail("filtra", status) : COMMAND_DONE;

@@ -1,5 +1,6 @@
 /* system.h for POSIX and Linux: streams, signals, and the machine's names. Called by main.c and by
  * subcommands. */
+#define _GNU_SOURCE
 #include "common/system.h"
 
 #include "base/memory.h"

@@ -19,6 +19,14 @@ void command_say(const char *format, ...) {
   free(text);
 }
 
+int command_print(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int count = vfprintf(command_results(), format, arguments);
+  va_end(arguments);
+  return count;
+}
+
 /* How a byte of a name is written; NULL: as it is. */
 static const char *escaped(unsigned char byte, char text[8]) {
   if (byte == '\t') return "\\t";
@@ -30,6 +38,7 @@ static const char *escaped(unsigned char byte, char text[8]) {
 }
 
 void command_print_field(const char *name, int width) {
+  FILE *to = command_results();
   int column = 0;
   for (; *name; name++) {
     char text[8];
@@ -39,9 +48,9 @@ void command_print_field(const char *name, int width) {
     if (width && begins && column + taken > width) break;
     column += taken;
     if (form)
-      fputs(form, stdout);
+      fputs(form, to);
     else
-      putchar(*name);
+      putc(*name, to);
   }
-  if (width > column) printf("%*s", width - column, "");
+  if (width > column) fprintf(to, "%*s", width - column, "");
 }

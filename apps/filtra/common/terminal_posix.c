@@ -1,5 +1,6 @@
 /* The part of system.h about terminals, and standard output without control characters, for POSIX
  * and GNU. Called by main.c and by all that print progress. */
+#define _GNU_SOURCE
 #include "base/utf8.h"
 #include "common/command.h"
 #include "common/system.h"
@@ -44,10 +45,10 @@ static size_t unfinished(const char *text, size_t length) {
 }
 
 static int shown_on = STDOUT_FILENO;
-static FILE *apart; /* the results' stream where standard output is left to others; else NULL */
+static FILE *results; /* NULL: standard output, as it is */
 
 FILE *command_results(void) {
-  return apart ? apart : stdout;
+  return results ? results : stdout;
 }
 
 static bool write_all(const char *bytes, size_t count) {
@@ -86,15 +87,13 @@ static FILE *guard(void) {
 }
 
 void command_guard_terminal(void) {
-  if (!isatty(STDOUT_FILENO)) return; /* other programs get the bytes unchanged */
-  FILE *guarded = guard();
-  if (guarded) stdout = guarded;
+  if (isatty(STDOUT_FILENO)) results = guard(); /* other programs get the bytes unchanged */
 }
 
 void command_set_results_apart(void) {
   int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (fd < 0) return;
   shown_on = fd;
-  apart = isatty(fd) ? guard() : fdopen(fd, "w");
-  if (apart) dup2(STDERR_FILENO, STDOUT_FILENO);
+  results = isatty(fd) ? guard() : fdopen(fd, "w");
+  if (results) dup2(STDERR_FILENO, STDOUT_FILENO);
 }

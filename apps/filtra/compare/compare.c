@@ -8,7 +8,7 @@
 #include <string.h>
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra compare FILE... [OPTION]...\n"
       "Lays files of 'filtra bench --out' and 'filtra check --report' side by side, 1 to %d of\n"
       "them: what each device is and\n"
@@ -67,7 +67,7 @@ static int compare(const char *name, char **paths, size_t count, const compare_a
   if (!status && a->charts) status = chart_save_page(NULL, a->charts, write_charts, &c, &charts);
   int code = status ? command_fail(name, status) : COMMAND_DONE;
   if (!status && a->json) code = command_print_json(name, compare_json(&c));
-  if (!status && !a->json && !a->out) compare_write_markdown(stdout, &c);
+  if (!status && !a->json && !a->out) compare_write_markdown(command_results(), &c);
   compare_free(&c);
   return code;
 }

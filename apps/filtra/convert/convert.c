@@ -13,12 +13,13 @@ typedef struct convert_arguments {
 } convert_arguments;
 
 static void print_help(void) {
-  printf("Usage: filtra convert MODEL --dtype TYPE --out FILE\n"
-         "Writes a model with weights of another type: half the file, and half the memory of the\n"
-         "device for them. The new model computes in the precision that goes with the type.\n\n"
-         "  --run MODEL        a model file, or a run folder, of which the best model is taken\n"
-         "  --dtype TYPE       bf16, fp16 or fp32\n"
-         "  -o, --out FILE     the new model file\n");
+  command_print(
+      "Usage: filtra convert MODEL --dtype TYPE --out FILE\n"
+      "Writes a model with weights of another type: half the file, and half the memory of the\n"
+      "device for them. The new model computes in the precision that goes with the type.\n\n"
+      "  --run MODEL        a model file, or a run folder, of which the best model is taken\n"
+      "  --dtype TYPE       bf16, fp16 or fp32\n"
+      "  -o, --out FILE     the new model file\n");
 }
 
 /* Finds an accepted type; FILTRA_I32 if it is none. */
@@ -37,7 +38,7 @@ static int convert(const convert_arguments *a) {
   if (!inside) return command_fail("filtra convert", FILTRA_ERROR_HOST_MEMORY);
   const char *from = ft_file_exists(inside) ? inside : a->run;
   filtra_status status = filtra_model_convert(from, a->out, dtype_of(a->dtype));
-  if (!status) printf("%s: written from %s\n", a->out, from);
+  if (!status) command_print("%s: written from %s\n", a->out, from);
   free(inside);
   return status ? command_fail("filtra convert", status) : COMMAND_DONE;
 }

@@ -29,7 +29,7 @@ int run_data(int argc, char **argv) {
     return COMMAND_USAGE;
   }
   if (!strcmp(argv[1], "--help")) {
-    print_help(stdout);
+    print_help(command_results());
     return COMMAND_DONE;
   }
   for (size_t i = 0; i < FT_COUNT(actions); i++) {

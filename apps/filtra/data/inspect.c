@@ -13,7 +13,7 @@
 #include <string.h>
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra data inspect PATH [OPTION]...\n"
       "Reads a data set, a file or a folder, and says its format, splits, lengths, classes and\n"
       "vocabulary. Every line is checked, every image decoded, and labels that can be\n"
@@ -39,7 +39,8 @@ static void print_help(void) {
       "  --set KEY=VALUE       any of these as to filtra train, such as text_column=review\n"
       "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; filtra_dataset_format_name(i); i++)
-    printf("  %-13s %s\n", filtra_dataset_format_name(i), filtra_dataset_format_description(i));
+    command_print("  %-13s %s\n", filtra_dataset_format_name(i),
+                  filtra_dataset_format_description(i));
 }
 
 /* Counts over one split. Sequences of a pair count separately. */
@@ -164,14 +165,16 @@ enum {
 };
 
 static void print_split(const filtra_dataset_info *info, filtra_split split, const census *c) {
-  printf("  %-6s %9" PRIu64, filtra_split_name(split), c->samples);
+  command_print("  %-6s %9" PRIu64, filtra_split_name(split), c->samples);
   if (c->samples > 0)
-    printf(" %9u %9.1f %9u %11" PRIu64, c->shortest, c->mean, c->longest, c->tokens);
+    command_print(" %9u %9.1f %9u %11" PRIu64, c->shortest, c->mean, c->longest, c->tokens);
   if (c->samples > info->unlabelled[split] && info->target == FILTRA_TARGET_VALUE)
-    printf(" %12.6g %12.6g %12.6g", c->lowest_value, c->mean_value, c->top_value);
-  if (split == FILTRA_SPLIT_VAL && info->validation_held_out) printf("  (held out of train)");
-  if (info->unlabelled[split]) printf("  (%" PRIu64 " without target)", info->unlabelled[split]);
-  putchar('\n');
+    command_print(" %12.6g %12.6g %12.6g", c->lowest_value, c->mean_value, c->top_value);
+  if (split == FILTRA_SPLIT_VAL && info->validation_held_out)
+    command_print("  (held out of train)");
+  if (info->unlabelled[split])
+    command_print("  (%" PRIu64 " without target)", info->unlabelled[split]);
+  command_print("\n");
 }
 
 /* A class's name for a table; caller frees. */
@@ -187,11 +190,11 @@ static filtra_status print_class(const filtra_dataset *ds, const census *splits,
                                  int width) {
   char *text = class_text(ds, (int32_t)label);
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
-  printf("  %-*s", width, text);
+  command_print("  %-*s", width, text);
   free(text);
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
-    if (splits[i].samples) printf(" %9" PRIu64, splits[i].per_class[label]);
-  putchar('\n');
+    if (splits[i].samples) command_print(" %9" PRIu64, splits[i].per_class[label]);
+  command_print("\n");
   return FILTRA_OK;
 }
 
@@ -205,27 +208,27 @@ static filtra_status print_classes(const filtra_dataset *ds, const census *split
     if ((int)strlen(text) > width) width = (int)strlen(text);
     free(text);
   }
-  printf("\n  %-*s", width, "class");
+  command_print("\n  %-*s", width, "class");
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
-    if (splits[i].samples) printf(" %9s", filtra_split_name(i));
-  putchar('\n');
+    if (splits[i].samples) command_print(" %9s", filtra_split_name(i));
+  command_print("\n");
   for (uint32_t label = 0; label < shown; label++)
     FT_TRY(print_class(ds, splits, label, width));
-  if (classes > shown) printf("  and %u more\n", classes - shown);
+  if (classes > shown) command_print("  and %u more\n", classes - shown);
   return FILTRA_OK;
 }
 
 static void print_vocabulary(const filtra_tokenizer *t) {
   uint32_t size = filtra_tokenizer_size(t);
   bool padding = !*filtra_tokenizer_symbol(t, 0); /* for pixels id 0 is black, not padding */
-  printf("\n  vocabulary \"%s\", %u ids%s:", filtra_tokenizer_name(t), size,
-         padding ? ", 0 is padding" : "");
+  command_print("\n  vocabulary \"%s\", %u ids%s:", filtra_tokenizer_name(t), size,
+                padding ? ", 0 is padding" : "");
   for (uint32_t id = padding; id < size && id <= SHOWN_SYMBOLS; id++) {
     char *symbol = tokens_text(t, &(int32_t){(int32_t)id}, 1, 1);
-    printf(" %s", symbol ? symbol : "");
+    command_print(" %s", symbol ? symbol : "");
     free(symbol);
   }
-  puts(size > SHOWN_SYMBOLS + 1 ? " ..." : "");
+  command_print("%s\n", size > SHOWN_SYMBOLS + 1 ? " ..." : "");
 }
 
 /* Prints the first sample's first vectors, with the first features of each. */
@@ -235,12 +238,12 @@ static filtra_status print_features(const filtra_dataset *ds, filtra_split split
   if (!features) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = filtra_dataset_sample_features(ds, split, 0, features);
   for (uint32_t i = 0; i < length && i < SHOWN_STEPS && !status; i++) {
-    printf("    ");
+    command_print("    ");
     for (uint32_t k = 0; k < info->features && k < SHOWN_FEATURES; k++)
-      printf(" %9.4g", (double)features[(size_t)i * info->features + k]);
-    puts(info->features > SHOWN_FEATURES ? " ..." : "");
+      command_print(" %9.4g", (double)features[(size_t)i * info->features + k]);
+    command_print("%s\n", info->features > SHOWN_FEATURES ? " ..." : "");
   }
-  if (length > SHOWN_STEPS && !status) puts("      ...");
+  if (length > SHOWN_STEPS && !status) command_print("      ...\n");
   free(features);
   return status;
 }
@@ -250,22 +253,22 @@ static filtra_status print_first(const filtra_dataset *ds) {
   filtra_split split = first_split(info);
   filtra_sample s;
   FT_TRY(filtra_dataset_sample(ds, split, 0, &s));
-  printf("  first of %s", filtra_split_name(split));
+  command_print("  first of %s", filtra_split_name(split));
   char *class = info->target == FILTRA_TARGET_CLASS ? class_text(ds, s.label) : NULL;
-  if (class) printf(", class %s", class);
+  if (class) command_print(", class %s", class);
   free(class);
-  if (info->target == FILTRA_TARGET_VALUE && isnan(s.value)) printf(", target unknown");
+  if (info->target == FILTRA_TARGET_VALUE && isnan(s.value)) command_print(", target unknown");
   if (info->target == FILTRA_TARGET_VALUE && !isnan(s.value))
-    printf(", target %g", (double)s.value);
+    command_print(", target %g", (double)s.value);
   if (info->input == FILTRA_INPUT_FEATURES) {
-    printf(", %u steps:\n", s.length);
+    command_print(", %u steps:\n", s.length);
     return print_features(ds, split, s.length);
   }
   for (uint32_t i = 0; i < info->sequences; i++) {
     uint32_t length = i ? s.second_length : s.length;
     char *text = tokens_text(info->tokenizer, i ? s.second : s.tokens, length, SHOWN_TOKENS);
     if (!text) return FILTRA_ERROR_HOST_MEMORY;
-    printf("%s, %u tokens: %s\n", i ? "  its second sequence" : "", length, text);
+    command_print("%s, %u tokens: %s\n", i ? "  its second sequence" : "", length, text);
     free(text);
   }
   return FILTRA_OK;
@@ -273,27 +276,29 @@ static filtra_status print_first(const filtra_dataset *ds) {
 
 static int print_text(const char *path, const filtra_dataset *ds, const census *splits) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
-  printf("%s: format %s", path, info->format);
-  if (info->sequences == 2) printf(", pairs of sequences");
-  if (info->height) printf(", images of %u x %u pixels", info->width, info->height);
-  if (info->features) printf(", %u feature%s a step", info->features, &"s"[info->features == 1]);
+  command_print("%s: format %s", path, info->format);
+  if (info->sequences == 2) command_print(", pairs of sequences");
+  if (info->height) command_print(", images of %u x %u pixels", info->width, info->height);
+  if (info->features)
+    command_print(", %u feature%s a step", info->features, &"s"[info->features == 1]);
   if (info->classes)
-    printf(", %u %s", info->classes,
-           info->target == FILTRA_TARGET_LABELS ? "labels, any number a sample" : "classes");
-  if (info->target == FILTRA_TARGET_VALUE) printf(", targets are numbers");
-  if (info->target == FILTRA_TARGET_NEXT) printf(", for language models");
-  printf("\n\n  %-6s %9s %9s %9s %9s %11s", "split", "samples", "shortest", "mean", "longest",
-         info->tokenizer ? "tokens" : "steps");
-  if (info->target == FILTRA_TARGET_VALUE) printf(" %12s %12s %12s", "lowest", "mean", "highest");
-  putchar('\n');
+    command_print(", %u %s", info->classes,
+                  info->target == FILTRA_TARGET_LABELS ? "labels, any number a sample" : "classes");
+  if (info->target == FILTRA_TARGET_VALUE) command_print(", targets are numbers");
+  if (info->target == FILTRA_TARGET_NEXT) command_print(", for language models");
+  command_print("\n\n  %-6s %9s %9s %9s %9s %11s", "split", "samples", "shortest", "mean",
+                "longest", info->tokenizer ? "tokens" : "steps");
+  if (info->target == FILTRA_TARGET_VALUE)
+    command_print(" %12s %12s %12s", "lowest", "mean", "highest");
+  command_print("\n");
   for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
     print_split(info, i, &splits[i]);
   filtra_status status = info->classes ? print_classes(ds, splits) : FILTRA_OK;
   if (info->tokenizer) print_vocabulary(info->tokenizer);
   if (info->edge_types)
-    printf("  samples are graphs: tokens are their nodes, edges have %u type%s\n", info->edge_types,
-           &"s"[info->edge_types == 1]);
-  if (!info->tokenizer) putchar('\n');
+    command_print("  samples are graphs: tokens are their nodes, edges have %u type%s\n",
+                  info->edge_types, &"s"[info->edge_types == 1]);
+  if (!info->tokenizer) command_print("\n");
   if (!status) status = print_first(ds);
   return status ? command_fail("filtra data inspect", status) : COMMAND_DONE;
 }

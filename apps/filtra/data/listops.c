@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra data listops --out DIR [OPTION]...\n"
       "Writes DIR/basic_train.tsv, basic_val.tsv and basic_test.tsv: random, distinct expressions\n"
       "such as [MAX 2 9 [MIN 4 7 ] 0 ] and their values, the ListOps task of Long Range Arena. "
@@ -62,9 +62,9 @@ static int generate(const request *r, const char *name) {
   double seconds = generation_end(&p);
   if (status) return command_fail(name, status);
   if (r->json) return print_json(r, seconds);
-  printf("%s: %" PRIu64 " expressions for training, %" PRIu64 " for validation and %" PRIu64
-         " for testing, in %.1f s\n",
-         r->out, r->train, r->val, r->test, seconds);
+  command_print("%s: %" PRIu64 " expressions for training, %" PRIu64 " for validation and %" PRIu64
+                " for testing, in %.1f s\n",
+                r->out, r->train, r->val, r->test, seconds);
   return COMMAND_DONE;
 }
 

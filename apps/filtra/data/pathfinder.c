@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra data pathfinder --out DIR [OPTION]...\n"
       "Writes DIR/curv_contour_length_14 with imgs/ and metadata/ as Long Range Arena distributes\n"
       "them: images of 32 x 32 grey pixels with dashed contours; do the two markers lie on one? "
@@ -51,8 +51,8 @@ static int generate(const request *r, const char *name) {
   double seconds = generation_end(&p);
   if (status) return command_fail(name, status);
   if (r->json) return print_json(r, seconds);
-  printf("%s/curv_contour_length_%" PRIu64 ": %" PRIu64 " images in %.1f s\n", r->out,
-         r->contour_length, r->count, seconds);
+  command_print("%s/curv_contour_length_%" PRIu64 ": %" PRIu64 " images in %.1f s\n", r->out,
+                r->contour_length, r->count, seconds);
   return COMMAND_DONE;
 }
 

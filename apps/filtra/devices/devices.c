@@ -13,7 +13,7 @@
 #include <vulkan/vulkan_core.h>
 
 static void print_help(void) {
-  printf(
+  command_print(
       "%s%s%s",
       "Usage: filtra devices [--json] [OPTION]...\n"
       "Lists the Vulkan devices in order of preference: discrete GPUs, integrated ones, virtual "
@@ -86,13 +86,13 @@ static void print_features(const filtra_device_info *info, bool there, const cha
   feature features[FEATURES];
   list_features(info, features);
   const char *between = "";
-  printf("     %-10s", title);
+  command_print("     %-10s", title);
   for (int i = 0; i < FEATURES; i++) {
     if (features[i].there != there) continue;
-    printf("%s%s", between, features[i].name);
+    command_print("%s%s", between, features[i].name);
     between = ", ";
   }
-  printf("%s\n", *between ? "" : "nothing");
+  command_print("%s\n", *between ? "" : "nothing");
 }
 
 static double gib(uint64_t bytes) {
@@ -101,42 +101,43 @@ static double gib(uint64_t bytes) {
 
 static void print_tuning(const ft_tuning *t) {
   if (!t)
-    printf("     tuning    none: filtra tune finds the fastest kernels\n");
+    command_print("     tuning    none: filtra tune finds the fastest kernels\n");
   else
-    printf("     tuning    %zu keys, %zu faster than by default, from %s\n", t->count,
-           ft_tuning_chosen(t), t->path);
+    command_print("     tuning    %zu keys, %zu faster than by default, from %s\n", t->count,
+                  ft_tuning_chosen(t), t->path);
 }
 
 /* Prints the decisions made for the device. */
 static void print_plan(const filtra_device *device) {
   char *plan = ft_caps_plan(ft_caps_of(device));
-  if (plan) printf("     plan      %s\n", plan);
+  if (plan) command_print("     plan      %s\n", plan);
   free(plan);
   char *matrices = matrices_text(device);
-  if (matrices) printf("     matrices  %s\n", matrices);
+  if (matrices) command_print("     matrices  %s\n", matrices);
   free(matrices);
 }
 
 /* Prints lavapipe's vector width, which its subgroup size shows (docs/benchmarks.md). */
 static void print_vectors(const filtra_device_info *info) {
   if (strncmp(info->driver, "llvmpipe", 8) != 0 || info->subgroup_size != 16) return;
-  printf("     vectors   512 bits: mixers without attention gain by them, and attention where the "
-         "processor has units as wide; LP_NATIVE_VECTOR_WIDTH=256 serves both\n");
+  command_print(
+      "     vectors   512 bits: mixers without attention gain by them, and attention where the "
+      "processor has units as wide; LP_NATIVE_VECTOR_WIDTH=256 serves both\n");
 }
 
 static void print_device(const filtra_device_info *info, bool chosen) {
   char version[32];
   version_text(info->api_version, version);
-  printf("%c %2u %s\n", chosen ? '*' : ' ', info->index, info->name);
-  printf("     %-10s%s\n", info->usable ? "choice" : "UNUSABLE", info->reason);
-  printf("     driver    %s, Vulkan %s\n", info->driver, version);
-  printf("     uuid      %s\n", info->uuid);
-  printf("     memory    %.1f GiB, at most %.1f GiB at once\n", gib(info->memory_bytes),
-         gib(info->max_allocation_bytes));
-  printf("     workgroup %u invocations, %.0f KiB shared\n", info->max_workgroup_invocations,
-         info->shared_memory_bytes / 1024.0);
-  printf("     subgroup  %u invocations (%u to %u)\n", info->subgroup_size, info->subgroup_size_min,
-         info->subgroup_size_max);
+  command_print("%c %2u %s\n", chosen ? '*' : ' ', info->index, info->name);
+  command_print("     %-10s%s\n", info->usable ? "choice" : "UNUSABLE", info->reason);
+  command_print("     driver    %s, Vulkan %s\n", info->driver, version);
+  command_print("     uuid      %s\n", info->uuid);
+  command_print("     memory    %.1f GiB, at most %.1f GiB at once\n", gib(info->memory_bytes),
+                gib(info->max_allocation_bytes));
+  command_print("     workgroup %u invocations, %.0f KiB shared\n", info->max_workgroup_invocations,
+                info->shared_memory_bytes / 1024.0);
+  command_print("     subgroup  %u invocations (%u to %u)\n", info->subgroup_size,
+                info->subgroup_size_min, info->subgroup_size_max);
   print_vectors(info);
   print_features(info, true, "has");
   print_features(info, false, "lacks");

@@ -1,6 +1,7 @@
 /* filtra devices: prints the keys of --caps, the built-in profiles, and a device's own profile. */
 #include "common/command.h"
 
+#include "base/memory.h"
 #include "gpu/plan.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ int list_cap_keys(bool json) {
     const ft_cap_key *key = &ft_cap_keys[i];
     char range[FT_CAP_TEXT];
     ft_cap_range(key, NULL, range);
-    if (!json) printf("  %-22s %s\n  %22s %s\n", key->name, key->meaning, "", range);
+    if (!json) command_print("  %-22s %s\n  %22s %s\n", key->name, key->meaning, "", range);
     json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "key", key->name, "meaning",
                                           key->meaning, "accepted", range));
   }
@@ -25,7 +26,7 @@ int list_cap_keys(bool json) {
 /* The comment in a profile's first line, which names the device. */
 static char *title_of(const ft_profile *profile) {
   const char *text = profile->text + strspn(profile->text, "# ");
-  return strndup(text, strcspn(text, "\n"));
+  return ft_format("%.*s", (int)strcspn(text, "\n"), text);
 }
 
 /* The plan for this device under the profile; NULL: it cannot use it. */
@@ -51,7 +52,7 @@ int list_profiles(const filtra_device_options *options, bool json) {
   for (const ft_profile *p = ft_profiles; p->name; p++) {
     char *title = title_of(p), *plan = plan_of(&device, p);
     const char *shown = plan ? plan : filtra_error_message();
-    if (!json) printf("@%s\n    %s\n    here: %s\n", p->name, title ? title : "", shown);
+    if (!json) command_print("@%s\n    %s\n    here: %s\n", p->name, title ? title : "", shown);
     json_array_append_new(list, profile_json(p, title ? title : "", plan));
     free(title);
     free(plan);
@@ -69,7 +70,7 @@ int print_profile(const filtra_device_options *options) {
   char *text = status ? NULL : ft_caps_profile(&caps);
   if (!status && !text) status = FILTRA_ERROR_HOST_MEMORY;
   if (status) return command_fail("filtra devices", status);
-  fputs(text, stdout);
+  fputs(text, command_results());
   free(text);
   return COMMAND_DONE;
 }

@@ -19,7 +19,7 @@ typedef struct eval_arguments {
 } eval_arguments;
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra eval RUN [OPTION]...\n"
       "Evaluates the best model of a run, and keeps the result there for 'filtra report'. Of a\n"
       "classifier: precision, recall, F1 and AUC of each class or label, too, and the confusion\n"
@@ -84,20 +84,22 @@ static const char *const GUESSED[] = {[FILTRA_TASK_CLASSIFICATION] = "class",
 static int print_result(const eval_arguments *a, const outcome *o) {
   const filtra_evaluation *e = &o->evaluation;
   if (a->json) return command_print_json("filtra eval", result_json(a, o));
-  printf("%s: %llu %s, loss %.4f, ", a->split, (unsigned long long)e->samples,
-         a->stride ? "windows" : "samples", e->loss);
+  command_print("%s: %llu %s, loss %.4f, ", a->split, (unsigned long long)e->samples,
+                a->stride ? "windows" : "samples", e->loss);
   if (e->task == FILTRA_TASK_REGRESSION) {
-    printf("mean absolute error %.6g, root mean square error %.6g, R2 %.4f, Pearson %.4f, Spearman "
-           "%.4f\n",
-           e->absolute_error, e->root_mean_square_error, e->r_squared, e->pearson, e->spearman);
+    command_print(
+        "mean absolute error %.6g, root mean square error %.6g, R2 %.4f, Pearson %.4f, Spearman "
+        "%.4f\n",
+        e->absolute_error, e->root_mean_square_error, e->r_squared, e->pearson, e->spearman);
     return COMMAND_DONE;
   }
   if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
-    printf("%llu tokens, perplexity %.2f, ", (unsigned long long)e->predictions, e->perplexity);
-  if (e->top5_accuracy >= 0.0) printf("top-5 accuracy %.2f%%, ", 100.0 * e->top5_accuracy);
-  printf("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
-         100.0 * e->chance, GUESSED[e->task], 100.0 * e->majority);
-  if (e->task == FILTRA_TASK_MULTI_LABEL) printf("micro F1 %.4f; ", e->f1);
+    command_print("%llu tokens, perplexity %.2f, ", (unsigned long long)e->predictions,
+                  e->perplexity);
+  if (e->top5_accuracy >= 0.0) command_print("top-5 accuracy %.2f%%, ", 100.0 * e->top5_accuracy);
+  command_print("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
+                100.0 * e->chance, GUESSED[e->task], 100.0 * e->majority);
+  if (e->task == FILTRA_TASK_MULTI_LABEL) command_print("micro F1 %.4f; ", e->f1);
   if (o->scores) scores_print(o->scores, o->names);
   return COMMAND_DONE;
 }

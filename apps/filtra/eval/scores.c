@@ -22,40 +22,40 @@ static const char *name_of(class_names names, uint32_t k) {
 
 static void print_classes(const filtra_scores *s, class_names names) {
   char text[5][NUMBER_TEXT];
-  printf("\n%-*s %8s %9s %9s %9s %7s %7s\n", NAME_WIDTH, "class", "samples", "predicted",
-         "precision", "recall", "F1", "AUC");
+  command_print("\n%-*s %8s %9s %9s %9s %7s %7s\n", NAME_WIDTH, "class", "samples", "predicted",
+                "precision", "recall", "F1", "AUC");
   for (uint32_t k = 0; k < s->classes; k++) {
     const filtra_class_scores *c = &s->of_class[k];
     command_print_field(name_of(names, k), NAME_WIDTH);
-    printf(" %8llu %9llu %9s %9s %7s %7s\n", (unsigned long long)c->samples,
-           (unsigned long long)c->predicted, number_text("%.4f", c->precision, text[0]),
-           number_text("%.4f", c->recall, text[1]), number_text("%.4f", c->f1, text[2]),
-           number_text("%.4f", c->auc, text[3]));
+    command_print(" %8llu %9llu %9s %9s %7s %7s\n", (unsigned long long)c->samples,
+                  (unsigned long long)c->predicted, number_text("%.4f", c->precision, text[0]),
+                  number_text("%.4f", c->recall, text[1]), number_text("%.4f", c->f1, text[2]),
+                  number_text("%.4f", c->auc, text[3]));
   }
 }
 
 static void print_confusion(const filtra_scores *s, class_names names) {
-  printf("\ntrue class, and how often each was predicted, in the same order\n");
+  command_print("\ntrue class, and how often each was predicted, in the same order\n");
   for (uint32_t k = 0; k < s->classes; k++) {
     command_print_field(name_of(names, k), NAME_WIDTH);
     for (uint32_t i = 0; i < s->classes; i++)
-      printf(" %6llu", (unsigned long long)s->confusion[(size_t)k * s->classes + i]);
-    putchar('\n');
+      command_print(" %6llu", (unsigned long long)s->confusion[(size_t)k * s->classes + i]);
+    command_print("\n");
   }
 }
 
 void scores_print(const filtra_scores *s, class_names names) {
   char auc[NUMBER_TEXT], macro[NUMBER_TEXT], recall[NUMBER_TEXT];
-  printf("95%% interval of the accuracy %.2f%% to %.2f%%; %s %s, macro F1 %s, AUC %s",
-         100.0 * s->accuracy_low, 100.0 * s->accuracy_high,
-         isnan(s->matthews) ? "mean recall" : "balanced accuracy",
-         number_text("%.2f%%", 100.0 * s->balanced_accuracy, recall),
-         number_text("%.4f", s->macro_f1, macro), number_text("%.4f", s->auc, auc));
-  if (!isnan(s->matthews)) printf(", Matthews' correlation %.4f", s->matthews);
-  putchar('\n');
+  command_print("95%% interval of the accuracy %.2f%% to %.2f%%; %s %s, macro F1 %s, AUC %s",
+                100.0 * s->accuracy_low, 100.0 * s->accuracy_high,
+                isnan(s->matthews) ? "mean recall" : "balanced accuracy",
+                number_text("%.2f%%", 100.0 * s->balanced_accuracy, recall),
+                number_text("%.4f", s->macro_f1, macro), number_text("%.4f", s->auc, auc));
+  if (!isnan(s->matthews)) command_print(", Matthews' correlation %.4f", s->matthews);
+  command_print("\n");
   if (s->classes <= MOST_LISTED) print_classes(s, names);
   if (s->confusion && s->classes <= MOST_CROSSED) print_confusion(s, names);
-  if (s->classes > MOST_LISTED) printf("--json lists each of the %u classes\n", s->classes);
+  if (s->classes > MOST_LISTED) command_print("--json lists each of the %u classes\n", s->classes);
 }
 
 /* ---- JSON ---- */

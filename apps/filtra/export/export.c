@@ -10,7 +10,7 @@ typedef struct export_arguments {
 } export_arguments;
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra export RUN --out DIR [OPTION]...\n"
       "Writes a model as a folder that Hugging Face's transformers loads, where it is one of\n"
       "their architectures: BERT, RoBERTa, DistilBERT, GPT-2, ViT or DeiT, trained from scratch\n"
@@ -40,6 +40,6 @@ int run_export(int argc, char **argv) {
   if (!a.out || !*a.out) return command_misused(argv[0], "needs --out DIR");
   filtra_status status = filtra_model_export(a.run, a.out);
   if (status) return command_fail(argv[0], status);
-  printf("%s: written from %s\n", a.out, a.run);
+  command_print("%s: written from %s\n", a.out, a.run);
   return COMMAND_DONE;
 }

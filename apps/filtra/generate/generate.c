@@ -40,21 +40,22 @@ typedef struct writer {
 } writer;
 
 static void print_help(void) {
-  printf("Usage: filtra generate RUN --prompt TEXT [OPTION]...\n"
-         "Goes on with a text by the best model of a language model's run. Prints the prompt and\n"
-         "what follows as it comes. A text longer than the model's max_length goes on from its\n"
-         "newest half.\n\n"
-         "  --run DIR          the run folder, too\n"
-         "  --prompt TEXT      how the text begins; - reads it from standard input\n"
-         "  --tokens N         tokens to add; 200\n"
-         "  --temperature T    0.8; above it bolder, below it safer, 0 always the most probable\n"
-         "  --top-k K          choose among the K most probable tokens; 0 (default) is all\n"
-         "  --top-p P          choose among the most probable tokens that together have the\n"
-         "                     probability P, in (0,1]; 1\n"
-         "  --seed S           the same seed gives the same text on the same device; 0\n"
-         "%s"
-         "  --json             print one JSON object\n%s",
-         precision_option_help, device_options_help);
+  command_print(
+      "Usage: filtra generate RUN --prompt TEXT [OPTION]...\n"
+      "Goes on with a text by the best model of a language model's run. Prints the prompt and\n"
+      "what follows as it comes. A text longer than the model's max_length goes on from its\n"
+      "newest half.\n\n"
+      "  --run DIR          the run folder, too\n"
+      "  --prompt TEXT      how the text begins; - reads it from standard input\n"
+      "  --tokens N         tokens to add; 200\n"
+      "  --temperature T    0.8; above it bolder, below it safer, 0 always the most probable\n"
+      "  --top-k K          choose among the K most probable tokens; 0 (default) is all\n"
+      "  --top-p P          choose among the most probable tokens that together have the\n"
+      "                     probability P, in (0,1]; 1\n"
+      "  --seed S           the same seed gives the same text on the same device; 0\n"
+      "%s"
+      "  --json             print one JSON object\n%s",
+      precision_option_help, device_options_help);
 }
 
 /* ---- text ---- */
@@ -114,17 +115,17 @@ static filtra_status write_token(writer *w, int32_t previous, int32_t token, boo
   size_t length;
   FT_TRY(filtra_tokenizer_decode_next(w->tokenizer, previous, token, added, sizeof added, &length));
   if (json) return append(&w->written, added, length);
-  fwrite(added, 1, length, stdout);
-  fflush(stdout);
+  fwrite(added, 1, length, command_results());
+  fflush(command_results());
   return FILTRA_OK;
 }
 
 static filtra_status write_text(writer *w, const generate_arguments *a) {
   FT_TRY(filtra_generator_feed(w->generator, w->tokens, w->count, w->logits));
-  if (!a->json) fwrite(w->prompt.bytes, 1, w->prompt.length, stdout);
+  if (!a->json) fwrite(w->prompt.bytes, 1, w->prompt.length, command_results());
   double began = ft_seconds();
   int32_t previous = w->tokens[w->count - 1];
-  for (uint64_t i = 0; i < a->tokens && !ferror(stdout); i++) {
+  for (uint64_t i = 0; i < a->tokens && !ferror(command_results()); i++) {
     int32_t token;
     if (i) FT_TRY(filtra_generator_feed(w->generator, &previous, 1, w->logits));
     FT_TRY(filtra_sample_token(w->logits, filtra_tokenizer_size(w->tokenizer), &a->sampling, i,
@@ -133,7 +134,7 @@ static filtra_status write_text(writer *w, const generate_arguments *a) {
     previous = token;
   }
   w->seconds = ft_seconds() - began;
-  if (!a->json) putchar('\n');
+  if (!a->json) command_print("\n");
   return FILTRA_OK;
 }
 

@@ -14,16 +14,17 @@ typedef struct import_arguments {
 } import_arguments;
 
 static void print_help(void) {
-  printf("Usage: filtra import PATH --out DIR [OPTION]...\n"
-         "Makes a run folder of a model that was trained elsewhere: a folder with config.json and\n"
-         "model.safetensors as Hugging Face's transformers write it (BERT, RoBERTa, DistilBERT,\n"
-         "GPT-2, ViT, DeiT), or a model of Filtra's. docs/pretrained.md says what can be done "
-         "then.\n\n"
-         "  --run PATH         the same as PATH\n"
-         "  -o, --out DIR      the new folder\n"
-         "  --mixer NAME       another mixer in place of attention (key mixer)\n"
-         "  --set KEY=VALUE    any key of a model, over the imported one's\n%s",
-         device_options_help);
+  command_print(
+      "Usage: filtra import PATH --out DIR [OPTION]...\n"
+      "Makes a run folder of a model that was trained elsewhere: a folder with config.json and\n"
+      "model.safetensors as Hugging Face's transformers write it (BERT, RoBERTa, DistilBERT,\n"
+      "GPT-2, ViT, DeiT), or a model of Filtra's. docs/pretrained.md says what can be done "
+      "then.\n\n"
+      "  --run PATH         the same as PATH\n"
+      "  -o, --out DIR      the new folder\n"
+      "  --mixer NAME       another mixer in place of attention (key mixer)\n"
+      "  --set KEY=VALUE    any key of a model, over the imported one's\n%s",
+      device_options_help);
 }
 
 static void take_key(void *arguments, const char *name, const char *value) {
@@ -66,7 +67,7 @@ int run_import(int argc, char **argv) {
   if (code < 0) {
     filtra_status status = import(&a);
     code = status ? command_fail(argv[0], status) : COMMAND_DONE;
-    if (!status) printf("%s: made from %s\n", a.out, a.run);
+    if (!status) command_print("%s: made from %s\n", a.out, a.run);
   }
   json_decref(a.sets.list);
   return code;

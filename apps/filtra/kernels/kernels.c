@@ -72,18 +72,19 @@ typedef struct survey {
 } survey;
 
 static void print_help(void) {
-  printf("Usage: filtra kernels [OPTION]...\n"
-         "Shows what the device's compiler makes of the kernels that models and ops ask for: "
-         "registers,\n"
-         "spills, scratch and shared memory, subgroup size and occupancy, the worst of each\n"
-         "kernel's variants. Nothing runs: a driver without its GPU will do\n"
-         "(docs/compilers.md). A dash: the driver does not tell.\n\n"
-         "  --json             print one JSON object, with every variant and all numbers\n"
-         "  --markdown         print a table for a document\n"
-         "  --candidates       show what filtra tune may choose in place of the defaults, instead\n"
-         "  --fingerprint      print a number for kernels, constants and driver; compile nothing\n"
-         "  --strict           exit 1 when a variant spills or needs scratch memory\n%s",
-         device_options_help);
+  command_print(
+      "Usage: filtra kernels [OPTION]...\n"
+      "Shows what the device's compiler makes of the kernels that models and ops ask for: "
+      "registers,\n"
+      "spills, scratch and shared memory, subgroup size and occupancy, the worst of each\n"
+      "kernel's variants. Nothing runs: a driver without its GPU will do\n"
+      "(docs/compilers.md). A dash: the driver does not tell.\n\n"
+      "  --json             print one JSON object, with every variant and all numbers\n"
+      "  --markdown         print a table for a document\n"
+      "  --candidates       show what filtra tune may choose in place of the defaults, instead\n"
+      "  --fingerprint      print a number for kernels, constants and driver; compile nothing\n"
+      "  --strict           exit 1 when a variant spills or needs scratch memory\n%s",
+      device_options_help);
 }
 
 /* ---- requesting the kernels ---- */
@@ -412,9 +413,9 @@ static size_t spilling(const survey *s) {
 /* Prints a cell, right-aligned in a terminal's table. */
 static void print_cell(const char *text, int width, bool markdown) {
   if (markdown)
-    printf(" %s |", text);
+    command_print(" %s |", text);
   else
-    printf(" %*s", width, text);
+    command_print(" %*s", width, text);
 }
 
 static void print_number(double value, int width, bool markdown) {
@@ -427,7 +428,7 @@ static void print_row(const kernel_row *r, bool markdown) {
   char sizes[32];
   snprintf(sizes, sizeof sizes, r->subgroup_low == r->subgroup_high ? "%u" : "%u-%u",
            r->subgroup_low, r->subgroup_high);
-  printf(markdown ? "| %s |" : "%-30s", r->name);
+  command_print(markdown ? "| %s |" : "%-30s", r->name);
   print_number((double)r->variants, 8, markdown);
   print_cell(sizes, 8, markdown);
   print_number(r->registers, 9, markdown);
@@ -435,30 +436,32 @@ static void print_row(const kernel_row *r, bool markdown) {
   print_number(r->scratch, 7, markdown);
   print_number(r->shared, 6, markdown);
   print_number(r->occupancy, 9, markdown);
-  putchar('\n');
+  command_print("\n");
 }
 
 static void print_table(const survey *s, bool markdown) {
   const filtra_device_info *info = filtra_device_get_info(s->device);
   if (markdown)
-    printf("## %s\n\n%s. %zu variants, of which %zu spill. Fingerprint %016llx.\n\n"
-           "| kernel | variants | subgroup | registers | spills | scratch | shared | occupancy |\n"
-           "|---|---:|---:|---:|---:|---:|---:|---:|\n",
-           info->name, info->driver, s->shown, spilling(s), (unsigned long long)s->fingerprint);
+    command_print(
+        "## %s\n\n%s. %zu variants, of which %zu spill. Fingerprint %016llx.\n\n"
+        "| kernel | variants | subgroup | registers | spills | scratch | shared | occupancy |\n"
+        "|---|---:|---:|---:|---:|---:|---:|---:|\n",
+        info->name, info->driver, s->shown, spilling(s), (unsigned long long)s->fingerprint);
   else
-    printf("%s, %s\n\n%-30s %8s %8s %9s %6s %7s %6s %9s\n", info->name, info->driver, "kernel",
-           "variants", "subgroup", "registers", "spills", "scratch", "shared", "occupancy");
+    command_print("%s, %s\n\n%-30s %8s %8s %9s %6s %7s %6s %9s\n", info->name, info->driver,
+                  "kernel", "variants", "subgroup", "registers", "spills", "scratch", "shared",
+                  "occupancy");
   for (size_t i = 0; i < s->count; i++)
     print_row(&s->rows[i], markdown);
   if (!markdown)
-    printf("\n%zu kernels, %zu variants, of which %zu spill or need scratch memory.\n", s->count,
-           s->shown, spilling(s));
+    command_print("\n%zu kernels, %zu variants, of which %zu spill or need scratch memory.\n",
+                  s->count, s->shown, spilling(s));
 }
 
 static int print(const kernels_arguments *a, const survey *s) {
   const filtra_device_info *info = filtra_device_get_info(s->device);
   if (a->fingerprint) {
-    printf("%016llx\n", (unsigned long long)s->fingerprint);
+    command_print("%016llx\n", (unsigned long long)s->fingerprint);
     return COMMAND_DONE;
   }
   if (!a->json) {

@@ -25,12 +25,13 @@ typedef struct metrics {
 } metrics;
 
 static void print_help(void) {
-  printf("Usage: filtra metrics RUN [OPTION]...\n"
-         "Prints what a run logged as CSV: a row for each line of its metrics.jsonl, a column for\n"
-         "each key; empty where a line has none.\n\n"
-         "  --run DIR          the run folder, too\n"
-         "  -o, --out FILE     write the CSV to a file\n"
-         "  --tensorboard DIR  write an event file for TensorBoard into that folder instead\n");
+  command_print(
+      "Usage: filtra metrics RUN [OPTION]...\n"
+      "Prints what a run logged as CSV: a row for each line of its metrics.jsonl, a column for\n"
+      "each key; empty where a line has none.\n\n"
+      "  --run DIR          the run folder, too\n"
+      "  -o, --out FILE     write the CSV to a file\n"
+      "  --tensorboard DIR  write an event file for TensorBoard into that folder instead\n");
 }
 
 /* ---- reading ---- */
@@ -166,7 +167,7 @@ static filtra_status write(const metrics_arguments *a) {
   else if (!status && a->out)
     status = write_file(a->out, &m, false);
   else if (!status)
-    write_csv(stdout, &m);
+    write_csv(command_results(), &m);
   json_decref(m.lines);
   free(path);
   return status;

@@ -32,7 +32,7 @@ typedef struct printer {
 } printer;
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra predict RUN [OPTION]...\n"
       "Predicts the class, or the number, of each line of text with the best model of a run.\n"
       "Prints class, probability and text, or number and text, separated by tabs. Of pairs, a\n"
@@ -100,7 +100,7 @@ static filtra_status predict_lines(printer *p, ft_lines *lines) {
   for (;;) {
     bool more;
     FT_TRY(ft_lines_next(lines, &more));
-    if (!more || ferror(stdout)) return FILTRA_OK; /* main reports a closed reader */
+    if (!more || ferror(command_results())) return FILTRA_OK; /* main reports a closed reader */
     if (strspn(lines->line, " \t") == lines->length) continue;
     filtra_status status = predict_line(p, lines);
     if (!status) continue;
@@ -149,7 +149,7 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
     status = filtra_predictor_predict_split(p->predictor, data, split,
                                             filtra_run_get_info(p->run)->batch_size, logits,
                                             p->vectors ? NULL : probabilities, made);
-  for (uint64_t i = 0; i < count && !status && !ferror(stdout); i++) {
+  for (uint64_t i = 0; i < count && !status && !ferror(command_results()); i++) {
     filtra_sample sample;
     status = filtra_dataset_sample(data, split, i, &sample);
     if (!status)

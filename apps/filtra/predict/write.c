@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/stream.h"
 #include "base/utf8.h"
 #include "common/command.h"
 
@@ -72,7 +73,7 @@ static bool applies(const filtra_sample *s, int64_t k) {
 /* Prints a name that stands between others: ; as \;, as a tab is \t. */
 static void print_label(const char *name) {
   for (; *name; name++) {
-    if (*name == ';') putchar('\\');
+    if (*name == ';') command_print("\\");
     command_print_field((const char[]){*name, '\0'}, 0);
   }
 }
@@ -82,7 +83,7 @@ static void print_labels(const answers *a, const answer *one, bool said) {
   bool any = false;
   for (int64_t k = 0; k < a->info->outputs; k++) {
     if (said ? !applies(one->sample, k) : !is_predicted(one, k)) continue;
-    if (any) putchar(';');
+    if (any) command_print(";");
     print_label(answers_class(a, k));
     any = true;
   }
@@ -92,9 +93,9 @@ static void print_classes(const answers *a, const answer *one) {
   size_t k = (size_t)a->info->outputs;
   for (size_t rank = 0; rank < listed(a); rank++) {
     k = next_class(a, one->probabilities, k);
-    if (rank) putchar('\t');
+    if (rank) command_print("\t");
     command_print_field(answers_class(a, (int64_t)k), 0);
-    printf("\t%.3f", (double)one->probabilities[k]);
+    command_print("\t%.3f", (double)one->probabilities[k]);
   }
 }
 
@@ -102,36 +103,36 @@ static void print_classes(const answers *a, const answer *one) {
 static void print_predicted(const answers *a, const answer *one) {
   print_labels(a, one, false);
   for (int64_t k = 0; k < a->info->outputs && a->top < 2; k++)
-    printf("%c%.3f", k ? ',' : '\t', (double)one->probabilities[k]);
-  if (a->top > 1) putchar('\t');
+    command_print("%c%.3f", k ? ',' : '\t', (double)one->probabilities[k]);
+  if (a->top > 1) command_print("\t");
   if (a->top > 1) print_classes(a, one);
 }
 
 static void print_line(const answers *a, const answer *one) {
-  if (one->sample) printf("%llu\t", (unsigned long long)one->number);
+  if (one->sample) command_print("%llu\t", (unsigned long long)one->number);
   if (answers_are_values(a))
-    printf("%.6g", (double)one->made->value);
+    command_print("%.6g", (double)one->made->value);
   else if (answers_are_labels(a))
     print_predicted(a, one);
   else
     print_classes(a, one);
   for (int64_t i = 0; i < a->info->outputs && a->logits; i++)
-    printf("%c%.6g", i ? ',' : '\t', (double)one->logits[i]);
-  putchar('\t');
+    command_print("%c%.6g", i ? ',' : '\t', (double)one->logits[i]);
+  command_print("\t");
   if (one->text)
-    printf("%s", one->text);
+    command_print("%s", one->text);
   else if (is_labelled(a, one->sample) && answers_are_values(a))
-    printf("%.6g", (double)one->sample->value);
+    command_print("%.6g", (double)one->sample->value);
   else if (is_labelled(a, one->sample) && answers_are_labels(a))
     print_labels(a, one, true);
   else if (is_labelled(a, one->sample))
     command_print_field(answers_class(a, one->sample->label), 0);
   if (one->sample && one->sample->name) {
-    putchar('\t');
+    command_print("\t");
     command_print_field(one->sample->name, 0);
   }
-  putchar('\n');
-  fflush(stdout); /* for callers that wait for each line */
+  command_print("\n");
+  fflush(command_results()); /* for callers that wait for each line */
 }
 
 /* ---- JSON ---- */
@@ -355,7 +356,7 @@ filtra_status answers_open(answers *a, const char *path) {
     const size_t own = strlen(ENDINGS[i]);
     if (length <= own || strcmp(path + length - own, ENDINGS[i]) != 0) continue;
     a->form = ANSWERS_CSV + (answers_form)i;
-    a->stream = open_memstream(&a->text, &a->size);
+    a->stream = ft_open_memstream(&a->text, &a->size);
     return a->stream ? FILTRA_OK : out_of_memory();
   }
   return ft_fail(FILTRA_ERROR_ARGUMENT,

@@ -13,29 +13,29 @@ static const char *text_of(const json_t *preset, const char *key) {
 
 /* Prints text indented by four, with lines broken at spaces before column 100. */
 static void print_paragraph(const char *label, const char *text) {
-  int column = printf("    %s", label);
+  int column = command_print("    %s", label);
   while (*text) {
     int length = 0;
     while (text[length] && text[length] != ' ')
       length++;
     if (column + length > 99) {
-      putchar('\n');
-      column = printf("      ");
+      command_print("\n");
+      column = command_print("      ");
     }
-    column += printf("%.*s ", length, text);
+    column += command_print("%.*s ", length, text);
     text += length + (text[length] == ' ');
   }
-  putchar('\n');
+  command_print("\n");
 }
 
 static void print_preset(const char *name, const json_t *preset) {
-  printf("%s\n    %s; %s\n", name, text_of(preset, "title"), text_of(preset, "paper"));
+  command_print("%s\n    %s; %s\n", name, text_of(preset, "title"), text_of(preset, "paper"));
   print_paragraph("data: ", text_of(preset, "data"));
   if (json_object_get(preset, "note")) print_paragraph("note: ", text_of(preset, "note"));
 }
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra presets [OPTION]...\n"
       "Lists the papers' recipes that 'filtra train --preset NAME' takes: what each is, the data\n"
       "that it wants, and where it differs from the paper.\n\n"

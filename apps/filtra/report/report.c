@@ -17,7 +17,7 @@ typedef struct report_arguments {
 } report_arguments;
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra report PATH... [OPTION]...\n"
       "Makes one table of run folders: accuracy, perplexity or error of the best model on the\n"
       "validation split, and on the test split where 'filtra eval' has been run; parameters,\n"
@@ -87,7 +87,7 @@ static filtra_status write_charts(FILE *to, const void *view) {
 static filtra_status save_charts(const report_arguments *a, const report_view *view) {
   size_t count;
   FT_TRY(chart_save_page(folder_of_runs(a, a->charts), a->charts, write_charts, view, &count));
-  if (a->out) printf("%s: %zu charts\n", a->charts, count);
+  if (a->out) command_print("%s: %zu charts\n", a->charts, count);
   return FILTRA_OK;
 }
 
@@ -97,9 +97,9 @@ static int show(const char *name, const report_arguments *a, const report_view *
   filtra_status status = a->charts ? save_charts(a, view) : FILTRA_OK;
   if (status) return command_fail(name, status);
   if (a->json) return command_print_exact_json(name, report_json(view));
-  status = a->out ? write_file(a, view, format) : report_write(stdout, view, format);
+  status = a->out ? write_file(a, view, format) : report_write(command_results(), view, format);
   if (status) return command_fail(name, status);
-  if (a->out) printf("%s: a table of %zu run%s\n", a->out, count, count > 1 ? "s" : "");
+  if (a->out) command_print("%s: a table of %zu run%s\n", a->out, count, count > 1 ? "s" : "");
   return COMMAND_DONE;
 }
 

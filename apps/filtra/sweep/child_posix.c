@@ -1,5 +1,6 @@
 /* Runs cells in child processes, so that one cell's crash, lost device or lack of memory does not
  * end the others. No shell is involved. For POSIX and Linux; called by run.c. */
+#define _GNU_SOURCE
 #include "base/file.h"
 #include "sweep.h"
 

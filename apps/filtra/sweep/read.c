@@ -3,6 +3,7 @@
 #include "base/keys.h"
 #include "base/memory.h"
 #include "base/pattern.h"
+#include "base/stream.h"
 #include "sweep.h"
 
 #include <ctype.h>
@@ -296,7 +297,7 @@ static filtra_status make_cell(const grid *g, const json_t *mixer, size_t option
                                const json_t *seed) {
   size_t size;
   sweep_cell cell = {.data = g->data, .config = json_object()};
-  FILE *name = open_memstream(&cell.name, &size);
+  FILE *name = ft_open_memstream(&cell.name, &size);
   filtra_status status = name && cell.config ? FILTRA_OK : starve();
   if (!status) status = fill_cell(g, mixer, option, seed, name, cell.config);
   if (name && fclose(name) && !status) status = starve();

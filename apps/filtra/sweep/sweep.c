@@ -20,7 +20,7 @@ typedef struct sweep_arguments {
 } sweep_arguments;
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra sweep FILE [OPTION]...\n"
       "Trains and evaluates a grid of runs: data sets, mixers, options and seeds of a JSON file\n"
       "(docs/sweeps.md). Each cell is a run folder below the sweep's folder, called by its\n"
@@ -61,9 +61,10 @@ static json_t *sweep_json(const sweep *s, bool settings) {
 static int list_cells(const sweep *s, bool json) {
   if (json) return command_print_json("filtra sweep", sweep_json(s, true));
   for (size_t i = 0; i < s->count; i++)
-    printf("%-9s %s\n", sweep_state_name(s->cells[i].state), s->cells[i].name);
-  printf("%zu cells in %s: %zu new, %zu begun, %zu finished\n", s->count, s->out,
-         sweep_count(s, SWEEP_NEW), sweep_count(s, SWEEP_BEGUN), sweep_count(s, SWEEP_FINISHED));
+    command_print("%-9s %s\n", sweep_state_name(s->cells[i].state), s->cells[i].name);
+  command_print("%zu cells in %s: %zu new, %zu begun, %zu finished\n", s->count, s->out,
+                sweep_count(s, SWEEP_NEW), sweep_count(s, SWEEP_BEGUN),
+                sweep_count(s, SWEEP_FINISHED));
   return COMMAND_DONE;
 }
 
@@ -75,12 +76,12 @@ static int show_end(const sweep *s, bool json) {
     int printed = command_print_json("filtra sweep", sweep_json(s, false));
     return printed ? printed : code;
   }
-  printf("%s: %zu cells finished, %zu of them before, %zu failed\n", s->out,
-         sweep_count(s, SWEEP_DONE) + sweep_count(s, SWEEP_FINISHED),
-         sweep_count(s, SWEEP_FINISHED), failed);
+  command_print("%s: %zu cells finished, %zu of them before, %zu failed\n", s->out,
+                sweep_count(s, SWEEP_DONE) + sweep_count(s, SWEEP_FINISHED),
+                sweep_count(s, SWEEP_FINISHED), failed);
   for (size_t i = 0; i < s->count; i++)
     if (s->cells[i].state == SWEEP_FAILED)
-      printf("  %s: %s\n", s->cells[i].name, s->cells[i].error);
+      command_print("  %s: %s\n", s->cells[i].name, s->cells[i].error);
   return code;
 }
 

@@ -19,7 +19,7 @@ typedef struct tokens_arguments {
 } tokens_arguments;
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra tokens FOLDER|RUN|TOKENIZER.JSON [FILE] [options]\n"
       "Prints the token ids of each line of FILE, or of standard input, as a JSON array.\n"
       "FOLDER is a pretrained model's as Hugging Face lays it out (tokenizer.json, or vocab.json\n"
@@ -82,8 +82,8 @@ static filtra_status parse(const ft_lines *l, size_t flags, json_t **out) {
 
 static void print_ids(const int32_t *ids, size_t count) {
   for (size_t i = 0; i < count; i++)
-    printf("%s%d", i ? ", " : "[", ids[i]);
-  puts(count ? "]" : "[]");
+    command_print("%s%d", i ? ", " : "[", ids[i]);
+  command_print(count ? "]\n" : "[]\n");
 }
 
 static filtra_status encode(reader *r, const char *text, size_t length) {
@@ -117,17 +117,17 @@ static filtra_status encode_line(reader *r, const ft_lines *l) {
 
 static void print_text(const char *text, size_t length, bool json) {
   uint32_t c;
-  if (json) putchar('"');
+  if (json) command_print("\"");
   for (size_t at = 0, bytes; at < length; at += bytes) {
     bytes = ft_utf8_next(text + at, length - at, &c);
     if (!json || (bytes && c >= ' ' && c != '"' && c != '\\'))
-      fwrite(text + at, 1, bytes = bytes ? bytes : 1, stdout);
+      fwrite(text + at, 1, bytes = bytes ? bytes : 1, command_results());
     else if (bytes)
-      printf(c < ' ' ? "\\u%04x" : "\\%c", c);
+      command_print(c < ' ' ? "\\u%04x" : "\\%c", c);
     else
-      fputs("\xef\xbf\xbd", stdout), bytes = ft_utf8_damaged(text + at, length - at);
+      fputs("\xef\xbf\xbd", command_results()), bytes = ft_utf8_damaged(text + at, length - at);
   }
-  puts(json ? "\"" : "");
+  command_print(json ? "\"\n" : "\n");
 }
 
 static filtra_status decode(reader *r, const int32_t *ids, size_t count) {

@@ -62,18 +62,19 @@ static int print_json(const filtra_run_progress *p, const char *folder) {
 }
 
 static void print_evaluation(const filtra_evaluation *e) {
-  printf("loss %.4f, ", e->loss);
+  command_print("loss %.4f, ", e->loss);
   if (e->task == FILTRA_TASK_REGRESSION)
-    printf("mean absolute error %.6g, Pearson %.4f, Spearman %.4f\n", e->absolute_error, e->pearson,
-           e->spearman);
+    command_print("mean absolute error %.6g, Pearson %.4f, Spearman %.4f\n", e->absolute_error,
+                  e->pearson, e->spearman);
   else if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
-    printf("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(e->loss), 100.0 * e->accuracy);
+    command_print("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(e->loss),
+                  100.0 * e->accuracy);
   else if (e->task == FILTRA_TASK_MULTI_LABEL)
-    printf("accuracy %.2f%%, micro F1 %.4f, macro F1 %.4f\n", 100.0 * e->accuracy, e->f1,
-           e->macro_f1);
+    command_print("accuracy %.2f%%, micro F1 %.4f, macro F1 %.4f\n", 100.0 * e->accuracy, e->f1,
+                  e->macro_f1);
   else
-    printf("accuracy %.2f%%, F1 %.4f, Matthews' correlation %.4f\n", 100.0 * e->accuracy, e->f1,
-           e->matthews);
+    command_print("accuracy %.2f%%, F1 %.4f, Matthews' correlation %.4f\n", 100.0 * e->accuracy,
+                  e->f1, e->matthews);
 }
 
 /* Whether less of a measure is better. */
@@ -84,20 +85,21 @@ static bool is_error(const char *measure) {
 int train_print_result(const filtra_run_progress *p, const char *folder, bool json) {
   if (json) return print_json(p, folder);
   if (p->last.step)
-    printf("Trained %llu steps; the run is in %s\n", (unsigned long long)p->step, folder);
+    command_print("Trained %llu steps; the run is in %s\n", (unsigned long long)p->step, folder);
   else
-    printf("%s is complete: %llu of %llu steps; nothing to do\n", folder,
-           (unsigned long long)p->step, (unsigned long long)p->steps);
+    command_print("%s is complete: %llu of %llu steps; nothing to do\n", folder,
+                  (unsigned long long)p->step, (unsigned long long)p->steps);
   if (p->ended_of)
-    printf("Stopped early, after %llu of %llu steps: no evaluation of the last \"patience\" had a "
-           "%s validation %s\n",
-           (unsigned long long)p->step, (unsigned long long)p->ended_of,
-           is_error(p->patience_by) ? "lower" : "higher", p->patience_by);
+    command_print(
+        "Stopped early, after %llu of %llu steps: no evaluation of the last \"patience\" had a "
+        "%s validation %s\n",
+        (unsigned long long)p->step, (unsigned long long)p->ended_of,
+        is_error(p->patience_by) ? "lower" : "higher", p->patience_by);
   if (!p->validation) return COMMAND_DONE;
-  printf("Last validation: ");
+  command_print("Last validation: ");
   print_evaluation(p->validation);
   if (!p->best) return COMMAND_DONE;
-  printf("Best, at step %llu and saved: ", (unsigned long long)p->best_step);
+  command_print("Best, at step %llu and saved: ", (unsigned long long)p->best_step);
   print_evaluation(p->best);
   return COMMAND_DONE;
 }

@@ -250,7 +250,7 @@ static int print_plan_json(const filtra_run_memory_use *p) {
 }
 
 static void print_part(const char *name, uint64_t bytes) {
-  printf("  %-12s %12.1f MiB\n", name, (double)bytes / 1048576.0);
+  command_print("  %-12s %12.1f MiB\n", name, (double)bytes / 1048576.0);
 }
 
 static int refuse_plan(const filtra_run_memory_use *p) {
@@ -272,7 +272,7 @@ static int plan_on(filtra_device *device, const train_arguments *a, const char *
   filtra_status status = filtra_run_measure(device, &options, &p);
   if (status) return command_fail("filtra train", status);
   if (a->json) return print_plan_json(&p);
-  printf("Memory on %s:\n", filtra_device_get_info(device)->name);
+  command_print("Memory on %s:\n", filtra_device_get_info(device)->name);
   print_part("parameters", p.parameters);
   print_part("gradients", p.gradients);
   print_part("moments", p.moments);
@@ -351,13 +351,13 @@ static int print_keys(const char *key) {
   char *text;
   filtra_status status = filtra_config_describe(key, &text);
   if (status) return command_fail("filtra train", status);
-  fputs(text, stdout);
+  fputs(text, command_results());
   filtra_free(text);
   return COMMAND_DONE;
 }
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra train --data PATH [OPTION]...\n"
       "       filtra train --preset NAME --data PATH [OPTION]...\n"
       "       filtra train --config FILE [OPTION]...\n"

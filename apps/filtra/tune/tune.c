@@ -41,20 +41,21 @@ typedef struct session {
 
 static void print_heading(const session *s) {
   const filtra_device_info *info = filtra_device_get_info(s->device);
-  printf("%s, %s\n\n%-62s %10s %10s %7s  %s\n", info->name, info->driver, "key", "default", "best",
-         "gain", "configuration");
+  command_print("%s, %s\n\n%-62s %10s %10s %7s  %s\n", info->name, info->driver, "key", "default",
+                "best", "gain", "configuration");
 }
 
 static void print_entry(const ft_tuning_entry *e) {
   char text[FT_TUNING_KEY];
-  printf("%-62s %7.3f ms %7.3f ms %6.2fx  %s", e->key, 1e3 * e->standard_seconds, 1e3 * e->seconds,
-         e->seconds > 0.0 ? e->standard_seconds / e->seconds : 1.0,
-         e->chosen ? ft_configuration_text(e->family, &e->choice, text) : "default");
-  if (e->refused_count) printf(" (%zu refused)", e->refused_count);
-  putchar('\n');
+  command_print("%-62s %7.3f ms %7.3f ms %6.2fx  %s", e->key, 1e3 * e->standard_seconds,
+                1e3 * e->seconds, e->seconds > 0.0 ? e->standard_seconds / e->seconds : 1.0,
+                e->chosen ? ft_configuration_text(e->family, &e->choice, text) : "default");
+  if (e->refused_count) command_print(" (%zu refused)", e->refused_count);
+  command_print("\n");
   for (size_t i = 0; i < e->refused_count; i++)
-    printf("    refused: %s: %s\n",
-           ft_configuration_text(e->family, &e->refused[i].configuration, text), e->refused[i].why);
+    command_print("    refused: %s: %s\n",
+                  ft_configuration_text(e->family, &e->refused[i].configuration, text),
+                  e->refused[i].why);
 }
 
 static json_t *candidate_json(ft_tuning_family family, const ft_tuner_candidate *c) {
@@ -165,9 +166,10 @@ static void print_summary(const session *s) {
   size_t faster = 0;
   for (size_t i = 0; i < s->tuning->count; i++)
     faster += s->tuning->entries[i].chosen;
-  printf("\n%zu keys tuned now, %zu known, of which %zu run faster than by default", s->work_count,
-         s->tuning->count, faster);
-  printf(s->path ? "; stored in %s\n" : "; stored nowhere: there is no cache folder\n", s->path);
+  command_print("\n%zu keys tuned now, %zu known, of which %zu run faster than by default",
+                s->work_count, s->tuning->count, faster);
+  command_print(s->path ? "; stored in %s\n" : "; stored nowhere: there is no cache folder\n",
+                s->path);
 }
 
 static bool goes_on(const session *s) {
@@ -188,7 +190,7 @@ static filtra_status tune_all(session *s) {
   for (size_t i = 0; i < s->work_count && !status && goes_on(s); i++) {
     show_progress(s, i, since);
     status = tune_one(s, &s->asked->questions[s->work[i]]);
-    fflush(stdout);
+    fflush(command_results());
   }
   show_progress(s, s->work_count, since);
   if (!status && !a->json) print_summary(s);
@@ -226,7 +228,7 @@ static filtra_status list_entries(session *s) {
 static filtra_status clear(const session *s) {
   if (s->path && ft_file_exists(s->path) && remove(s->path))
     return ft_fail(FILTRA_ERROR_IO, "%s: cannot be removed", s->path);
-  if (!s->arguments->json) printf("Forgot %zu keys.\n", s->tuning->count);
+  if (!s->arguments->json) command_print("Forgot %zu keys.\n", s->tuning->count);
   return FILTRA_OK;
 }
 
@@ -241,7 +243,8 @@ static filtra_status import_file(session *s) {
   for (size_t i = 0; i < from->count && !status; i++)
     status = ft_tuning_replace(s->tuning, &from->entries[i]);
   if (!status) status = store(s);
-  if (!status && !s->arguments->json) printf("Took %zu keys over into %s.\n", from->count, s->path);
+  if (!status && !s->arguments->json)
+    command_print("Took %zu keys over into %s.\n", from->count, s->path);
   ft_tuning_release(&from);
   return status;
 }
@@ -274,7 +277,7 @@ static filtra_status act(session *s) {
   if (!a->export_path || asked || !s->tuning->count) FT_TRY(tune_all(s));
   if (!a->export_path) return FILTRA_OK;
   FT_TRY(ft_tuning_save(s->device, s->tuning, a->export_path));
-  if (!a->json) printf("Wrote %zu keys to %s.\n", s->tuning->count, a->export_path);
+  if (!a->json) command_print("Wrote %zu keys to %s.\n", s->tuning->count, a->export_path);
   return FILTRA_OK;
 }
 
@@ -299,7 +302,7 @@ static int tune(const tune_arguments *a) {
 /* ---- the command line ---- */
 
 static void print_help(void) {
-  printf(
+  command_print(
       "Usage: filtra tune [OPTION]...\n"
       "       filtra tune --list | --clear | --import FILE\n"
       "Times the configurations that kernels have on this device, for what a train step of each\n"
