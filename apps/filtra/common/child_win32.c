@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/file_win32.h"
+#include "base/stream.h"
 #include "common/process_win32.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ static void be_child(void (*work)(FILE *to, const void *user), const void *user,
                      const char *handle) {
   const int fd = _open_osfhandle((intptr_t)strtoull(handle, NULL, 10), _O_WRONLY | _O_BINARY);
   FILE *to = fd < 0 ? NULL : _fdopen(fd, "wb");
-  unsetenv(VARIABLE);
+  ft_unsetenv(VARIABLE);
   if (!to) _exit(1);
   work(to, user);
   _exit(fclose(to) ? 1 : 0);
@@ -68,8 +69,8 @@ static bool start(HANDLE *from, process *child) {
   bool started = line && nothing != INVALID_HANDLE_VALUE && CreatePipe(from, &to, NULL, 0);
   if (started) {
     snprintf(text, sizeof text, "%llu", (unsigned long long)(uintptr_t)to);
-    started = !setenv(VARIABLE, text, 1) && process_start(line, nothing, nothing, to, child);
-    unsetenv(VARIABLE);
+    started = !ft_setenv(VARIABLE, text, 1) && process_start(line, nothing, nothing, to, child);
+    ft_unsetenv(VARIABLE);
     CloseHandle(to);
   }
   if (nothing != INVALID_HANDLE_VALUE) CloseHandle(nothing);
@@ -85,7 +86,7 @@ filtra_status command_run_child(void (*work)(FILE *to, const void *user), const 
   process child;
   *out = (command_child){0};
   if (handle) be_child(work, user, handle);
-  FILE *text = open_memstream(&out->text, &size);
+  FILE *text = ft_open_memstream(&out->text, &size);
   if (!text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   const bool started = start(&pipe, &child);
   filtra_status status = started ? FILTRA_OK : ft_fail_windows("start", "a process");

@@ -5,6 +5,7 @@
 
 #include "base/file_win32.h"
 #include "base/memory.h"
+#include "base/stream.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static bool announce(HANDLE event, HANDLE own) {
   char text[64];
   snprintf(text, sizeof text, "%llu %llu", (unsigned long long)(uintptr_t)event,
            (unsigned long long)(uintptr_t)own);
-  return setenv(VARIABLE, text, 1) == 0;
+  return ft_setenv(VARIABLE, text, 1) == 0;
 }
 
 bool process_start(wchar_t *line, void *out, void *error, void *passed, process *p) {
@@ -111,7 +112,7 @@ bool process_start(wchar_t *line, void *out, void *error, void *passed, process 
     started = SetHandleInformation(handles[i], HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT);
   started = started && create(line, handles, count, &start, &made);
   const DWORD reason = GetLastError();
-  unsetenv(VARIABLE);
+  ft_unsetenv(VARIABLE);
   if (own) CloseHandle(own);
   if (nothing != INVALID_HANDLE_VALUE) CloseHandle(nothing);
   if (made.hThread) CloseHandle(made.hThread);
@@ -151,7 +152,7 @@ void process_watch(void (*stop)(void)) {
   watched[0] = (HANDLE)(uintptr_t)strtoull(text, &end, 10);
   watched[1] = (HANDLE)(uintptr_t)strtoull(end, NULL, 10);
   stop_order = stop;
-  unsetenv(VARIABLE); /* it is not for children of this */
+  ft_unsetenv(VARIABLE); /* it is not for children of this */
   HANDLE thread = CreateThread(NULL, 0, watch, NULL, 0, NULL);
   if (thread) CloseHandle(thread);
 }
