@@ -117,9 +117,16 @@ changed_since() {
   git diff --no-renames --name-only "$1" -- && git ls-files --others --exclude-standard
 }
 
+# The commit that the changes of a pass are counted from: --since, or the pass's line in that file.
+base_of() {
+  if [ -f "$since" ]; then sed -n "s/^$1 //p" "$since"; else printf '%s\n' "$since"; fi
+}
+
 # Why everything has to pass, or nothing: COMMIT cannot be compared with, or a release is made.
 everything_because() {
-  if ! git cat-file -e "$1^{commit}" 2>/dev/null; then
+  if [ -z "$1" ]; then
+    say "$since has no line of it"
+  elif ! git cat-file -e "$1^{commit}" 2>/dev/null; then
     say "there is no commit '$1' here to compare with"
   elif git diff "$1" -- include/filtra/status.h | grep -q '^[+-]#define FILTRA_VERSION_'; then
     say "the version has changed since ${1}"
@@ -162,6 +169,33 @@ choose_families() {
   printf 'Op tests outside the suite: checks that run kernels of %s\n' "$families"
 }
 
+# Writes "PASS PATH" for what a pass has to be run for to $scratch/broken.
+find_broken() {
+  : >"$scratch/broken"
+  rm -f "$scratch"/since-*
+  for name in $(pass_names); do
+    base=$(base_of "$name")
+    list=$scratch/since-$(printf '%s' "$base" | tr / _)
+    if [ ! -e "$list" ]; then
+      reason=$(everything_because "$base")
+      if [ -n "$reason" ]; then
+        pass_names | sed "s|\$| $reason|" >"$list"
+      else
+        changed_since "$base" | broken_by >"$list"
+      fi
+    fi
+    grep "^$name " "$list" >>"$scratch/broken" || true
+  done
+}
+
+# The chosen of these passes: first those that have passed longest ago, else in the order given.
+oldest_first() {
+  for name in "$@"; do
+    ! chosen "$name" || printf '%s %s\n' \
+      "$(git log -1 --format=%ct "$(base_of "$name")" 2>/dev/null || echo 0)" "$name"
+  done | sort -s -n -k 1,1 | cut -d ' ' -f 2
+}
+
 # Sets `passes` to the names of those that are to run. With --since it says why; the suite always
 # is among them.
 choose_passes() {
@@ -170,12 +204,7 @@ choose_passes() {
     passes=$(pass_names | tr '\n' ' ')
   elif [ -n "$since" ]; then
     step "Passes: what has changed since $since"
-    reason=$(everything_because "$since")
-    if [ -n "$reason" ]; then
-      pass_names | sed "s/\$/ $reason/" >"$scratch/broken"
-    else
-      changed_since "$since" | broken_by >"$scratch/broken"
-    fi
+    find_broken
     passes=suite
     for name in $(pass_names); do
       [ "$name" != suite ] || continue
@@ -184,10 +213,10 @@ choose_passes() {
         passes="$passes $name"
         printf '%-12s run: because %s\n' "$name" "$why"
       else
-        printf '%-12s left: nothing of it changed since %s\n' "$name" "$since"
+        printf '%-12s left: nothing of it changed since %s\n' "$name" "$(base_of "$name")"
       fi
     done
-    [ -n "$reason" ] || choose_families
+    choose_families
   else
     resumes=0
     passes=${only:-suite}

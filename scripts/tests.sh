@@ -42,7 +42,8 @@ due() {
   fi
 }
 
-# pass TITLE FOLDER [CTEST-ARGUMENT...]: one run of the suite, noted in the summary.
+# pass TITLE FOLDER [CTEST-ARGUMENT...]: one run of the suite, noted in the summary. When the
+# minutes are over, ctest ends the tests that run and calls it a timeout.
 pass() {
   title=$1
   folder=$2
@@ -50,10 +51,14 @@ pass() {
   due "$title" || return 0
   step "Tests: $title"
   began=$(now)
+  [ -z "$deadline" ] || set -- --stop-time "$(date -d "@$deadline" +%H:%M:%S)" "$@"
   { ctest --test-dir "$folder" --parallel 2 --output-on-failure --no-tests=error "$@" 2>&1 &&
     echo passed >"$scratch/outcome" || echo FAILED >"$scratch/outcome"; } | tee "$scratch/ctest.log"
   outcome=$(cat "$scratch/outcome")
-  if [ "$outcome" != passed ]; then
+  if [ "$outcome" = FAILED ] && over && ! grep -qE '\*\*\*(Failed|Exception)' "$scratch/ctest.log"
+  then
+    outcome=left
+  elif [ "$outcome" != passed ]; then
     failures=$((failures + 1))
   else
     printf '%s\n' "$title" >>build/passed
@@ -104,16 +109,11 @@ keep_compiled() {
 
 skip_pass() { printf '%-8s %s: %s\n' skipped "$1" "$2" | tee -a "$scratch/summary"; }
 
-# suite TITLE: op tests run for narrow vectors and in F32. lavapipe optimizes no kernels. What a
-# chosen pass repeats is left to it.
+# suite TITLE: op tests run for narrow vectors and in F32. lavapipe optimizes no kernels.
 suite() {
   export FILTRA_TEST_QUICK=1 FILTRA_TEST_F32=1 GALLIVM_PERF=nopt
-  set -- "$1" -LE "^($left_out|ops)\$"
-  ! chosen pages || set -- "$@" -E "$page_tests"
-  title=$1
-  shift
-  pass "suite, $title" build "$@"
-  chosen kernels || narrow_pass "suite, op tests" build -L '^ops$' -LE "^($left_out)\$"
+  pass "suite, $1" build -LE "^($left_out|ops)\$"
+  narrow_pass "suite, op tests" build -L '^ops$' -LE "^($left_out)\$"
   unset FILTRA_TEST_QUICK FILTRA_TEST_F32 GALLIVM_PERF
 }
 
@@ -121,19 +121,15 @@ suite() {
 # kernels takes up to 24 GB, and even with 8 pages that come and go take half of the time. Drivers
 # and kernels are not sanitized, so only those kernels run that the device would choose; what
 # chooses others is in train/memory.
-sanitizer_passes() {
-  chosen sanitizers sanitized || return 0
-  if ! over; then
-    step "Building with AddressSanitizer and UBSan"
-    configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON "-DFILTRA_KERNELS=$PWD/build" \
-      -DCMAKE_C_FLAGS_RELEASE="-O1 -g" ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
-    compile build/sanitize
-  fi
+sanitizer_pass() { # sanitizer_pass TITLE COMMAND...
+  due "$1" || return 0
+  shift
+  step "Building with AddressSanitizer and UBSan"
+  configure build/sanitize -DBUILD_TESTING=ON -DFILTRA_SANITIZE=ON "-DFILTRA_KERNELS=$PWD/build" \
+    -DCMAKE_C_FLAGS_RELEASE="-O1 -g" ${FILTRA_WERROR:+"-DFILTRA_WERROR=$FILTRA_WERROR"}
+  compile build/sanitize
   export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=quarantine_size_mb=1 FILTRA_TEST_QUICK=1
-  set -- -LE "^(${left_out%|thorough}|ops)\$"
-  chosen measuring || set -- "$@" -E "$measuring_tests"
-  ! chosen sanitizers || pass "sanitizers" build/sanitize "$@"
-  ! chosen sanitized || narrow_pass "sanitized, op tests" build/sanitize -L '^ops$'
+  "$@"
   unset FILTRA_TEST_QUICK
 }
 
@@ -162,7 +158,7 @@ run_tests() {
   system_driver=$(manifests 'icd.d/lvp_icd*.json' | head -n 1)
   if [ -n "${FILTRA_DEVICE:-}${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
     ! chosen suite || suite "the chosen device or driver"
-    any_driver_passes
+    run_passes
     for name in vendors widths older swiftshader; do
       ! chosen $name || skip_pass "$name" "it is for lavapipe, and another driver was chosen"
     done
@@ -176,13 +172,26 @@ run_tests() {
   fi
   step "Summary"
   cat "$scratch/summary"
+  [ "$resumes" = 0 ] || [ -n "$(git status --porcelain)" ] || note_passed
   [ "$failures" = 0 ] || die "$failures of the passes above failed"
-  [ "$resumes" = 1 ] || return 0
-  if ! grep -q '^left ' "$scratch/summary"; then
-    rm -f build/passed
-    grep -q '^skipped ' "$scratch/summary" || [ -n "$(git status --porcelain)" ] ||
-      say "All passed. The next change can be compared with this: git rev-parse HEAD >.ci/passed"
-  fi
+  [ "$resumes" = 0 ] || grep -q '^left ' "$scratch/summary" || rm -f build/passed
+}
+
+# Writes to build/passes what .ci/passed should be after this run: a pass that was run to its end is
+# at HEAD, others are where they were.
+note_passed() {
+  {
+    sed -n '/^static /p' .ci/passed
+    for name in $(pass_names); do
+      if grep -qE "^(passed|earlier) +$name(,| |\$)" "$scratch/summary" &&
+        ! grep -qE "^(FAILED|left|skipped) +$name(,|:| )" "$scratch/summary"; then
+        printf '%s %s\n' "$name" "$(git rev-parse HEAD)"
+      else
+        sed -n "/^$name /p" .ci/passed
+      fi
+    done
+  } >build/passes
+  say "What has passed where, for the next change: cp build/passes .ci/passed"
 }
 
 # `ranks` has ranks/ranks and more.
@@ -194,20 +203,36 @@ thorough_passes() {
     -LE '^thorough$'
 }
 
-# On any driver, what finds most first.
-any_driver_passes() {
+# run_passes [NAME...]: these, and those that any driver can run; what finds most first.
+run_passes() {
   export FILTRA_TEST_FAMILIES="$families"
-  ! chosen thorough || threadless thorough_passes
-  ! chosen measuring || threadless pass "measuring" build -R "$measuring_tests"
-  ! chosen kernels || remembering threadless narrow_pass "kernels" build -L '^(ops|shaders)$'
-  threadless sanitizer_passes
-  ! chosen threads || threads_pass
-  ! chosen adversary || pass "adversary" build -C all -L '^adversary-all$'
-  ! chosen profiles || remembering narrow_pass "profiles" build -L '^profiles$'
-  ! chosen fuzzing || pass "fuzzing" build -L '^fuzzing$'
-  ! chosen faults || pass "faults" build -C all -L '^faults(-all)?$' -E "$measuring_tests"
-  ! chosen ranks || pass "ranks" build -C all -L '^ranks-all$'
-  ! chosen pages || pass "pages" build -R "$page_tests"
+  for each in $(oldest_first thorough measuring kernels sanitizers sanitized threads adversary \
+    profiles fuzzing faults ranks pages "$@"); do
+    run_pass "$each"
+  done
+}
+
+run_pass() {
+  case $1 in
+    thorough) threadless thorough_passes ;;
+    measuring) threadless pass "measuring" build -R "$measuring_tests" ;;
+    kernels) remembering threadless narrow_pass "kernels" build -L '^(ops|shaders)$' ;;
+    vendors) pass "vendors" build -L '^vendors$' ;;
+    sanitizers) threadless sanitizer_pass "sanitizers" pass "sanitizers" build/sanitize \
+      -LE "^(${left_out%|thorough}|ops)\$" -E "$measuring_tests" ;;
+    sanitized) threadless sanitizer_pass "sanitized, op tests" narrow_pass "sanitized, op tests" \
+      build/sanitize -L '^ops$' ;;
+    threads) threads_pass ;;
+    adversary) pass "adversary" build -C all -L '^adversary-all$' ;;
+    profiles) remembering narrow_pass "profiles" build -L '^profiles$' ;;
+    fuzzing) pass "fuzzing" build -L '^fuzzing$' ;;
+    faults) pass "faults" build -C all -L '^faults(-all)?$' -E "$measuring_tests" ;;
+    ranks) pass "ranks" build -C all -L '^ranks-all$' ;;
+    pages) pass "pages" build -R "$page_tests" ;;
+    widths) width_passes ;;
+    older) older_passes ;;
+    swiftshader) swiftshader_pass ;;
+  esac
 }
 
 lavapipe_passes() {
@@ -223,11 +248,7 @@ lavapipe_passes() {
   fi
   ! chosen suite || threadless suite "lavapipe"
   [ -z "$newer_driver" ] || export FILTRA_ICD_DIR="${newer_driver%/*}"
-  ! chosen vendors || pass "vendors" build -L '^vendors$'
-  any_driver_passes
-  ! chosen widths || width_passes
-  ! chosen older || older_passes
-  ! chosen swiftshader || swiftshader_pass
+  run_passes vendors widths older swiftshader
 }
 
 older_passes() {
@@ -242,6 +263,7 @@ older_passes() {
   narrow_pass "older, device tests" build -L "$device_tests"
   unset FILTRA_TEST_QUICK
   narrow_pass "older, the smallest device" build -R '^profiles/minimum/'
+  use_driver "$newer_driver"
 }
 
 swiftshader_pass() {
@@ -249,6 +271,7 @@ swiftshader_pass() {
   if [ -n "$swiftshader" ]; then
     use_driver "$swiftshader"
     pass "swiftshader, kernels that it can run" build -R "$swiftshader_tests|$swiftshader_ops"
+    use_driver "${newer_driver:-$system_driver}"
   else
     skip_pass "swiftshader" "only Debian's chromium-common brings it"
   fi

@@ -5,7 +5,7 @@ command -v git >/dev/null || exit 77
 root=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-all=0 since='' only=''
+stamp=1000000000 all=0 since='' only=''
 say() { printf '%s\n' "$*"; }
 step() { :; }
 # shellcheck source=scripts/passes.sh
@@ -27,7 +27,9 @@ git init -q repository
 cd repository
 commit() {
   git add -A
-  git -c user.name=t -c user.email=t@t -c commit.gpgsign=false commit -qm "$1"
+  stamp=$((stamp + 1))
+  GIT_COMMITTER_DATE="@$stamp +0000" git -c user.name=t -c user.email=t@t -c commit.gpgsign=false \
+    commit -qm "$1"
 }
 mkdir -p include/filtra shaders/agf docs runtime/train
 printf '#define FILTRA_VERSION_MINOR 1\n' >include/filtra/status.h
@@ -52,6 +54,7 @@ expect "no change"
 echo two >docs/a.md
 expect "a page, not committed"
 commit page
+page=$(git rev-parse HEAD)
 echo two >runtime/train/a.c
 expect "the trainer" thorough sanitizers threads faults
 git checkout -q .
@@ -84,6 +87,18 @@ echo one >unheard-of
 # shellcheck disable=SC2086
 expect "a path in no row" $rest
 rm unheard-of
+git reset -q --hard "$first"
+{
+  pass_names | grep -vx -e ranks -e threads | sed "s/\$/ $first/"
+  echo "threads $page"
+} >"$scratch/passed"
+since=$scratch/passed
+expect "a pass that has no line" ranks
+echo two >runtime/train/a.c
+expect "passes at commits of their own" thorough sanitizers threads faults ranks
+[ "$(oldest_first thorough threads sanitizers ranks | tr '\n' ' ')" = \
+  "ranks thorough sanitizers threads " ] || fail "not the oldest first"
+git checkout -q .
 since=0123456789012345678901234567890123456789
 # shellcheck disable=SC2086
 expect "a commit that is not here" $rest
