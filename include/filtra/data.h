@@ -161,8 +161,9 @@ typedef enum filtra_pixels {
   /** As tokens 0 to 255: floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range
    * Arena. Token 0 is a black pixel, not padding: only lengths say where a sequence ends. */
   FILTRA_PIXELS_GREY = 0,
-  /** As one number, the grey value, standardised by the training images. For a file of other images
-   * the training images are searched beside it; if there are none, by the file's own images. */
+  /** As one number, the grey value, standardised by the training images. For a file of validation
+   * or test images, the training images are looked for beside it; without them, the file's own
+   * images are used. */
   FILTRA_PIXELS_GREY_FEATURES,
   FILTRA_PIXELS_RGB /**< as three numbers, red, green and blue, each standardised like grey ones */
 } filtra_pixels;
