@@ -115,7 +115,7 @@ static void compare(const tuner *u, const ft_trial *t, const results *want, cons
   }
 }
 
-/* A lost device ends the tuning; any other failure refuses the candidate. */
+/* A lost device ends the tuning; any other failure only refuses the candidate. */
 static filtra_status refuse_failed(filtra_status status, ft_tuner_candidate *c) {
   if (!status || status == FILTRA_ERROR_DEVICE_LOST) return status;
   snprintf(c->why, sizeof c->why, "%s", filtra_error_message());
