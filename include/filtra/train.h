@@ -284,7 +284,7 @@ FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
                                                      filtra_evaluation *result);
 /** Evaluates a language model on a split that is one text, by a window of its max_length that moves
  * on by `stride` tokens, 1 to max_length: each token but the first is predicted once, from at least
- * max_length - stride tokens before it, where there are so many. Windows are computed anew, so that
+ * max_length - stride tokens before it, if there are that many. Each window is computed in full, so
  * half the stride takes twice the time. `samples` of the result counts windows. Fails with ARGUMENT
  * for samples that are not one text, and with NONFINITE. */
 FILTRA_API filtra_status filtra_model_evaluate_text(filtra_model *model, const filtra_dataset *data,

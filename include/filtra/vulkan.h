@@ -56,7 +56,7 @@ typedef struct filtra_vulkan_device {
   uint64_t reserved[8]; /**< 0 */
 } filtra_vulkan_device;
 
-/** What Filtra asks of a VkDevice. */
+/** What Filtra requires of a VkDevice, and what it can use. */
 typedef struct filtra_vulkan_needs {
   uint32_t api_version; /**< the least VkApplicationInfo.apiVersion */
   uint32_t instance_extension_count, extension_count, optional_extension_count;
