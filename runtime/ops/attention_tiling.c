@@ -50,8 +50,8 @@ static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
 
 static const char *const OPS[] = {"attention", "gfsa", "plaplacian"};
 
-/* Rows per lane. More rows share each gathered value, but take longer to compile: 12 nearly three
- * times as long as 4. Many rows of wide heads exceed the first-level cache. */
+/* Rows of a lane kernel's tile. More rows share each gathered value, but take longer to compile: 12
+ * nearly three times as long as 4. Many rows of wide heads exceed the first-level cache. */
 static uint32_t lane_rows(const ft_attention_problem *p) {
   enum { FEW_SCORES = 1 << 18, MANY_SCORES = 1 << 22, WIDE_HEADS = 64 };
   const int64_t scores = p->batches * p->heads * p->queries * p->keys;
@@ -76,7 +76,7 @@ static ft_configuration standard(const filtra_device *dev, const ft_attention_pr
   }
   if (caps->few_registers && dropped)
     return (ft_configuration){{wide && large ? 256 : 128, wide ? 2 : 4, 1, wide ? 1 : 2, 16, 1}};
-  /* 4 rows of wide causal heads spill on Intel. F32 keeps 4, which were measured to be fast. */
+  /* 4 rows of wide causal heads spill on Intel. F32 keeps 4, since its tiles have been measured. */
   const uint32_t rows = wide && p->type != FILTRA_F32 ? 2 : 4;
   if (caps->few_registers) return (ft_configuration){{128, rows, wide ? 1 : 2, 2, across, 1}};
   /* CPU drivers need seconds to compile taller tiles, and compile them only for Intel's profiles

@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* Fields of a row of the table: rows and columns of C of a subgroup, step of k, subgroups of a
- * workgroup, how many of them lie side by side along the columns, parts of K. */
+ * workgroup, how many of them are adjacent along the columns, parts of K. */
 enum { ROWS, COLUMNS, STEP, SUBGROUPS, ACROSS, PARTS };
 
 static ft_matrix_shape shape_of(const filtra_device *dev, filtra_dtype type) {

@@ -136,7 +136,7 @@ static filtra_status try_one(tuner *u, size_t index, bool odd, ft_trial *t) {
   return refuse_failed(status, c);
 }
 
-/* Writes the journal: a tuning file that refuses the candidate, which stays if the process dies. */
+/* Writes the journal: a tuning file that refuses the candidate; it remains if the process dies. */
 static filtra_status write_journal(const tuner *u, const ft_configuration *c) {
   if (!u->options->journal) return FILTRA_OK;
   ft_tuning *t = ft_tuning_new();
