@@ -34,10 +34,10 @@ filtra_tensor *ft_windows_join(filtra_graph *g, const ft_windows *w, filtra_tens
 filtra_tensor *ft_windows_bias(const ft_scope *scope, const ft_windows *w, int64_t batch,
                                int64_t heads, float spread);
 
-/** Merges each 2 x 2 tokens into one: x [B, rows columns, C] -> [B, ceil(rows / 2) ceil(columns /
- * 2),
- * 2 C], by LayerNorm "norm" and the matrix "weight" [2 C, 4 C] of the four side by side, columns
- * before rows. Zeros follow an odd last row or column. */
+/** Merges each 2 x 2 tokens into one: x [B, rows columns, C] ->
+ * [B, ceil(rows / 2) ceil(columns / 2), 2 C], by LayerNorm "norm" and the matrix "weight"
+ * [2 C, 4 C] of the four side by side, columns before rows. Zeros follow an odd last row or column.
+ */
 filtra_tensor *ft_merge_patches(const ft_scope *scope, filtra_tensor *x, int64_t rows,
                                 int64_t columns);
 

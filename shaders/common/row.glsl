@@ -7,8 +7,7 @@
 //     [[unroll]] for (uint i = 0; i < HELD; i++) ... row_column(first, i) ...
 //   } while (row_goes_on(first, columns));
 // In the variant "lanes" a part is a whole row of HELD columns, an even number, loaded in pairs:
-// for i a multiple of EACH, load_each returns columns row_column(first, i) and row_column(first, i)
-// + 1.
+// for i a multiple of EACH, load_each returns column row_column(first, i) and the next.
 // Include common/reduce.glsl and common/each.glsl first. HELD and WHOLE are the first two constants
 // of a kernel.
 #include "common/contract.h"
