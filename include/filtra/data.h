@@ -77,9 +77,9 @@
  *                  The header's first word is the sample's name. Lines that begin with ; or # are
  *                  comments; letters of both cases mean the same. Tokenizer "dna", for .faa
  *                  "characters". Without `tokenizer`, files in which codes for several nucleotides
- *                  (IUPAC, except N) are 5 % or more of the letters are refused: proteins can be
- *                  written in them. With `unlabelled`, headers of one word have no class, and
- *                  headers of which none ends with a class of the training data neither
+ *                  (IUPAC, except N) are 5 % or more of the letters are refused: these letters can
+ *                  also spell proteins. With `unlabelled`, headers of one word have no class; nor
+ *                  have headers of which none ends with a class of the training data
  *   "hyperpartisan" SemEval-2019's news articles (task 4): a folder with
  *                  articles-training-NAME.xml, articles-validation-NAME.xml and
  *                  articles-test-NAME.xml (any of them) and ground-truth- files of the same names.
@@ -161,8 +161,9 @@ typedef enum filtra_pixels {
   /** As tokens 0 to 255: floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range
    * Arena. Token 0 is a black pixel, not padding: only lengths say where a sequence ends. */
   FILTRA_PIXELS_GREY = 0,
-  /** As one number, the grey value, standardised by the training images. For a file of other images
-   * the training images are searched beside it; if there are none, by the file's own images. */
+  /** As one number, the grey value, standardised by the training images. For a file of validation
+   * or test images, the training images are looked for beside it; without them, the file's own
+   * images are used. */
   FILTRA_PIXELS_GREY_FEATURES,
   FILTRA_PIXELS_RGB /**< as three numbers, red, green and blue, each standardised like grey ones */
 } filtra_pixels;
@@ -200,8 +201,8 @@ typedef enum filtra_delimiter {
 typedef enum filtra_quoting {
   /** A quoted field, as RFC 4180 has it; in a file of tabs only where its first rows are so. */
   FILTRA_QUOTING_AUTO = 0,
-  /** Nothing: quotes are text, and each line is a row, as with pandas' QUOTE_NONE. Fields beyond
-   * those of the first row are left out, of which a warning tells. */
+  /** Nothing: quotes are text, and each line is a row, as with pandas' QUOTE_NONE. Fields in excess
+   * of the first row's number are left out, with a warning. */
   FILTRA_QUOTING_NONE,
   FILTRA_QUOTING_FULL /**< a quoted field, which may hold delimiters and line ends */
 } filtra_quoting;

@@ -24,7 +24,8 @@ typedef enum filtra_device_class {
   FILTRA_DEVICE_OTHER
 } filtra_device_class;
 
-/** Properties of a physical device. Limits that restrict each other are reduced to the least. */
+/** Properties of a physical device. Where several Vulkan limits restrict a value, it is the
+ * smallest. */
 typedef struct filtra_device_info {
   uint32_t index;   /**< position in filtra_device_list, accepted by `select` */
   char name[256];   /**< as the driver reports it */
@@ -88,8 +89,8 @@ FILTRA_API filtra_status filtra_device_open(const filtra_device_options *options
 
 /** Waits for the device, stores the pipeline cache and frees everything; sets *device to NULL.
  * Fails with ARGUMENT, and leaves the device open, while graphs, parameters, models or others that
- * were made on it have not been destroyed. A process that was forked only forgets the device, whose
- * driver's threads it does not have; other calls fail there with ARGUMENT. */
+ * were made on it have not been destroyed. In a forked child process, which lacks the driver's
+ * threads, this call only drops the handle, and other calls on the device fail with ARGUMENT. */
 FILTRA_API filtra_status filtra_device_close(filtra_device **device);
 
 /** Properties of the open device, with overrides applied. Valid while it is open. */

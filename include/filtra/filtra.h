@@ -61,8 +61,8 @@
  * - Option structs may be NULL or zero: zero is the default, which the field's comment states.
  * - Structs end with `reserved` words, so that later versions can add fields without changing the
  *   size. Initialise structs with zeros: a reserved word that is not 0 is an ARGUMENT error.
- * - A program that was compiled with other headers than its library's gets a sentence from the
- *   function that it begins with, such as filtra_device_open(): structs.h.
+ * - A program compiled against headers of another version than its library gets an error message
+ *   from the first function that it calls, such as filtra_device_open(): structs.h.
  * - Handles are opaque. Destroying one sets the caller's pointer to NULL; destroying NULL is fine.
  * - NULL for a pointer whose comment does not allow it is an ARGUMENT error; functions that return
  *   no status then return 0 or NULL. Using a destroyed handle is undefined.

@@ -143,8 +143,8 @@ FILTRA_API void filtra_graph_destroy(filtra_graph **graph);
 /** A tensor whose content the caller sets. An input that is not set again keeps its content. */
 FILTRA_API filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtype dtype,
                                              int ndim, const int64_t *shape);
-/** Has filtra_graph_backward compute the gradient of an input of floating-point numbers. Before any
- * op uses the input. */
+/** Has filtra_graph_backward compute the gradient of an input of floating-point numbers. Call it
+ * before any op uses the input. */
 FILTRA_API void filtra_graph_require_gradient(filtra_graph *g, filtra_tensor *t);
 
 /** The parameter of that name. The first use declares it, with its shape and `options` (NULL:
@@ -194,7 +194,7 @@ FILTRA_API filtra_status filtra_graph_execute(filtra_graph *g);
 FILTRA_API filtra_status filtra_graph_get(filtra_graph *g, filtra_tensor *output, void *data);
 
 /** Sets the seed and step of the next execution, from which dropout masks follow. A graph begins
- * with seed 0 and step 0, and each execution that is submitted moves on by one step. */
+ * with seed 0 and step 0; each submitted execution increments the step. */
 FILTRA_API void filtra_graph_set_step(filtra_graph *g, uint64_t seed, uint64_t step);
 
 /** Bytes that intermediate tensors take in the arena; 0 before compiling. */

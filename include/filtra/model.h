@@ -128,14 +128,16 @@ typedef struct filtra_model_config {
   /** LayerScale (CaiT, Touvron et al. 2021): initial value of a learned factor of each channel of
    * mixers' and feed-forward layers' outputs, before they are added to their input; 0: none. */
   float layer_scale;
-  /** CaiT's class attention: the class token comes in after `layers`, and in that many more layers
-   * it alone looks at all tokens. With POOLING_CLASS_TOKEN; 0: it is in front of all layers. */
+  /** CaiT's class attention: number of layers after `layers` in which only the class token attends,
+   * to all tokens. Needs POOLING_CLASS_TOKEN. 0: the class token is added before the first layer.
+   */
   int64_t class_layers;
-  /** Side of the windows of patches in which mixers work alone, every second layer's moved by half
-   * a side (Swin, Liu et al. 2021). With `patch`; 0: one window, the image. */
+  /** Side, in patches, of the windows within which mixers work; every second layer shifts them by
+   * half a side (Swin, Liu et al. 2021). With `patch`; 0: one window, the image. */
   int64_t window;
-  /** Layers of each stage: "2, 2, 6, 2". Between stages each 2 x 2 patches become one; width,
-   * ffn_width and heads are those of the first and double. With `patch`; "": one stage. */
+  /** Layers of each stage: "2, 2, 6, 2". Between stages, 2 x 2 patches merge into one, and width,
+   * ffn_width and heads, which are given for the first stage, double. With `patch`; "": one stage.
+   */
   char stages[40];
   filtra_block block;
   filtra_norm norm;
@@ -195,16 +197,16 @@ FILTRA_API filtra_status filtra_model_load(filtra_device *device, const char *pa
 FILTRA_API filtra_status filtra_model_load_from_memory(filtra_device *device, const void *bytes,
                                                        size_t size, filtra_model **out);
 /** Frees everything; sets *model to NULL. Fails with ARGUMENT, and leaves the model as it is, while
- * a trainer or generator of it has not been destroyed, or what else uses its parameters. */
+ * a trainer, a generator or another user of its parameters exists. */
 FILTRA_API filtra_status filtra_model_destroy(filtra_model **model);
 
 /** Creates a model from one that was trained before: a folder as Hugging Face's `transformers`
  * writes it (BERT, RoBERTa, DistilBERT, GPT-2, ViT, DeiT), a run folder or a model file. `changes`:
  * NULL, or JSON text with keys of docs/config.md that replace the source's: {"mixer": "gfsa",
- * "classes": 3}. Parameters that the source has no values for, and a head of another shape, get
- * initial values, which a warning (filtra_log_set) names, as it does what the model has no use for.
- * Other parameters of another shape fail with INPUT; so do damaged files, families that are not
- * known, and tensors that are not those of the family. */
+ * "classes": 3}. Parameters without values in the source, and a head of another shape, get initial
+ * values; a warning (filtra_log_set) names them and what the model does not use. Other parameters
+ * of another shape fail with INPUT; so do damaged files, families that are not known, and tensors
+ * that are not those of the family. */
 FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *path,
                                              const char *changes, filtra_model **out);
 /** Writes a model, of a run folder or model file, as a new folder that Hugging Face's
@@ -212,8 +214,8 @@ FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *
  * preprocessor_config.json where the model was imported with one; for the mixers gfsa, plaplacian
  * and agf also filtra_filters.py, which computes them in PyTorch (docs/pretrained.md). Needs no
  * device. Fails with ARGUMENT for a model with other mixers than these and softmax, with
- * `symmetric` p-Laplacian attention or `talking_heads`, and, naming the key, for one that is none
- * of their architectures that filtra_model_import reads. */
+ * `symmetric` p-Laplacian attention or `talking_heads`, and, naming the key, for an architecture
+ * that filtra_model_import does not read. */
 FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this

@@ -466,9 +466,9 @@ FILTRA_API filtra_tensor *filtra_pool_channels(filtra_graph *g, filtra_tensor *x
  * smoothing in [0,1). A label outside [0,K) gives 0 and no gradient. */
 FILTRA_API filtra_tensor *filtra_cross_entropy(filtra_graph *g, filtra_tensor *logits,
                                                filtra_tensor *labels, float smoothing);
-/** logits x, targets t and weights w [R,K] -> [R]: the binary cross-entropy of K labels, the mean
- * over them of w softplus(-x) where t is 1 and of w softplus(x) where it is 0, no other numbers. No
- * gradient for t and w. w NULL: all ones. */
+/** logits x, targets t and weights w [R,K] -> [R]: the binary cross-entropy of K labels: the mean
+ * over labels of w softplus(-x) where t is 1, and of w softplus(x) where t is 0; t has no other
+ * values. No gradient for t and w. w NULL: all ones. */
 FILTRA_API filtra_tensor *filtra_binary_cross_entropy(filtra_graph *g, filtra_tensor *logits,
                                                       filtra_tensor *targets,
                                                       filtra_tensor *weights);
@@ -476,10 +476,11 @@ FILTRA_API filtra_tensor *filtra_binary_cross_entropy(filtra_graph *g, filtra_te
 FILTRA_API filtra_tensor *filtra_squared_error(filtra_graph *g, filtra_tensor *x, filtra_tensor *y);
 FILTRA_API filtra_tensor *filtra_absolute_error(filtra_graph *g, filtra_tensor *x,
                                                 filtra_tensor *y);
-/** [R]: 1 where the first largest of logits[r] is labels[r], else 0. No gradient. */
+/** [R]: 1 where labels[r] is the index of the largest of logits[r] (the first of equal ones), else
+ * 0. No gradient. */
 FILTRA_API filtra_tensor *filtra_accuracy(filtra_graph *g, filtra_tensor *logits,
                                           filtra_tensor *labels);
-/** [R]: 1 where labels[r] is among the k largest of logits[r], of equal ones the first, else 0;
+/** [R]: 1 where labels[r] is among the k largest of logits[r] (of equal ones the first), else 0;
  * k 1 to K. No gradient. */
 FILTRA_API filtra_tensor *filtra_top_k_accuracy(filtra_graph *g, filtra_tensor *logits,
                                                 filtra_tensor *labels, int64_t k);

@@ -82,7 +82,7 @@ typedef struct filtra_optimizer_options {
    * two up to 2^40. 0: gradients are not scaled, except that a trainer of an fp16 model starts at
    * 65536. */
   float loss_scale;
-  /** The scale doubles after so many steps without overflow; 0: 2000. */
+  /** Number of steps without overflow after which the scale doubles; 0: 2000. */
   uint32_t loss_scale_window;
   uint64_t steps;        /**< length of the schedule; required unless it is constant */
   uint64_t warmup_steps; /**< the rate rises linearly from 0 (one-cycle: lr/25) */

@@ -64,8 +64,8 @@ FILTRA_API const filtra_run_info *filtra_run_get_info(const filtra_run *run);
 FILTRA_API filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device,
                                                filtra_model **out);
 /** Makes a run folder, without data, of a model that was trained elsewhere: filtra_model_import
- * says what `path` and `changes` are. Every command and function that reads a run takes it; weights
- * are on the device at no time. Fails with ARGUMENT where the folder is not empty. */
+ * says what `path` and `changes` are. Every command and function that reads a run accepts it. No
+ * weights are copied to the device. Fails with ARGUMENT where the folder is not empty. */
 FILTRA_API filtra_status filtra_run_import(filtra_device *device, const char *path,
                                            const char *changes, const char *folder);
 /** Loads the best model as a predictor. `options` may be NULL. Caller destroys. */

@@ -29,7 +29,7 @@ typedef struct filtra_class_scores {
   double auc;
 } filtra_class_scores;
 
-/** Scores of all samples. Of several labels, each of which is predicted by a probability above 0.5,
+/** Scores of all samples. With several labels, each predicted where its probability is above 0.5,
  * accuracy is the fraction of samples with all labels right, there is no confusion matrix, and
  * matthews is NaN. */
 typedef struct filtra_scores {

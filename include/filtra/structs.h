@@ -1,10 +1,10 @@
-/* Structs whose size is checked, so that a program or a binding made for other headers than its
- * library's gets a sentence and not wrong memory.
+/* Checks of struct sizes: a program or binding compiled against headers of another version than its
+ * library gets an error message instead of corrupted memory.
  *
- * filtra.h includes this header. Every function that makes something without a handle, such as
- * filtra_device_open, then first compares the program's structs with the library's and fails with
- * UNSUPPORTED, naming the first that differs. A program that includes single headers calls
- * filtra_check_headers() itself; a binding compares each struct that it declares with
+ * filtra.h includes this header. Every function that creates something without taking a handle,
+ * such as filtra_device_open, then first compares the program's structs with the library's and
+ * fails with UNSUPPORTED, naming the first that differs. A program that includes single headers
+ * calls filtra_check_headers() itself; a binding compares each struct that it declares with
  * filtra_struct_size().
  */
 #ifndef FILTRA_STRUCTS_H
@@ -76,7 +76,7 @@ extern "C" {
   X(filtra_trainer_metrics)                                                                        \
   X(filtra_transport)
 
-/** Bytes of the public struct of that name in the library; 0: it has none of that name.
+/** Size in bytes of the library's public struct `name`; 0: the library has no such struct.
  * Thread-safe. */
 FILTRA_API size_t filtra_struct_size(const char *name);
 

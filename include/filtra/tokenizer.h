@@ -41,8 +41,8 @@ extern "C" {
  * ids are theirs:
  *   "bpe"               byte-level BPE, as of GPT-2 and RoBERTa
  *   "wordpiece"         WordPiece, as of BERT, cased or uncased
- * A special token that the text spells becomes that token. What tokenizer.json says of truncation
- * and padding is not done */
+ * A special token that the text spells becomes that token. Settings of tokenizer.json for
+ * truncation and padding are ignored */
 typedef struct filtra_tokenizer filtra_tokenizer;
 
 /** A constant tokenizer, never freed. NULL for an unknown name; the error message then lists the
@@ -62,9 +62,9 @@ FILTRA_API filtra_status filtra_tokenizer_encode(const filtra_tokenizer *tokeniz
                                                  size_t capacity, size_t *count);
 /** As filtra_tokenizer_encode. `special` puts the special tokens around the text that a pretrained
  * model's texts have, such as [CLS] and [SEP]; tokenizers without such add none. begins[i] and
- * ends[i] (NULL: not wanted) receive the bytes of the text, from and to, that token i is made of;
- * two tokens can share a character, and a special token that was added has 0 and 0. They fail with
- * ARGUMENT unless the tokenizer is pretrained. */
+ * ends[i] (NULL: not needed) receive the byte range of the text that became token i; two tokens can
+ * share a character, and an added special token has 0 and 0. Offsets need a pretrained tokenizer,
+ * otherwise the call fails with ARGUMENT. */
 FILTRA_API filtra_status filtra_tokenizer_encode_offsets(const filtra_tokenizer *tokenizer,
                                                          const char *text, size_t length,
                                                          bool special, int32_t *tokens,
@@ -91,8 +91,8 @@ FILTRA_API bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer);
  * tokenizer.json. */
 FILTRA_API filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path);
 /** Reads a file of filtra_tokenizer_save, a tokenizer.json of Hugging Face, or a folder with one,
- * with vocab.json and merges.txt, or with vocab.txt; what else such a folder says of its tokenizer
- * (tokenizer_config.json, special_tokens_map.json, added_tokens.json) is followed. A model,
+ * with vocab.json and merges.txt, or with vocab.txt; other settings in such a folder
+ * (tokenizer_config.json, special_tokens_map.json, added_tokens.json) are applied. A model,
  * normaliser, pattern or other part that is not known fails with INPUT, which names it. Caller
  * destroys, after the datasets opened with it. */
 FILTRA_API filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **tokenizer);

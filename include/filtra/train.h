@@ -66,14 +66,15 @@ typedef struct filtra_train_options {
   /** Factor on the learning rate for each layer downward: the head has the whole rate, the last of
    * n layers layer_decay times as much, the embeddings layer_decay^(n + 1) times. 0: 1. */
   float layer_decay;
-  /** In regression, of the standardised values: divided by target_scale. Evaluations have both. */
+  /** In regression: the loss of standardised values, which are divided by target_scale. Evaluations
+   * report both losses. */
   filtra_regression_loss regression_loss;
   /** Parameters that stay as they are, with commas between: names, patterns with "*", and words as
-   * "embeddings", "all but the head" or "first 6 layers"; "!" before one takes it out again. Their
-   * gradients are not computed and do not count for clipping. NULL: none. */
+   * "embeddings", "all but the head" or "first 6 layers"; a leading "!" excludes what it names.
+   * Their gradients are not computed and do not count for clipping. NULL: none. */
   const char *freeze;
-  /** Factors on the learning rate, beside layer_decay, as in "head=10,embeddings=0.1"; of several
-   * that name a parameter the last counts. NULL: none. */
+  /** Factors on the learning rate, beside layer_decay, as in "head=10,embeddings=0.1"; the last
+   * entry that names a parameter applies. NULL: none. */
   const char *learning_rates;
   /** Weight decay of parameters, in place of the optimizer's, as in "embeddings=0.01,layers.0=0".
    * NULL: none. */
@@ -162,9 +163,10 @@ typedef struct filtra_evaluation {
   /** Fraction of samples whose class is among the five most probable. < 0 in other tasks than
    * classification, and with five classes or fewer. */
   double top5_accuracy;
-  /** In classification: F1 of the second of two classes, as GLUE has it, of more classes macro_f1;
-   * the mean F1 of the classes; Matthews' correlation (Gorodkin 2004). Of several labels f1 is that
-   * of all labels together, micro F1, and macro_f1 their mean. Else 0. */
+  /** In classification: f1 is the F1 of the second of two classes, as in GLUE, or macro_f1 with
+   * more classes; macro_f1 the mean F1 of the classes; matthews Matthews' correlation (Gorodkin
+   * 2004). With several labels: f1 is micro F1, over all labels together, and macro_f1 the mean of
+   * the labels' F1. Else 0. */
   double f1, macro_f1, matthews;
   /** In regression: Pearson's correlation of values and predictions, and Spearman's, of their
    * ranks; 0 where one of them is constant. Else 0. */
@@ -282,7 +284,7 @@ FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
                                                      filtra_evaluation *result);
 /** Evaluates a language model on a split that is one text, by a window of its max_length that moves
  * on by `stride` tokens, 1 to max_length: each token but the first is predicted once, from at least
- * max_length - stride tokens before it, where there are so many. Windows are computed anew, so that
+ * max_length - stride tokens before it, if there are that many. Each window is computed in full, so
  * half the stride takes twice the time. `samples` of the result counts windows. Fails with ARGUMENT
  * for samples that are not one text, and with NONFINITE. */
 FILTRA_API filtra_status filtra_model_evaluate_text(filtra_model *model, const filtra_dataset *data,

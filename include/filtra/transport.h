@@ -28,8 +28,8 @@ enum {
   FILTRA_TRANSPORT_BROKEN /**< the other process is gone, or the network failed */
 };
 
-/** Ranks count from 0 to size - 1. With more than one rank, all pointers but `close` are required.
- * Zero-initialise it. */
+/** Ranks count from 0 to size - 1. With more than one rank, all pointers except `close` are
+ * required. Zero-initialise it. */
 typedef struct filtra_transport {
   int rank, size;
   int local_rank, local_size; /**< among those of this machine */

@@ -1,5 +1,6 @@
-/* Devices and buffers of applications (filtra/vulkan.h): what Filtra asks of them, what it is told
- * of them, and taking them. Called by device.c, graph/outside.c and applications. */
+/* Devices and buffers of applications (filtra/vulkan.h): what Filtra requires of them, checks of
+ * what an application passes, and wrapping them. Called by device.c, graph/outside.c and
+ * applications. */
 #include "gpu/internal.h"
 
 #include "base/memory.h"
@@ -12,9 +13,9 @@
 
 enum { ALIGNMENT = 64 }; /* of tensors, as filtra/kernel.h promises */
 
-/* ---- what Filtra asks for ---- */
+/* ---- what Filtra requires ---- */
 
-/* All that filtra_vulkan_needs points to. */
+/* filtra_vulkan_needs and everything that it points to. */
 typedef struct needs_block {
   filtra_vulkan_needs needs; /* first: freed by its address */
   ft_enabled least, all;
@@ -31,7 +32,7 @@ static filtra_status check_physical(const filtra_vulkan_device *vulkan) {
   return vulkan->physical_device ? FILTRA_OK : fail_null("physical_device");
 }
 
-/* What the physical device has; fails where that is not enough. */
+/* Queries the physical device's capabilities; fails if Filtra cannot run on it. */
 static filtra_status examine(const ft_instance *instance, VkPhysicalDevice physical,
                              ft_caps *caps) {
   FT_TRY(ft_caps_examine(instance, physical, NULL, caps));
@@ -88,7 +89,7 @@ filtra_status filtra_vulkan_requirements(const filtra_vulkan_device *vulkan,
   return status;
 }
 
-/* ---- taking a device ---- */
+/* ---- adopting a device ---- */
 
 static filtra_status check_device(const filtra_vulkan_device *vulkan) {
   FT_TRY(check_physical(vulkan));
@@ -111,7 +112,7 @@ static filtra_status check_device(const filtra_vulkan_device *vulkan) {
                  VK_API_VERSION_MINOR(vulkan->api_version));
 }
 
-/* The capabilities of which the application's VkDevice has what is said. */
+/* The device's capabilities, limited to what the application says that it enabled. */
 static filtra_status take_caps(const ft_instance *instance, const filtra_vulkan_device *vulkan,
                                ft_caps *caps) {
   FT_TRY(examine(instance, vulkan->physical_device, caps));
@@ -193,7 +194,8 @@ filtra_status ft_buffer_adopt(filtra_device *dev, const filtra_vulkan_range *ran
                    "the buffer's address is 0x%" PRIx64 " and the offset %" PRIu64
                    ": their sum must be a multiple of %d",
                    address, range->offset, ALIGNMENT);
-  /* Places are multiples of the alignment, within the buffer as in memory. */
+  /* Aligns the buffer's address down, so that places are multiples of the alignment both in the
+   * buffer and in memory. */
   const uint64_t before = address % ALIGNMENT;
   *offset = range->offset + before;
   *out = (ft_buffer){

@@ -47,7 +47,7 @@ static filtra_status ask(const ft_instance *instance, VkPhysicalDevice physical,
   instance->vk.vkGetPhysicalDeviceMemoryProperties(physical, &facts->memory);
   if (facts->properties.properties.apiVersion < VK_API_VERSION_1_3) {
     instance->vk.vkGetPhysicalDeviceFeatures(physical, &facts->features.core.features);
-    return FILTRA_OK; /* this driver does not know the structures of 1.2 and 1.3 */
+    return FILTRA_OK; /* the driver does not know the structures of Vulkan 1.2 and 1.3 */
   }
   facts->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
   facts->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
@@ -62,7 +62,7 @@ static filtra_status ask(const ft_instance *instance, VkPhysicalDevice physical,
   return FILTRA_OK;
 }
 
-/* Leaves of the facts what the application says that it enabled. */
+/* Limits the facts to what the application says that it enabled. */
 static void restrict_to(const ft_said *said, device_facts *facts) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < facts->extension_count; i++)
@@ -168,8 +168,8 @@ static void take_queue(uint32_t index, const VkQueueFamilyProperties *family, do
   caps->timestamp_ns = caps->timestamp_bits ? period : 0;
 }
 
-/* Prefers a queue family without graphics, which runs beside the desktop's work instead of in turn
- * with it; takes the application's if it says one. */
+/* Prefers a queue family without graphics, which runs concurrently with the desktop's work; takes
+ * the application's family if one is given. */
 static bool choose_queue(const ft_instance *instance, VkPhysicalDevice physical,
                          const ft_said *said, double period, ft_caps *caps) {
   VkQueueFamilyProperties families[16];
@@ -188,7 +188,7 @@ static bool choose_queue(const ft_instance *instance, VkPhysicalDevice physical,
   return found;
 }
 
-/* The required feature that the device lacks; NULL if it lacks none. */
+/* The first required feature that the device lacks; NULL: none. */
 static const char *what_is_missing(const device_facts *facts, bool queue) {
   if (facts->properties.properties.apiVersion < VK_API_VERSION_1_3)
     return "the driver offers less than Vulkan 1.3; update it";
@@ -222,7 +222,7 @@ static bool has_few_registers(const filtra_device_info *info) {
 }
 
 /* lavapipe 22.3.6 ends loops early, 25.0.7 does not (tests/drivers/long_loops.comp). Only the
- * driver's text tells its version. */
+ * driver's description states its version. */
 static bool has_short_loops(const device_facts *facts) {
   unsigned mesa = 0;
   return facts->v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
@@ -230,7 +230,7 @@ static bool has_short_loops(const device_facts *facts) {
 }
 
 const ft_constants *ft_constants_of(const ft_caps *caps) {
-  /* lavapipe needs 0.2 us per workgroup, as much as for a row. */
+  /* Starting a workgroup takes lavapipe 0.2 us, as long as computing a row. */
   static const ft_constants cpu = {.flat_elements = 16,
                                    .batch_groups = 64,
                                    .row_groups = 512,
@@ -302,7 +302,7 @@ done:
   return status;
 }
 
-/* Sorts the best first; info.index, until then the order of enumeration, breaks ties. */
+/* Sorts the best first; info.index, which still is the order of enumeration, breaks ties. */
 static int compare_candidates(const void *a, const void *b) {
   const filtra_device_info *x = &((const ft_candidate *)a)->caps.info;
   const filtra_device_info *y = &((const ft_candidate *)b)->caps.info;

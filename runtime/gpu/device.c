@@ -49,7 +49,7 @@ static filtra_status fail_choice(const ft_candidate *list, uint32_t count, const
   return FILTRA_ERROR_NO_DEVICE;
 }
 
-/* Whether `select` means the device: an index (digits only), a UUID, "cpu", or part of the name or
+/* Whether `select` names the device: an index (digits only), a UUID, "cpu", or part of the name or
  * driver. */
 static bool selected(const filtra_device_info *info, const char *select) {
   if (strspn(select, "0123456789") == strlen(select))
@@ -59,7 +59,7 @@ static bool selected(const filtra_device_info *info, const char *select) {
          ft_strcasestr(info->driver, select);
 }
 
-/* Fails if a name or UUID means several usable devices. */
+/* Fails if a name or UUID matches several usable devices. */
 static filtra_status refuse_several(const ft_candidate *list, uint32_t count, const char *select) {
   uint32_t several = 0;
   if (strspn(select, "0123456789") == strlen(select) || !ft_strcasecmp(select, "cpu"))
@@ -75,7 +75,7 @@ static filtra_status refuse_several(const ft_candidate *list, uint32_t count, co
   return FILTRA_ERROR_NO_DEVICE;
 }
 
-/* The first usable device that `select` means; without `select`, the first usable one. */
+/* The first usable device that `select` names; without `select`, the first usable one. */
 static filtra_status choose(const ft_candidate *list, uint32_t count, const char *select,
                             const ft_candidate **chosen) {
   if (select) FT_TRY(refuse_several(list, count, select));
@@ -137,7 +137,7 @@ static filtra_status create_objects(filtra_device *dev) {
                                        .pushConstantRangeCount = 1,
                                        .pPushConstantRanges = &push};
   FT_TRY(FT_VK(dev, dev->vk.vkCreatePipelineLayout(dev->device, &layout, NULL, &dev->layout)));
-  if (dev->compiler) return FILTRA_OK; /* drivers that run without a GPU lack timelines */
+  if (dev->compiler) return FILTRA_OK; /* compilers without a GPU lack timeline semaphores */
   VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                     .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
   VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
@@ -225,7 +225,7 @@ static filtra_status open_device(filtra_device *dev, const filtra_device_options
   FT_TRY(choose_physical(dev->instance, options, &chosen));
   dev->physical = chosen.physical;
   dev->caps = chosen.caps;
-  /* Older validation layers report it as an error. */
+  /* Older validation layers report maximal reconvergence as an error. */
   if (dev->instance->layer && dev->instance->layer < VK_MAKE_API_VERSION(0, 1, 3, 276))
     dev->caps.maximal_reconvergence = false;
   FT_TRY(check_matrices(dev));
@@ -346,7 +346,8 @@ uint32_t filtra_device_validation_count(const filtra_device *device) {
   return device ? atomic_load(&device->instance->messages) : 0;
 }
 
-/* A forked process takes no turns, which might never come; ft_enter refuses what it asks for. */
+/* A forked process takes no turn, since its turn might never come; ft_enter then refuses its calls.
+ */
 void ft_device_lock(filtra_device *dev) {
   if (dev->process != ft_process()) return;
   ft_lock(&dev->turns.mutex);

@@ -1,19 +1,20 @@
-/* Which features and extensions of Vulkan Filtra asks for, enables, and is told of. Called by
- * caps.c to query a device, by device.c to make one, and by adopt.c for an application's. */
+/* The Vulkan features and extensions that Filtra requires, those that it enables, and those that an
+ * application says it enabled. Called by caps.c to query a device, by device.c to make one, and by
+ * adopt.c for an application's. */
 #include "gpu/features.h"
 
 #include "gpu/matrix.h"
 
 #include <string.h>
 
-/* Vulkan's structures of features are this header and then words of VkBool32. */
+/* Every Vulkan feature structure is this header followed by VkBool32 words. */
 typedef VkBaseOutStructure any_features;
 
 enum { WORD = sizeof(VkBool32) };
 
 #define MEMBER(part) offsetof(ft_features, part), sizeof(((ft_features *)0)->part)
 
-/* The structures of ft_features in their order; `extension`: that the device must have. */
+/* The structures of ft_features in their order; `extension`: the one that the structure needs. */
 static const struct {
   const char *extension;
   VkStructureType type;
@@ -37,7 +38,7 @@ static const struct {
      MEMBER(statistics)},
 };
 
-/* Features that extensions had before Vulkan's versions took them in. */
+/* Features of extensions that were promoted to Vulkan 1.1 to 1.3. */
 #define TAKEN(TYPE, type, member, now)                                                             \
   {                                                                                                \
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE##_FEATURES,                                           \

@@ -1,4 +1,4 @@
-/* Features and extensions of a VkDevice: what a driver has, what Filtra enables, and what an
+/* Features and extensions of a VkDevice: what a driver supports, what Filtra enables, and what an
  * application says that it enabled. */
 #ifndef FT_GPU_FEATURES_H
 #define FT_GPU_FEATURES_H
@@ -28,31 +28,31 @@ typedef struct ft_enabled {
   uint32_t extension_count;
 } ft_enabled;
 
-/** What kernels use besides what `caps` says. */
+/** Features that a caller requests, in addition to those that follow from ft_caps. */
 typedef enum ft_use { FT_USE_MATRICES = 1, FT_USE_STATISTICS = 2 } ft_use;
 
 /** Whether a device has the extension of that name. */
 typedef bool (*ft_has_extension)(const void *device, const char *name);
 
-/** Links the structures, those of an extension only where the device has that. */
+/** Links the structures into a chain; those of extensions only if the device has the extension. */
 void ft_features_link(ft_features *features, ft_has_extension has, const void *device);
-/** What Filtra enables on a device of these capabilities; of zeros: what it always needs. `uses`
- * are bits of ft_use. *out must not move. */
+/** What Filtra enables on a device with these capabilities; all zero: what it always needs. `uses`:
+ * bits of ft_use. *out points into itself and must not move. */
 void ft_features_enable(const ft_caps *caps, unsigned uses, ft_enabled *out);
-/** What the chain says, be it in structures of Vulkan 1.1 to 1.3 or of the extensions that these
- * took in. */
+/** Reads the features of a chain, in structures of Vulkan 1.1 to 1.3 or of the extensions promoted
+ * to them. */
 void ft_features_read(const VkPhysicalDeviceFeatures2 *chain, ft_features *out);
-/** Takes away what `said` has not, and features of extensions that the device has not. */
+/** Clears the features that `said` lacks, and those of extensions that the device lacks. */
 void ft_features_restrict(ft_features *features, const ft_features *said, ft_has_extension has,
                           const void *device);
 
-/** A feature without which Filtra does not run. */
+/** A feature that Filtra requires. */
 typedef struct ft_required_feature {
   const char *name; /* Vulkan's */
   const char *lack; /* what a device lacks, in words */
   size_t at;        /* of the VkBool32 in ft_features */
 } ft_required_feature;
-/** The first that is not there; NULL: all are. */
+/** The first required feature that is missing; NULL: none is. */
 const ft_required_feature *ft_features_missing(const ft_features *features);
 
 #endif

@@ -1,5 +1,5 @@
-/* Devices, memory, pipelines, commands and submission: all of Vulkan. The floors above see none of
- * Vulkan's names; handles are pointers to structs that only this floor defines.
+/* Devices, memory, pipelines, commands and submission: everything that uses Vulkan. Higher floors
+ * see no Vulkan names; handles are pointers to structs that only this floor defines.
  *
  * Kernels are SPIR-V modules that the build embeds, named "folder/file" after their source in
  * shaders/ (variants "folder/file.variant"). All have one pipeline layout: 128 bytes of push
@@ -21,7 +21,7 @@ enum { FT_PUSH_BYTES = 128, FT_MAX_SPEC = 13 };
 
 /** How a kernel that reads some data many times shares them between invocations. */
 typedef enum ft_kernel_style {
-  FT_STYLE_NAIVE,   /* not at all; the reference of the other two */
+  FT_STYLE_NAIVE,   /* not at all; the reference for the other two */
   FT_STYLE_SHARED,  /* tiles in shared memory */
   FT_STYLE_SUBGROUP /* tiles in the registers of one subgroup, without barriers: for CPU drivers */
 } ft_kernel_style;
@@ -37,10 +37,10 @@ typedef struct ft_matrix_shape {
 /** Capabilities of a device, and decisions that follow from them. Only gpu/caps.c and gpu/plan.c
  * make such decisions. */
 typedef struct ft_caps {
-  filtra_device_info info; /* public part, limits reduced; subgroup sizes as planned for */
-  bool cpu;                /* a CPU driver: fast without barriers, with one subgroup a workgroup */
-  bool for_cpu;            /* kernels are compiled for a CPU, whichever device is planned for */
-  bool subgroup;           /* subgroup arithmetic, ballot and shuffle usable in compute */
+  filtra_device_info info; /* public part, with overrides applied; subgroup sizes as planned for */
+  bool cpu;                /* a CPU driver: fast without barriers, with one-subgroup workgroups */
+  bool for_cpu;  /* the driver compiles kernels for a CPU, whichever device is planned for */
+  bool subgroup; /* subgroup arithmetic, ballot and shuffle usable in compute */
   bool subgroup_size_control; /* a required subgroup size may be set */
   bool storage16;             /* kernels may read and write single 16-bit elements of buffers */
   bool full_subgroups;        /* full subgroups may be required, as Vulkan 1.3 guarantees */
@@ -56,7 +56,7 @@ typedef struct ft_caps {
   bool portability; /* VK_KHR_portability_subset is available and must be enabled */
   uint32_t max_groups[3];
   uint32_t max_push_bytes;
-  uint64_t memory_limit; /* bytes that one handle may allocate; 0: no limit of ours */
+  uint64_t memory_limit; /* bytes that one handle may allocate; 0: no limit set by Filtra */
   uint32_t queue_family;
   double timestamp_ns;     /* nanoseconds per tick; 0 without timestamps */
   uint32_t timestamp_bits; /* valid bits of the counter, which then wraps */
@@ -70,7 +70,7 @@ typedef struct ft_caps {
 enum { FT_MOST_GROUPS = 65535 };
 
 /** How much work keeps a class of devices busy, CPU drivers or GPUs. Not queried from the device;
- * one table in gpu/caps.c has all of it. */
+ * gpu/caps.c has them in one table. */
 typedef struct ft_constants {
   uint32_t flat_elements;  /* elements per invocation of element-wise kernels */
   uint32_t batch_groups;   /* most workgroups for kernels that repeat the same work per sample */
@@ -79,12 +79,12 @@ typedef struct ft_constants {
   uint32_t row_numbers;    /* numbers of a row that an invocation keeps in registers */
   uint32_t sum_groups;     /* workgroups that write partial sums; 0: few, in their own kernel */
   uint32_t column_sums;    /* columns that an invocation sums at a time */
-  uint32_t product_groups; /* workgroups with which a matrix product keeps the device busy, */
+  uint32_t product_groups; /* workgroups with which a matrix product keeps the device busy */
   int32_t product_cache;   /* bytes of its operands that stay in a cache; 0: unknown */
-  uint32_t product_chunk;  /* and the least length of its inner dimension worth splitting off */
+  uint32_t product_chunk;  /* least length of its inner dimension that is worth splitting off */
   uint32_t matrix_tile;    /* most sums of a subgroup's tile that drivers compile in seconds */
-  uint32_t chain_teams;    /* teams with which a recurrence keeps the device busy, */
-  uint32_t chain_steps;    /* and the fewest steps per team that are worth it */
+  uint32_t chain_teams;    /* teams with which a recurrence keeps the device busy */
+  uint32_t chain_steps;    /* fewest steps per team that are worth a chunk */
   /* Speed of the slowest supported device of the class, with kernels tuned for others. */
   double slowest_flops, slowest_bytes;
 } ft_constants;
@@ -141,10 +141,10 @@ const ft_caps *ft_caps_of(const filtra_device *dev);
 filtra_status ft_check_precision(const filtra_device *dev, filtra_dtype dtype);
 /** The folder of cached files; NULL: there is none. */
 const char *ft_cache_folder_of(const filtra_device *dev);
-/** What ops keep with a device (ops/tuning.h): which configurations kernels take, NULL: ops choose.
- */
+/** The tuning that ops keep with a device (ops/tuning.h): the configurations that kernels take.
+ * NULL: ops choose. */
 struct ft_tuning *ft_tuning_of(const filtra_device *dev);
-/** Replaces it; returns the one before. The device never reads or frees it. */
+/** Replaces the tuning; returns the previous one. The device neither reads nor frees it. */
 struct ft_tuning *ft_device_keep_tuning(filtra_device *dev, struct ft_tuning *tuning);
 /** Whether the device was opened to compile only: buffers have no memory, nothing is submitted. */
 bool ft_compiles_only(const filtra_device *dev);
@@ -160,16 +160,16 @@ filtra_status ft_device_create(const filtra_device_options *options, ft_device_p
 /** The same on an application's VkDevice, for filtra_vulkan_open. */
 filtra_status ft_device_create_on(const struct filtra_vulkan_device *vulkan,
                                   const filtra_device_options *options, filtra_device **device);
-/** Whether it is an application's VkDevice, whose queue the application submits to as well. */
+/** Whether the VkDevice is an application's, which submits to the same queue. */
 bool ft_is_adopted(const filtra_device *dev);
 /** Fails with ARGUMENT for a device of Filtra's own. */
 filtra_status ft_check_adopted(const filtra_device *dev);
-/** Frees it without its tuning; sets *device to NULL. */
+/** Frees the device, but not its tuning; sets *device to NULL. */
 void ft_device_destroy(filtra_device **device);
-/** Count what is made on the device, and must be destroyed before it. */
+/** Count the objects made on the device, which must be destroyed before it. */
 void ft_device_hold(filtra_device *dev);
 void ft_device_release(filtra_device *dev);
-/** Fails with ARGUMENT while something made on the device is there. */
+/** Fails with ARGUMENT while an object made on the device exists. */
 filtra_status ft_device_check_unused(const filtra_device *dev);
 /** Gives threads turns on one device handle, first come, first served. */
 void ft_device_lock(filtra_device *dev);
@@ -186,14 +186,15 @@ uint64_t ft_buffer_extent(uint64_t size);
 uint64_t ft_buffer_limit(const filtra_device *dev);
 /** Safe on a zeroed struct. */
 void ft_buffer_destroy(filtra_device *dev, ft_buffer *buffer);
-/** Takes a range of an application's buffer, of `bytes` bytes; *offset is theirs in *out, which is
- * never destroyed. Fails with ARGUMENT where it does not fit or has no address. */
+/** Wraps an application's buffer in *out, which must not be destroyed; *offset is where the `bytes`
+ * bytes of `range` begin in it. Fails with ARGUMENT if they do not fit or the buffer has no
+ * address. */
 filtra_status ft_buffer_adopt(filtra_device *dev, const struct filtra_vulkan_range *range,
                               uint64_t bytes, ft_buffer *out, uint64_t *offset);
-/** Tells an application of a place in a buffer of Filtra's. */
+/** Describes a place in a buffer of Filtra's for an application. */
 void ft_buffer_tell(const ft_buffer *buffer, uint64_t offset, struct filtra_vulkan_range *range);
-/** Before the device reads host writes, and before the host reads device writes; does something
- * only on memory that is not coherent. */
+/** Call before the device reads host writes, and before the host reads device writes. Does nothing
+ * on coherent memory. */
 filtra_status ft_buffer_flush(filtra_device *dev, const ft_buffer *buffer);
 filtra_status ft_buffer_invalidate(filtra_device *dev, const ft_buffer *buffer);
 
@@ -242,7 +243,7 @@ filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, si
 /** Whether the kernel reads the number of workgroups: then a dispatch of it cannot be cut. */
 bool ft_pipeline_counts_groups(const ft_pipeline *pipeline);
 
-/* ---- what the compiler made of them (gpu/statistics.c) ---- */
+/* ---- statistics of compiled kernels (gpu/statistics.c) ---- */
 
 enum { FT_MAX_STATISTICS = 48, FT_MAX_EXECUTABLES = 8 };
 
@@ -250,12 +251,12 @@ enum { FT_MAX_STATISTICS = 48, FT_MAX_EXECUTABLES = 8 };
 typedef struct ft_executable {
   char name[64];
   uint32_t subgroup, raw_count;
-  /* In the units of Vulkan's statistics: bytes, counts. Negative: the driver does not tell. */
+  /* In the units of Vulkan's statistics: bytes, counts. Negative: not reported. */
   double registers, spills, scratch, shared, occupancy, instructions;
   struct {
     char name[64];
     double value;
-  } raw[FT_MAX_STATISTICS]; /* what the driver said, all of it */
+  } raw[FT_MAX_STATISTICS]; /* everything that the driver reported */
 } ft_executable;
 
 /** Number of pipelines created so far; indices are in order of creation. */
@@ -280,7 +281,7 @@ typedef struct VkCommandPool_T *ft_command_pool; /* NULL: made with the first co
 typedef struct VkCommandBuffer_T *ft_commands;
 typedef struct VkQueryPool_T *ft_timestamps;
 
-/** What barriers are between, as bits. */
+/** The stages that a barrier orders, as bits. */
 enum { FT_STAGE_COMPUTE = 1, FT_STAGE_COPY = 2, FT_STAGE_HOST = 4, FT_STAGE_ALL = 8 };
 
 filtra_status ft_commands_new(filtra_device *dev, ft_command_pool *pool, uint32_t count,
@@ -291,8 +292,8 @@ void ft_commands_free(filtra_device *dev, ft_command_pool pool, uint32_t count,
 void ft_command_pool_destroy(filtra_device *dev, ft_command_pool pool);
 filtra_status ft_commands_begin(filtra_device *dev, ft_commands commands);
 filtra_status ft_commands_end(filtra_device *dev, ft_commands commands);
-/** A barrier for memory and execution: `to` stages after it see all writes of `from` stages before
- * it. */
+/** A memory and execution barrier: `to` stages after the barrier see all writes of `from` stages
+ * before it. */
 void ft_commands_barrier(filtra_device *dev, ft_commands commands, unsigned from, unsigned to);
 /** Dispatches workgroups base .. base + groups - 1 of a kernel, with its push constants. */
 void ft_commands_dispatch(filtra_device *dev, ft_commands commands, const ft_pipeline *pipeline,
@@ -320,13 +321,14 @@ double ft_timestamp_seconds(const ft_caps *caps, uint64_t from, uint64_t to);
 
 /* ---- submission (gpu/submit.c) ---- */
 
-/** Submits command buffers. They start after everything submitted before, and see its writes;
- * *ticket is done when they are. Between each other they need barriers, as within one command
- * buffer; before the host reads their writes they need a barrier to the host stage. */
+/** Submits command buffers. They start after all earlier submissions, and see their writes; *ticket
+ * is done when the command buffers are. Command buffers of one submission need barriers between
+ * each other, as commands in one buffer do; they need a barrier to the host stage before the host
+ * reads their writes. */
 filtra_status ft_submit(filtra_device *dev, const ft_commands *commands, uint32_t count,
                         uint64_t *ticket);
-/** The same after the semaphores for which `first` waits, and before those which `last` signals
- * have their values; either may be NULL. */
+/** As ft_submit, but waits for the wait semaphores of `first` before, and signals the signal
+ * semaphores of `last` after. Either may be NULL. */
 filtra_status ft_submit_between(filtra_device *dev, const ft_commands *commands, uint32_t count,
                                 const struct filtra_vulkan_run *first,
                                 const struct filtra_vulkan_run *last, uint64_t *ticket);
@@ -336,7 +338,7 @@ filtra_status ft_wait(filtra_device *dev, uint64_t ticket);
 /** Whether `ticket` is done, without waiting. True on a lost device, for which ft_wait fails. */
 bool ft_done(filtra_device *dev, uint64_t ticket);
 filtra_status ft_wait_idle(filtra_device *dev);
-/** Waits for all work, after a failure too, so that nothing in use is freed. */
+/** Waits for all work even after a failure, so that callers free nothing that is in use. */
 void ft_wait_whatever(filtra_device *dev);
 
 #endif

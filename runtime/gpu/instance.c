@@ -51,7 +51,8 @@ static const char *load_instance_functions(ft_instance *i, PFN_vkGetInstanceProc
   return NULL;
 }
 
-/* volk asks its global for the functions of a device: it is lent this instance's. */
+/* volk loads a device's functions through its global vkGetDeviceProcAddr: it temporarily points to
+ * this instance's. */
 void ft_instance_load_device(const ft_instance *instance, VkDevice device,
                              struct VolkDeviceTable *table) {
   ft_lock(&load_lock);

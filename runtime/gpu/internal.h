@@ -26,10 +26,10 @@ struct filtra_device {
   bool lost;
   _Atomic uintptr_t owner; /* the thread inside a call of gpu/; 0: none */
   uint32_t entered;        /* depth of nested calls */
-  bool compiler;           /* it only compiles: no memory in buffers, no submissions */
+  bool compiler;           /* only compiles: buffers have no memory, nothing is submitted */
   uint64_t memory_used;
   atomic_uint users; /* objects made on it */
-  long process;      /* that opened it: the driver's threads are not in processes that it forks */
+  long process;      /* the process that opened the device: forked ones lack the driver's threads */
   struct ft_pipeline_store *pipelines;
   struct ft_staging *staging;
   char *cache_folder;       /* NULL: no cache */
@@ -40,14 +40,14 @@ struct filtra_device {
     uint64_t came, served;
   } turns;
   ft_matrix_verdict matrix_verdict;
-  struct ft_queue *shared_queue; /* the application's, whose VkDevice it is; NULL: Filtra's own */
+  struct ft_queue *shared_queue; /* the application's queue; NULL: the queue is Filtra's */
   char *matrix_path;             /* file of the verdict in the cache folder; NULL: no cache */
 };
 
 /* ---- submit.c ---- */
 
-/** Begin and end what two threads must not do at once; ft_enter fails with ARGUMENT while another
- * thread is inside. */
+/** Begin and end a section that only one thread at a time may enter; ft_enter fails with ARGUMENT
+ * while another thread is inside. */
 filtra_status ft_enter(filtra_device *dev);
 void ft_leave(filtra_device *dev);
 
@@ -97,7 +97,7 @@ typedef struct ft_instance {
     FT_INSTANCE_EXTENSION_CALLS(FT_INSTANCE_CALL)
 #undef FT_INSTANCE_CALL
   } vk;
-  bool borrowed;                      /* an application's, which outlives it */
+  bool borrowed;                      /* the application's, which outlives this struct */
   VkDebugUtilsMessengerEXT messenger; /* VK_NULL_HANDLE: no validation */
   atomic_uint messages;               /* number of validation warnings and errors */
   uint32_t layer;                     /* Vulkan version that the layer knows; 0: no layer */
@@ -106,7 +106,7 @@ typedef struct ft_instance {
 /** Loads Vulkan on first use and creates an instance. Fails with NO_DEVICE without a loader or
  * driver, with UNSUPPORTED if validation is requested and the layer is missing. */
 filtra_status ft_instance_create(bool validation, ft_instance **out);
-/** Takes an application's instance, whose functions `get` gives. */
+/** Wraps an application's instance; `get` loads its functions. */
 filtra_status ft_instance_borrow(VkInstance handle, PFN_vkGetInstanceProcAddr get,
                                  ft_instance **out);
 /** Fills the table with the device's functions. */
@@ -116,7 +116,7 @@ void ft_instance_destroy(ft_instance **instance);
 
 /* ---- caps.c ---- */
 
-/** What an application says of a VkDevice, which cannot be asked. */
+/** What an application says that its VkDevice has enabled, which Vulkan cannot report. */
 typedef struct ft_said {
   ft_features features;
   const char *const *extensions;
@@ -124,8 +124,9 @@ typedef struct ft_said {
   uint32_t queue_family;
 } ft_said;
 
-/** Queries the device's capabilities; where `said` describes an application's VkDevice, those of
- * the VkDevice. info.usable and info.reason say whether that is enough; info.index is not set. */
+/** Queries the device's capabilities; if `said` describes an application's VkDevice, only those
+ * that it has enabled. info.usable and info.reason say whether they suffice; info.index is not set.
+ */
 filtra_status ft_caps_examine(const ft_instance *instance, VkPhysicalDevice physical,
                               const ft_said *said, ft_caps *caps);
 
@@ -136,7 +137,7 @@ typedef struct ft_candidate {
 
 /** Lists all physical devices, best first, with info.index and info.reason; caller frees. */
 filtra_status ft_candidates(ft_instance *instance, ft_candidate **out, uint32_t *count);
-/** Default for the longest time of one submission; 0: no limit. */
+/** Default of the longest time that a submission may take; 0: no limit. */
 double ft_submission_seconds(bool cpu);
 
 /* ---- memory.c ---- */

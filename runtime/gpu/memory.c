@@ -1,4 +1,4 @@
-/* Buffers, each with its own allocation, since a device has few and large ones. Called by graph/,
+/* Buffers, each with its own allocation, since Filtra makes few and large ones. Called by graph/,
  * train/ and staging.c. */
 #include "gpu/internal.h"
 
@@ -14,7 +14,8 @@ typedef struct preference {
 
 enum { MAX_PREFERENCES = 3 };
 
-/* In order of preference; Vulkan guarantees a type with the flags of each last row. */
+/* In order of preference; Vulkan guarantees a memory type with the flags of each list's last row.
+ */
 static const preference preferences[][MAX_PREFERENCES] = {
     [FT_MEMORY_DEVICE] = {{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0}},
     [FT_MEMORY_UPLOAD] =

@@ -107,8 +107,8 @@ enum {
   CLASS_BUFFER = 5349 /* PhysicalStorageBuffer: an address */
 };
 
-/* The next instruction `op` after `at`, of `least` words at least and with `value` as its word
- * `index`; NULL: none. `at` NULL: the first. */
+/* The next instruction `op` after `at` (NULL: the first) that has at least `least` words and
+ * `value` as its word `index`; NULL: none. */
 static const uint32_t *next_of(const ft_module *m, const uint32_t *at, uint32_t op, uint32_t least,
                                uint32_t index, uint32_t value) {
   const uint32_t *end = m->words + m->bytes / sizeof *m->words;
@@ -118,7 +118,7 @@ static const uint32_t *next_of(const ft_module *m, const uint32_t *at, uint32_t 
   return NULL;
 }
 
-/* Bytes of a member's type; 0: it is no number and no address. */
+/* Bytes of a member's type; 0: it is neither a number nor an address. */
 static uint32_t member_bytes(const ft_module *m, uint32_t type, bool *address) {
   const uint32_t *at = next_of(m, NULL, OP_TYPE_POINTER, 4, 1, type);
   *address = at && at[2] == CLASS_BUFFER;

@@ -121,8 +121,8 @@ static bool uses_subgroups(const ft_kernel_source *source) {
   return declares(source, CAPABILITY_SUBGROUPS);
 }
 
-/* Sets the required subgroup size, if the device allows it; else the device must have that size
- * only. Requires full subgroups if the workgroup is a multiple: Vulkan guarantees them only on
+/* Sets the required subgroup size, if the device allows it; otherwise the device must support only
+ * that size. Requires full subgroups if the workgroup is a multiple: Vulkan guarantees them only on
  * request, with or without a required size. */
 static filtra_status check_subgroup(const filtra_device *dev, ft_pipeline *p) {
   const ft_caps *caps = &dev->caps;
@@ -205,8 +205,8 @@ static filtra_status find_or_add(filtra_device *dev, const ft_kernel_key *key, f
 
 /* ---- creation, on several threads ---- */
 
-/* Whether dispatches may begin at another workgroup than the first. On GPUs they always may: where
- * only those with a budget did, NVIDIA's driver came to other bits without one. */
+/* Whether dispatches may begin at a workgroup other than the first. On GPUs always, with or without
+ * a submission budget: the flag changes the bits that NVIDIA's driver computes. */
 static bool may_cut(const ft_caps *caps) {
   return !caps->for_cpu || caps->submission_seconds > 0.0;
 }

@@ -2,8 +2,8 @@
  * Called by pipeline.c.
  *
  * A file is our header and the data of vkGetPipelineCacheData. Drivers hardly check that data, so
- * they get only bytes that they wrote. A checksum detects damage; against malice, only this user
- * may be able to write file and folder. */
+ * they get only bytes that they wrote. A checksum detects damage; against tampering, file and
+ * folder must be writable by this user only. */
 #include "gpu/internal.h"
 
 #include "base/file.h"
@@ -34,7 +34,8 @@ static uint64_t checksum(const void *data, size_t size) {
 char *ft_pipeline_cache_path(const filtra_device *dev, const char *folder) {
   VkPhysicalDeviceProperties properties;
   dev->instance->vk.vkGetPhysicalDeviceProperties(dev->physical, &properties);
-  /* The processor: a home may be shared, and a CPU driver's UUID does not say it. */
+  /* Includes the processor: machines may share a home folder, and a CPU driver's UUID does not
+   * identify the processor. */
   char *name = ft_format("pipelines-%s-%08x-%s-" FILTRA_PROCESSOR ".bin", dev->caps.info.uuid,
                          properties.driverVersion, filtra_version());
   char *path = name ? ft_path_join(folder, name) : NULL;

@@ -17,7 +17,7 @@ typedef struct ft_cap_key {
   const char *name;
   ft_cap_kind kind;
   size_t offset, bytes; /* of the member of ft_caps */
-  uint64_t low, high;   /* of limits the device defines `high` */
+  uint64_t low, high;   /* of a limit, the device defines `high` */
   const char *names[9]; /* by the enum's values; NULL-terminated */
   const char *meaning;
 } ft_cap_key;
@@ -29,15 +29,15 @@ enum { FT_CAP_TEXT = 160 };
 /** The values that a key accepts, such as "0 or 1", on the device; `caps` NULL: on any. */
 void ft_cap_range(const ft_cap_key *key, const ft_caps *caps, char text[FT_CAP_TEXT]);
 
-/** Applies "key=value,@profile,..." (NULL or "": nothing) and makes the decisions that depend on
- * it. */
+/** Applies the override "key=value,@profile,..." (NULL or "": none) and makes the decisions that
+ * follow from the capabilities. */
 filtra_status ft_caps_override(ft_caps *caps, const char *text);
 
 /** The capabilities that filtra_device_open would use with these options; does not open a
  * device. */
 filtra_status ft_device_caps(const filtra_device_options *options, ft_caps *caps);
 
-/** This device's profile: lines of "key = value" with which another device plans as this one.
+/** This device's profile: lines of "key = value" that make another device plan like this one.
  * Caller frees; NULL when out of memory (message set). */
 char *ft_caps_profile(const ft_caps *caps);
 /** The decisions, in one line. Devices with the same line run the same kernels with the same grids.

@@ -13,7 +13,7 @@ struct ft_queue {
   void (*lock)(void *user);
   void (*unlock)(void *user);
   void *user;
-  unsigned users; /* devices on it */
+  unsigned users; /* devices on this queue */
   atomic_bool busy;
   ft_queue *next;
 };

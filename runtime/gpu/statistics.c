@@ -30,7 +30,7 @@ uint64_t ft_pipeline_fingerprint(const filtra_device *dev, size_t index, uint64_
 
 /* Names of statistics in Mesa's RADV, ANV and NVK, and in NVIDIA's driver. */
 static const struct {
-  const char *part; /* part of the name, any case; the first match counts */
+  const char *part; /* part of the name, in any case; the first match applies */
   size_t field;
   bool sum;
 } WORDS[] = {
@@ -153,7 +153,7 @@ filtra_status ft_pipeline_assembly(filtra_device *dev, size_t index, char **text
                    dev->pipelines->list[index]->source->name);
   char *assembly = ft_calloc(1, list[count - 1].dataSize + 1);
   if (!assembly) return FILTRA_ERROR_HOST_MEMORY;
-  list[count - 1].pData = assembly; /* only this one's data, of the others the size */
+  list[count - 1].pData = assembly; /* data of this one only, sizes of the others */
   filtra_status status = FT_VK(dev, read(dev->device, &info, &count, list));
   if (status)
     free(assembly);

@@ -68,8 +68,8 @@ static filtra_status fail_lost(const filtra_device *dev, const char *call, int l
                  name, *name ? " " : "", length, call);
 }
 
-/* Waits for the device's own submissions alone: a VkDevice may be an application's, whose other
- * queues are busy. */
+/* Waits for the device's own submissions only: an application's VkDevice may have other busy
+ * queues. */
 static VkResult wait_for(filtra_device *dev, uint64_t ticket) {
   VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                               .semaphoreCount = 1,
@@ -79,7 +79,7 @@ static VkResult wait_for(filtra_device *dev, uint64_t ticket) {
 }
 
 static void wait_for_all(filtra_device *dev) {
-  if (dev->submitted) (void)wait_for(dev, dev->submitted); /* if it fails there is no other way */
+  if (dev->submitted) (void)wait_for(dev, dev->submitted); /* nothing can be done if it fails */
 }
 
 filtra_status ft_vk_status(filtra_device *dev, VkResult result, const char *call) {
@@ -134,8 +134,8 @@ static filtra_status refuse_lost(const filtra_device *dev) {
 
 enum { MOST_POINTS = 1 + FILTRA_VULKAN_MOST_SEMAPHORES };
 
-/* Values of semaphores around a submission: the device's own, then the application's. Returns their
- * number. */
+/* Semaphores and values to wait for or signal: the device's own, then the application's. Returns
+ * their number. */
 static uint32_t points(const filtra_device *dev, uint64_t own, uint32_t count,
                        const VkSemaphore *semaphores, const uint64_t *values,
                        VkSemaphoreSubmitInfo out[MOST_POINTS]) {
@@ -147,7 +147,7 @@ static uint32_t points(const filtra_device *dev, uint64_t own, uint32_t count,
   return count + 1;
 }
 
-/* Waiting for the previous value of the device's own orders memory accesses between its
+/* Waiting for the previous value of the device's own semaphore orders memory accesses between its
  * submissions. */
 static filtra_status submit_to_queue(filtra_device *dev, const VkCommandBufferSubmitInfo *commands,
                                      uint32_t count, const filtra_vulkan_run *first,
@@ -237,9 +237,9 @@ filtra_status ft_wait_idle(filtra_device *dev) {
   return ft_wait(dev, dev->submitted);
 }
 
-/* Threads of CPU drivers touch the semaphores for which a submission has waited after its end is
- * seen (Mesa 25.0: a crash). They take submissions in turn, so they are done with all others at the
- * end of one that waits for none. */
+/* On CPU drivers, a submission's thread still touches the semaphores that it waited for after the
+ * submission is seen to have ended (Mesa 25.0: a crash). Drivers process submissions in turn, so
+ * once a later submission without waits has ended, no earlier one touches a semaphore. */
 static void submit_nothing(filtra_device *dev) {
   VkSemaphoreSubmitInfo signal[MOST_POINTS];
   VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
@@ -257,6 +257,6 @@ void ft_wait_at_last(filtra_device *dev) {
 }
 
 void ft_wait_whatever(filtra_device *dev) {
-  if (dev->process != ft_process()) return; /* it would wait for threads of the parent */
+  if (dev->process != ft_process()) return; /* it would wait for the parent's threads */
   wait_for_all(dev);
 }

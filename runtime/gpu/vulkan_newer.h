@@ -1,4 +1,4 @@
-/* Declarations that the Vulkan headers of Debian 12 (1.3.239) lack; newer headers have them all. */
+/* Declarations that the Vulkan headers of Debian 12 (1.3.239) lack. */
 #ifndef FT_GPU_VULKAN_NEWER_H
 #define FT_GPU_VULKAN_NEWER_H
 

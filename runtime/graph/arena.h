@@ -1,4 +1,4 @@
-/* Device memory that plans get their blocks from. */
+/* Device memory: the source of plans' blocks. */
 #ifndef FT_GRAPH_ARENA_H
 #define FT_GRAPH_ARENA_H
 
@@ -11,8 +11,9 @@ struct filtra_arena {
   unsigned users; /* graphs */
 };
 
-/** For each of the `count` sizes a block of at least that many bytes, each another one: blocks that
- * other graphs use at other times, or new ones. Nothing new is left in the arena on failure. */
+/** Takes one block for each of the `count` sizes, at least that large and all distinct: existing
+ * blocks, which other graphs use at other times, or new ones. On failure the arena keeps none of
+ * the new blocks. */
 filtra_status ft_arena_take(filtra_arena *arena, const uint64_t *bytes, size_t count,
                             const ft_buffer **out);
 /** Destroys all blocks but the first `count`. */

@@ -6,8 +6,8 @@ typedef struct axis {
   int64_t length, stride[2]; /* of a and b */
 } axis;
 
-/* Joins neighbouring axes that are one in both tensors, and leaves out those of length 1. Returns
- * how many are left. */
+/* Merges neighbouring axes that are contiguous in both tensors, and drops those of length 1.
+ * Returns the number of remaining axes. */
 static int join(int ndim, const int64_t *shape, const int64_t *a, const int64_t *b, axis *to) {
   int count = 0;
   for (int i = 0; i < ndim; i++) {
@@ -21,15 +21,15 @@ static int join(int ndim, const int64_t *shape, const int64_t *a, const int64_t 
   return count;
 }
 
-/* Whether groups of four lie side by side in a tensor. */
+/* Whether groups of four elements are contiguous in a tensor. */
 static bool in_fours(const axis *axes, int count, int tensor) {
   for (int i = 0; i + 1 < count; i++)
     if (axes[i].stride[tensor] % 4 != 0) return false;
   return axes[count - 1].stride[tensor] == 1;
 }
 
-/* Counts by fours, if groups lie side by side in the tensors, or are one element of one that may be
- * repeated. Of such a tensor strides count elements. */
+/* Converts lengths and strides to groups of four, if groups are contiguous in both tensors or, in a
+ * repeatable one, are one repeated element; that tensor's strides still count elements. */
 static bool by_fours(axis *axes, int count, bool repeatable, unsigned *repeated) {
   if (!count || axes[count - 1].length % 4 != 0) return false;
   unsigned same = 0;

@@ -1,7 +1,7 @@
 /* Proves a plan by simulating its calls word by word. Uses neither the planner's lives nor the byte
- * ranges of schedule and barriers. For each word it records whose data it holds, between which
- * barriers it was last read and written, and by which calls of the tape: calls that access the same
- * word of a tensor must keep the tape's order. Called by tests for every graph, through
+ * ranges of schedule and barriers. For each word it records which storage's data it holds, between
+ * which barriers it was last read and written, and by which calls of the tape: calls that access
+ * the same word of a tensor must keep the tape's order. Called by tests for every graph, through
  * ft_graph_check. */
 #include "graph/plan.h"
 

@@ -1,5 +1,5 @@
-/* The C side of contracts (shaders/common/contract.h): structs of arguments and of specialization
- * constants, and how a call takes them. */
+/* The C side of contracts (shaders/common/contract.h): structs of arguments and specialization
+ * constants, and macros that pass them to a call. */
 #ifndef FT_GRAPH_CONTRACT_H
 #define FT_GRAPH_CONTRACT_H
 
@@ -19,8 +19,8 @@ _Static_assert(FT_SEQUENCE_ID == FT_MAX_SPEC, "the last constant");
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): an enumerator is no expression */
 #define FT_ENUMERATOR(name, value) name = (value),
 
-/* struct ft_NAME_arguments: what a call is given. struct ft_NAME_block: the push constants that
- * become of it, for code that dispatches by itself. */
+/* struct ft_NAME_arguments: what a caller passes. struct ft_NAME_block: the resulting push
+ * constants, for code that dispatches by itself. */
 #define FT_DECLARE_ARGUMENTS(name)                                                                 \
   struct ft_##name##_scalars {                                                                     \
     name##_SCALARS(FT_SCALAR_MEMBER)                                                               \
@@ -41,7 +41,7 @@ _Static_assert(FT_SEQUENCE_ID == FT_MAX_SPEC, "the last constant");
 #define FT_DECLARE_VALUES(name) enum { name##_VALUES(FT_ENUMERATOR) };
 #define FT_KERNEL(kernel, arguments, constants)
 
-/* Members of an ft_kernel_call. _AT takes a pointer to a struct that was filled before. */
+/* Members of an ft_kernel_call. _AT takes a pointer to a filled struct. */
 #define FT_ARGUMENTS(name, ...)                                                                    \
   FT_ARGUMENTS_AT(name, (&(const struct ft_##name##_arguments){__VA_ARGS__}))
 #define FT_ARGUMENTS_AT(name, at)                                                                  \

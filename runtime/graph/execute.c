@@ -24,7 +24,7 @@ static ft_port *find_input(const ft_program *p, const filtra_tensor *t) {
   return find_port(p->inputs, p->plan->tape->input_count, t);
 }
 
-/* Why a tensor is no port of its graph, if an application's commands take its place. */
+/* Why a tensor has no port: an application's commands access it in its own buffer. */
 static const char *outside(const filtra_tensor *t) {
   return t->storage->home == FT_HOME_BUFFER ? " but lies in a buffer (filtra_vulkan_range_of)" : "";
 }

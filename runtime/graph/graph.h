@@ -35,15 +35,15 @@ typedef enum ft_home {
 
 /** The bytes that one tensor and its views share. */
 typedef struct ft_storage {
-  uint32_t number; /* index among the graph's */
+  uint32_t number; /* index in the graph */
   filtra_dtype dtype;
   uint64_t bytes; /* a multiple of 4: kernels move 16-bit elements in pairs */
   ft_home home;
   const ft_buffer *buffer; /* FT_HOME_BUFFER: the buffer, */
   uint64_t offset;         /* and bytes into it */
-  size_t parameter;        /* of a parameter: its index */
+  size_t parameter;        /* index of the parameter */
   bool pinned;             /* alive during the whole run: an output */
-  bool shared;             /* FT_HOME_BUFFER: an application has the buffer too (outside.h) */
+  bool shared;             /* FT_HOME_BUFFER: an application uses the buffer as well (outside.h) */
   bool recomputed;         /* freed after the forward pass, recomputed for backward rules */
 } ft_storage;
 
@@ -56,7 +56,7 @@ struct filtra_tensor {
   int64_t offset;                  /* in elements, into the storage */
   ft_storage *storage;
   bool requires_grad;
-  filtra_tensor *owner; /* the tensor with the gradient: itself, or the one that a view shows */
+  filtra_tensor *owner; /* the tensor with the gradient: this one, or of a view the viewed one */
   filtra_tensor *whole; /* owners only, of chunks: the tensor that was cut; else NULL */
   filtra_tensor *grad;  /* owners only: the gradient, once a rule has contributed to it */
   bool grad_partial;    /* of a tensor that was cut: only some chunks have contributed so far */
@@ -88,11 +88,11 @@ typedef struct ft_kernel_call {
   const char *label;       /* for the profiler: op and direction, "layer_norm.backward" */
   const char *kernel;      /* "folder/file" */
   const ft_module *module; /* an application's kernel; NULL: the build's of that name */
-  /* FT_ARGUMENTS: `tensor_count` ft_arg, and after them bytes of scalars. The kernel gets an
-   * address of 8 bytes for each tensor, then the scalars, together at most FT_PUSH_BYTES. */
+  /* FT_ARGUMENTS: `tensor_count` ft_arg, then the bytes of scalars. The kernel gets an address of 8
+   * bytes for each tensor, then the scalars, together at most FT_PUSH_BYTES. */
   const void *given;
   uint32_t tensor_count, scalar_size;
-  /* FT_CONSTANTS: so many words, specialization constants from 1 on; at most FT_MAX_SPEC. */
+  /* FT_CONSTANTS: words of specialization constants, from id 1 on; at most FT_MAX_SPEC. */
   const void *constants;
   uint32_t constant_count;
   /* Of random ops: ft_graph_sequence_elements, which their kernels take as the last constant. */
@@ -109,8 +109,8 @@ typedef struct ft_kernel_call {
 
 /** Copies the call onto the tape. A grid beyond the device's group limits is a sticky error. */
 void ft_record_call(filtra_graph *g, const ft_kernel_call *call);
-/** A substitute of the call recorded last, for `t`: a pass over memory that computes `t` from
- * tensors that the backward pass reads anyway. It runs only when `t` is recomputed. */
+/** A substitute for the last recorded call: a pass over memory that computes `t` from tensors that
+ * the backward pass reads anyway. It runs only when `t` is recomputed. */
 void ft_record_substitute(filtra_graph *g, const filtra_tensor *t, const ft_kernel_call *call);
 
 /* ---- tensors ---- */
@@ -126,10 +126,10 @@ filtra_tensor *ft_tensor_token_major(filtra_graph *g, const char *name, filtra_d
 /** A tensor at a fixed place in a buffer that outlives the graph. */
 filtra_tensor *ft_tensor_external(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape, const ft_buffer *buffer, uint64_t offset);
-/** Bytes that so many elements take, rounded up to whole words. */
+/** Bytes of that many elements, rounded up to whole words. */
 uint64_t ft_dtype_extent(filtra_dtype dtype, int64_t elements);
-/** A tensor over a parameter's value, copy or gradient; `index` is the parameter's in the graph's
- * set. Where it lies is decided when the graph is planned. */
+/** A tensor over a parameter's value, copy or gradient; `index` is that of the parameter in the
+ * graph's set. The plan decides its place. */
 filtra_tensor *ft_tensor_of_parameter(filtra_graph *g, const char *name, filtra_dtype dtype,
                                       int ndim, const int64_t *shape, ft_home home, size_t index);
 /** A view of all of `t` with other dimensions. It has t's owner; its gradient is the same view of
@@ -137,9 +137,9 @@ filtra_tensor *ft_tensor_of_parameter(filtra_graph *g, const char *name, filtra_
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,
                               const int64_t *stride);
 bool ft_dense(const filtra_tensor *t);
-/** Whether a tensor's first element lies at a multiple of so many bytes, 32 at most. */
+/** Whether a tensor's first element is aligned to `bytes`, at most 32. */
 bool ft_begins_at(const filtra_tensor *t, size_t bytes);
-/** Product of all dimensions but the last, and the last. */
+/** Product of all dimensions except the last; the last dimension. */
 int64_t ft_rows(const filtra_tensor *t);
 int64_t ft_columns(const filtra_tensor *t);
 /** Zeroed memory that lives as long as the graph; NULL, with the sticky error set, when out of
@@ -147,8 +147,8 @@ int64_t ft_columns(const filtra_tensor *t);
 void *ft_graph_alloc(filtra_graph *g, size_t bytes);
 /** Sets the sticky error, if there is none yet; returns NULL, for tail calls. */
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) FT_PRINTF(3, 4);
-/** Bytes that compiling would take for activations, and for inputs and outputs of all slots. Takes
- * none, and changes nothing: the parameters need not be committed. */
+/** Computes the bytes that compiling would allocate for activations, and for inputs and outputs of
+ * all slots. Allocates and changes nothing; the parameters need not be committed. */
 filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t *transfers);
 /** Whether the graph has no error and `status` is OK; otherwise the current error message becomes
  * the graph's sticky error. */
@@ -171,17 +171,17 @@ bool ft_graph_compiled(const filtra_graph *g);
 /** A new number for each op that draws random numbers: a word of Philox' counter. */
 uint32_t ft_graph_random_id(filtra_graph *g);
 /** The input that random ops read, set before each execution: I32 [4], seed low, seed high, step
- * low, step high. In a graph for parts of batches [7], with the part that whole_element of
- * shaders/common/philox.glsl reads. */
+ * low, step high. In a graph for parts of batches [7], followed by the part's numbers, which
+ * whole_element of shaders/common/philox.glsl reads. */
 filtra_tensor *ft_graph_random_state(filtra_graph *g);
-/** Makes this a graph for a part of a batch; call it before any op. Random ops then draw the
- * numbers that they draw for the whole batch. */
+/** Makes this a graph for a part of a batch; call it before any op. Random ops then draw the same
+ * numbers as for the whole batch. */
 void ft_graph_take_part(filtra_graph *g, int64_t sequences);
 /** The part of the next executions: samples first .. first + count - 1 of `all`. */
 void ft_graph_set_part(filtra_graph *g, int64_t first, int64_t count, int64_t all);
 /** Elements of t per sequence; 0 in a graph for whole batches. For random ops. */
 uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *t);
-/** A dense tensor with constant content, which is copied: numbers that do not fit into a call's
+/** A dense tensor with constant content, which is copied: for numbers that do not fit into a call's
  * scalars. */
 filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                  const int64_t *shape, const void *data);
@@ -212,8 +212,8 @@ void ft_grad_give(filtra_graph *g, filtra_tensor *t, filtra_tensor *from);
 
 /* ---- recomputation (graph/recompute.c) ---- */
 
-/** What a segment of the forward pass does not keep for its backward rules. It is recomputed before
- * they run: by the same calls, so with the same bits, or by their substitutes. */
+/** The results of a segment that are not kept for its backward rules, but recomputed before these
+ * run: by the same calls, which give the same bits, or by substitutes. */
 typedef enum ft_recompute {
   FT_RECOMPUTE_NONE = 0,
   FT_RECOMPUTE_CHEAP,        /* results of calls that are cheap */
@@ -224,53 +224,54 @@ typedef enum ft_recompute {
 /** What blocks recompute; NONE at first. */
 void ft_graph_set_recompute(filtra_graph *g, ft_recompute how);
 ft_recompute ft_graph_recompute(const filtra_graph *g);
-/** Ops recorded between these two calls make a segment, unless `how` is NONE. Segments do not
- * overlap. Calls of a segment must not update tensors from before it. */
+/** Ops recorded between these two calls form a segment, unless `how` is NONE. Segments do not
+ * overlap. Calls of a segment must not update tensors that were computed before it. */
 void ft_segment_begin(filtra_graph *g, ft_recompute how);
 void ft_segment_end(filtra_graph *g);
 
-/* ---- readouts: results that the host gets before an execution ends ---- */
+/* ---- readouts: results that the host receives before an execution ends ---- */
 
-/** Bytes that each execution copies to memory that the host reads. */
+/** Bytes that each execution copies to host-visible memory. */
 typedef struct ft_readout {
   const ft_buffer *from, *to;
   uint64_t from_offset, to_offset, bytes;
 } ft_readout;
-/** Sets the readouts; before compiling. Executions make them in this order, each as soon as its
- * bytes and those of earlier readouts are final, and end a submission there, whose ticket the host
- * can wait for. */
+/** Sets the readouts; call it before compiling. Executions copy them in this order, each as soon as
+ * its bytes and those of earlier readouts are final, and end a submission there; the host can wait
+ * for its ticket. */
 filtra_status ft_graph_read_out(filtra_graph *g, const ft_readout *list, size_t count);
-/** The ticket of a readout of the newest execution; 0: it made none, since it was measured. */
+/** The ticket of a readout of the newest execution; 0: none, because that execution was measured.
+ */
 uint64_t ft_graph_readout_ticket(const filtra_graph *g, size_t index);
 
-/* ---- kernels that differentiation needs and every op may use (graph/copy.c) ---- */
+/* ---- copies and fills, for differentiation and all ops (graph/copy.c) ---- */
 
 /* local_size_x of kernels whose invocations stride over a flat range of elements. */
 enum { FT_FLAT_WORKGROUP = 64 };
-/** Workgroups for `count` elements: several elements per invocation, and never more groups than
- * every Vulkan device takes in one dimension. */
+/** Workgroups for `count` elements, with several elements per invocation; at most FT_MOST_GROUPS.
+ */
 uint32_t ft_flat_groups(const filtra_graph *g, int64_t count);
-/** Workgroups that do `per_group` of `count` each, at least 1 and at most what fits a dimension. */
+/** Workgroups for `count` items, `per_group` each; at least 1, at most FT_MOST_GROUPS. */
 uint32_t ft_groups_for(int64_t count, int64_t per_group);
-/** Whether kernels that move whole words can take t: 16-bit elements must be packed, and begin and
- * end at a word. A sticky error otherwise. */
+/** Whether kernels that move whole words can process t: 16-bit elements must be packed, and begin
+ * and end at word boundaries. Otherwise sets a sticky error. */
 bool ft_in_words(filtra_graph *g, const filtra_tensor *t, const char *op);
 
 enum { FT_AXES_A = 1, FT_AXES_B = 2 };
-/** Axes along which a kernel walks two tensors a and b, as shaders/common/axes.glsl takes them. */
+/** Axes along which a kernel walks two tensors a and b: arguments of shaders/common/axes.glsl. */
 typedef struct ft_axes {
   uint32_t count; /* elements, or groups of four */
   uint32_t shape[FILTRA_MAX_DIMS - 1], factor[FILTRA_MAX_DIMS - 1], shift[FILTRA_MAX_DIMS - 1];
   uint32_t a_stride[FILTRA_MAX_DIMS], b_stride[FILTRA_MAX_DIMS];
   uint32_t axes;     /* AXES */
-  bool whole;        /* all is counted by fours */
-  unsigned repeated; /* whole: tensors of which a group is one element; their strides count these */
+  bool whole;        /* counts and strides are of groups of four elements */
+  unsigned repeated; /* whole: tensors of which a group is one element, with strides in elements */
 } ft_axes;
-/** Joins axes, and counts by fours if the tensors begin at `quads` and groups lie side by side in
- * each, or are one element of it where it may be `repeatable`. */
+/** Merges axes where possible. Counts groups of four if the tensors are aligned to them (`quads`)
+ * and, in each, groups are contiguous, or a group is one repeated element in a `repeatable` one. */
 ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, const int64_t *b_stride,
                    bool quads, bool repeatable);
-/** Sets the arguments of ft_axes_SCALARS in a kernel's. */
+/** Sets the ft_axes_SCALARS of a kernel's arguments. */
 #define FT_SET_AXES(given, from)                                                                   \
   do {                                                                                             \
     (given).count = (from).count;                                                                  \
@@ -281,22 +282,23 @@ ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, cons
     memcpy((given).b_stride, (from).b_stride, sizeof(given).b_stride);                             \
   } while (0)
 
-/** y = x, or y += x. One type and number of elements; dense, or both of one shape. 16-bit elements
- * that are not whole words side by side need a device whose kernels can take them one by one. */
+/** y = x, or y += x. Both have one type and one number of elements; they are dense or of one shape.
+ * 16-bit elements that do not fill contiguous words need a device with 16-bit storage. */
 void ft_emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, bool accumulate);
 void ft_emit_fill(filtra_graph *g, filtra_tensor *y, float value);
 
 /* ---- tools (graph/checker.c, graph/inspect.c) ---- */
 
 /** Proves, independently of the planner, that the compiled plan has no hazard: a barrier separates
- * conflicting accesses, live tensors share no bytes, and every read finds what was written. */
+ * conflicting accesses, live tensors share no bytes, and every read finds bytes of its own tensor.
+ */
 filtra_status ft_graph_check(const filtra_graph *g);
 
 typedef struct ft_profile_entry {
   const char *label, *kernel;
   double seconds, flops, bytes;
 } ft_profile_entry;
-/** Executes once, with a pair of timestamps around each call and the inputs last set. Entries are
+/** Executes once with the inputs last set, and timestamps before and after each call. Entries are
  * in the order of execution; caller frees *entries. Fails with UNSUPPORTED without timestamps. */
 filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size_t *count);
 /** The sum of the calls' times. */
@@ -310,8 +312,8 @@ typedef struct ft_work {
 /** The sum over all calls. */
 ft_work ft_graph_work(const filtra_graph *g);
 
-/** Executes again with the inputs of that execution and a check after every call. *name receives
- * the name of the first tensor with a NaN or an infinity; NULL if there is none. */
+/** Repeats the execution with that ticket, with a check after every call. *name receives the name
+ * of the first tensor with a NaN or an infinity; NULL if there is none. */
 filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const char **name);
 
 #endif

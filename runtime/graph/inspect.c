@@ -1,5 +1,5 @@
 /* Replays of an execution: one times every call, the other finds the first call whose result is not
- * finite. Both make one call at a time, with full barriers between them. Called for profiles and
+ * finite. Both run one call at a time, with full barriers between them. Called for profiles and
  * benchmarks, by ops/tuner.c, and by models and trainers. */
 #include "graph/program.h"
 #include "sentinel/contract.h"
@@ -102,8 +102,8 @@ static void record_search(const ft_program *p, ft_commands commands, const searc
                        (uint32_t[]){0, 0, 0}, (uint32_t[]){groups, 1, 1});
 }
 
-/* Fills storages with zeros when they begin to live. Kernels may leave rows unwritten that nobody
- * reads, such as masked ones; there, old bytes of another tensor must not be found. */
+/* Fills storages with zeros when their lives begin. Kernels may leave rows unwritten that no call
+ * reads, such as masked ones; the search must not find old bytes of another tensor there. */
 static void clear_unwritten(ft_program *p, ft_commands commands, uint32_t call, void *context) {
   (void)context;
   ft_commands_barrier(p->device, commands, FT_STAGE_ALL, FT_STAGE_ALL);

@@ -7,19 +7,20 @@
 #include <filtra/vulkan.h>
 #include <string.h>
 
-/** A tensor's place in such a buffer. */
+/** A tensor's place in a shared buffer. */
 struct ft_outside {
   ft_outside *next;
   const ft_storage *storage;
-  ft_buffer *buffer;          /* of the first such place in the same buffer */
-  ft_buffer made;             /* here, if it is that first one, */
-  bool own;                   /* and its memory Filtra's */
-  filtra_vulkan_range *given; /* NULL: own */
+  ft_buffer *buffer;          /* `made` of the first place in the same buffer */
+  ft_buffer made;             /* used if this is that first place */
+  bool own;                   /* Filtra allocated `made` */
+  filtra_vulkan_range *given; /* the caller's range; NULL: own */
 };
 
 /* ---- places ---- */
 
-/* Two places in one buffer must be seen to be so, for barriers follow from that. */
+/* Finds the ft_buffer of an earlier place in the same VkBuffer: barriers follow from shared
+ * buffers. */
 static ft_buffer *same_buffer(const filtra_graph *g, const ft_buffer *buffer) {
   for (ft_outside *o = g->outside; o; o = o->next)
     if (o->buffer == &o->made && o->made.buffer == buffer->buffer) return &o->made;
@@ -61,7 +62,7 @@ void ft_outside_free(filtra_graph *g) {
   g->outside = NULL;
 }
 
-/* Whether the tensor is all of its storage, in the order in which it lies there. */
+/* Whether the tensor is its whole storage, in storage order. */
 static bool is_whole(const filtra_tensor *t) {
   return ft_dense(t) && !t->offset &&
          ft_dtype_extent(t->storage->dtype, filtra_tensor_elements(t)) == t->storage->bytes;

@@ -4,7 +4,7 @@
 
 #include "graph/tape.h"
 
-/** Destroys the buffers that Filtra made for the graph's inputs and outputs outside of it. */
+/** Destroys the buffers that Filtra created for the graph's filtra_vulkan_input and _output. */
 void ft_outside_free(filtra_graph *g);
 
 #endif

@@ -1,12 +1,11 @@
-/* The plan: in which order the calls of a tape run, where barriers stand, and where each storage
- * lies. Planning only reads the tape and changes nothing on the device; the same tape gives the
- * same plan. */
+/* The plan: the order of a tape's calls, the barriers, and the place of each storage. Planning only
+ * reads the tape and changes nothing on the device; the same tape gives the same plan. */
 #ifndef FT_GRAPH_PLAN_H
 #define FT_GRAPH_PLAN_H
 
 #include "graph/tape.h"
 
-/** Where a storage begins: in a buffer, or in a block of the arena. */
+/** Where a storage begins: an offset in a buffer or in a block of the arena. */
 typedef struct ft_place {
   const ft_buffer *buffer; /* NULL: in the arena */
   uint32_t block;          /* of the arena; before memory is planned, the storage's number */
@@ -20,20 +19,20 @@ typedef struct ft_life {
 
 typedef struct ft_planned_storage {
   ft_place place;
-  ft_life life;   /* a recomputed storage lives here until its bytes are given away, */
-  ft_life second; /* and here from recomputation on */
+  ft_life life;   /* the only life; of a recomputed storage, the one before recomputation */
+  ft_life second; /* of a recomputed storage, the one from recomputation on */
 } ft_planned_storage;
 
 typedef struct ft_planned_call {
-  const ft_recorded_call *call; /* on the tape, */
-  uint32_t position;            /* at this index */
-  uint32_t interval;            /* calls of one interval need nothing of one another */
+  const ft_recorded_call *call; /* on the tape */
+  uint32_t position;            /* its index on the tape */
+  uint32_t interval;            /* calls of one interval are independent of one another */
   bool barrier;                 /* wait for all calls before this one */
 } ft_planned_call;
 
 typedef struct ft_plan {
   const struct ft_tape *tape;
-  ft_planned_call *calls;       /* tape->call_count, in the order of running */
+  ft_planned_call *calls;       /* tape->call_count, in order of execution */
   ft_planned_storage *storages; /* tape->storage_count, by number */
   uint64_t *blocks;             /* bytes of each block that the arena must have */
   size_t block_count;
@@ -42,7 +41,7 @@ typedef struct ft_plan {
 } ft_plan;
 
 /** Plans a recorded graph. A block has at most `block_limit` bytes. Fails with DEVICE_MEMORY when
- * one tensor needs more, with ARGUMENT when parameters are not as the tape needs them. */
+ * one tensor needs more, with ARGUMENT when the parameters do not fit the tape. */
 filtra_status ft_plan_make(const struct ft_tape *tape, uint64_t block_limit, ft_plan **out);
 /** Sets *plan to NULL. */
 void ft_plan_destroy(ft_plan **plan);
@@ -53,8 +52,9 @@ ft_place ft_place_of(const ft_plan *plan, const filtra_tensor *t);
 ft_span ft_plan_span(const ft_plan *plan, const filtra_tensor *t);
 bool ft_same_memory(const ft_place *a, const ft_place *b);
 
-/** Whether planned call `index` opens an interval in which the storage begins to live: its bytes
- * then hold what another one left. Inputs hold their data before the first call. */
+/** Whether planned call `index` opens an interval in which a life of the storage begins: its bytes
+ * still hold data of other storages. False for inputs, which hold their data before the first call.
+ */
 bool ft_life_begins(const ft_plan *plan, size_t index, const ft_storage *s);
 
 /** Proves the plan without the planner's own data, word by word (graph/checker.c). Fails with
@@ -83,7 +83,7 @@ typedef struct ft_accesses {
   size_t count, capacity;
 } ft_accesses;
 
-/** Whether the call must wait for one of those whose accesses are listed. */
+/** Whether the call must wait for a call whose accesses are listed. */
 bool ft_accesses_conflict(const ft_plan *plan, const ft_accesses *all, const ft_recorded_call *c);
 filtra_status ft_accesses_add(const ft_plan *plan, ft_accesses *all, const ft_recorded_call *c);
 

@@ -1,8 +1,8 @@
 /* Recomputation: results of a segment of the forward pass that backward rules read are not kept,
  * but recomputed by copies of the calls that wrote them (Chen et al. 2016, "Training deep nets with
- * sublinear memory cost", section 4). The copies write to the same tensors, which so have two
- * lives; in between the plan gives their bytes to other tensors. Rules need not know. A call that
- * is costly to repeat may have a cheaper substitute. Called by models (segments) and
+ * sublinear memory cost", section 4). The copies write to the same tensors, which thus have two
+ * lives; in between, the plan reuses their bytes for other tensors. Rules are not affected. A call
+ * that is costly to repeat may have a cheaper substitute. Called by models (segments) and
  * graph/gradients.c. */
 #include "graph/tape.h"
 

@@ -196,7 +196,7 @@ filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_parameters *p
   filtra_tensor *t = parameter_tensor(g, name, p->options.copy, p, FT_HOME_COPIES);
   if (!t || narrow) return t;
   t->requires_grad = master->requires_grad;
-  t->owner = master; /* so that both have one gradient */
+  t->owner = master; /* copy and master share one gradient */
   return t;
 }
 

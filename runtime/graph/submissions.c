@@ -215,8 +215,8 @@ size_t ft_submissions_count(const ft_program *p) {
 
 /* ---- executing ---- */
 
-/* Submits all. The first job includes the uploads before it, the last the downloads after it; `run`
- * lies around both. */
+/* Submits everything: uploads with the first job, downloads with the last, and the semaphores of
+ * `run` before the first and after the last. */
 static filtra_status submit_all(ft_program *p, const ft_slot *slot, const ft_commands *recorded,
                                 const struct filtra_vulkan_run *run, uint64_t *ticket) {
   const struct ft_submissions *s = p->submissions;
@@ -243,7 +243,7 @@ filtra_status ft_replay(ft_program *p, const ft_slot *slot, const ft_recording *
   FT_TRY(record(p, how, &commands));
   filtra_status status = submit_all(p, slot, commands, NULL, ticket);
   if (!status) status = ft_wait(p->device, *ticket);
-  /* Some jobs may be running after a failure: nothing in use may be freed, here or by callers. */
+  /* After a failure some jobs may still run, and nothing that they use may be freed. */
   if (status) ft_wait_whatever(p->device);
   free_commands(p, commands);
   return status;
@@ -261,7 +261,7 @@ static filtra_status read_times(ft_program *p, ft_timestamps stamps, double *sec
   return status;
 }
 
-/* `ran`: whether the execution was made, whatever failed after it. */
+/* *ran: whether the execution completed, even if a later step failed. */
 static filtra_status replay_timed(ft_program *p, const ft_slot *slot, double *seconds,
                                   uint64_t *ticket, bool *ran) {
   ft_timestamps stamps = NULL;
@@ -280,7 +280,7 @@ filtra_status ft_replay_timed(ft_program *p, const ft_slot *slot, double *second
   return replay_timed(p, slot, seconds, ticket, &ran);
 }
 
-/* Frees what runs before the measured one were recorded into. */
+/* Frees the commands that were recorded for executions before the measured one. */
 static filtra_status drop_recorded(ft_program *p) {
   if (!p->submissions->commands) return FILTRA_OK;
   FT_TRY(ft_wait_idle(p->device));
@@ -289,8 +289,8 @@ static filtra_status drop_recorded(ft_program *p) {
   return FILTRA_OK;
 }
 
-/* Waits for an execution, and divides the commands into submissions again, by its times. What fails
- * after the execution leaves the next one to be measured: this one has been made. */
+/* Executes once with timestamps, and cuts the calls into submissions again by the measured times. A
+ * failure after the execution is no error: the next execution is measured instead. */
 static filtra_status measure(ft_program *p, ft_slot *slot) {
   FT_TRY(drop_recorded(p));
   bool ran = false;
@@ -307,7 +307,8 @@ static filtra_status measure(ft_program *p, ft_slot *slot) {
 filtra_status ft_submit_run(ft_program *p, ft_slot *slot, const struct filtra_vulkan_run *run,
                             bool waits) {
   struct ft_submissions *s = p->submissions;
-  /* What an application has on its queue may wait for what its host does after this call. */
+  /* Not on an application's queue, unless the caller waits: earlier work there may depend on what
+   * the application does after this call. */
   if (!s->measured && (waits || !ft_is_adopted(p->device))) return measure(p, slot);
   if (!s->commands) FT_TRY(record(p, &STEP, &s->commands));
   return submit_all(p, slot, s->commands, run, &slot->ticket);

@@ -19,7 +19,7 @@ typedef struct ft_recorded_call {
   bool recomputes; /* a copy of a forward call, before backward rules that read its results */
 } ft_recorded_call;
 
-/** One op: which rule continues the tape backwards through it. */
+/** One op, with its backward rule. */
 typedef struct ft_op {
   const char *label;
   ft_backward_fn backward;
@@ -43,7 +43,7 @@ typedef struct ft_segment {
   size_t rules; /* the first call of their backward rules */
 } ft_segment;
 
-/** A tensor that each run copies from the host (input) or to it (output). */
+/** A tensor that each execution copies from the host (input) or to the host (output). */
 typedef struct ft_transfer {
   filtra_tensor *tensor;
   const void *constant; /* an input's content, known while recording; NULL: the caller sets it */
@@ -80,7 +80,7 @@ struct ft_tape {
 typedef struct ft_memory_chunk ft_memory_chunk;
 typedef struct ft_outside ft_outside;
 
-/** Recorded into `tape`; compiling adds a plan and a program. */
+/** A graph: recording fills `tape`, compiling adds plan and program. */
 struct filtra_graph {
   filtra_device *device;
   filtra_arena *arena; /* the caller's; NULL: compiling makes one of its own */
@@ -88,20 +88,20 @@ struct filtra_graph {
   uint32_t slot_count;
   bool training;
   filtra_status status;    /* the first error while recording; sticky */
-  char *error;             /* its sentence; NULL when there was no memory for it */
+  char *error;             /* its message; NULL if memory ran out */
   ft_memory_chunk *memory; /* tensors, names, contexts: freed with the graph */
   struct ft_tape tape;
   struct ft_plan *plan;       /* NULL until compiled */
   struct ft_program *program; /* NULL until compiled */
   ft_outside *outside;        /* tensors in buffers shared with an application */
-  uint64_t seed, step;        /* of the next run */
-  uint32_t part[3]; /* of the next run: first sample, samples, the batch's other samples */
+  uint64_t seed, step;        /* of the next execution */
+  uint32_t part[3]; /* of the next execution: first sample, samples, the batch's other samples */
 };
 
 /** Fails with ARGUMENT for an input or parameter without name or shape. */
 filtra_status ft_check_declaration(const char *what, const char *name, const int64_t *shape);
 
-/** Frees the memory of ft_graph_alloc and the error's sentence (graph/error.c). */
+/** Frees the memory of ft_graph_alloc and the error message (graph/error.c). */
 void ft_graph_free_memory(filtra_graph *g);
 
 /** Bytes of a tensor as `rows` windows of `window` bytes, `period` apart, from `low` to `high` in

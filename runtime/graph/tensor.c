@@ -12,7 +12,7 @@ static int64_t shape_elements(int ndim, const int64_t *shape) {
   return n;
 }
 
-/* Kernels index tensors with 32 bits; the arena's limits are checked when a plan is made. */
+/* Kernels index tensors with 32 bits; planning checks the arena's limits. */
 static bool check_shape(filtra_graph *g, const char *name, int ndim, const int64_t *shape) {
   if (!shape) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: the shape is NULL", name);

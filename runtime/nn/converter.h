@@ -44,7 +44,7 @@ ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x,
 
 enum { FT_MOST_FACTORS = 16 };
 
-/** Options of mixers about the transform Phi. */
+/** Mixers' options for the transform Phi. */
 typedef struct ft_transform_options {
   int64_t heads; /* each has its own Phi and phases, computed from and applied to C/H channels */
   int64_t order; /* number of transforms whose product is Phi, parameters "vectors.M" */
@@ -54,7 +54,8 @@ typedef struct ft_transform_options {
   bool sorted;     /* apply Phi to the tokens in a learned order */
   float sort_temperature;
 } ft_transform_options;
-/** Rows of a mixer's table for these options, which its struct `type` has as `transform`. */
+/** Rows for these options in a mixer's table of keys; its option struct `type` has them as
+ * `transform`. */
 #define FT_TRANSFORM_KEYS(type)                                                                    \
   FT_INT_KEY(type, transform.heads, "heads", 1, 1, 256,                                            \
              "Number of the mixer's own heads, each with a Phi and phases of its own. It divides " \

@@ -20,7 +20,7 @@ typedef struct ft_encoder_options {
   bool converter;
   bool causal;
   filtra_tensor *bias; /* of attention, as filtra_mixer_input.bias; NULL: none */
-  ft_windows windows;  /* in which the mixer works, with a bias of their own in place of `bias` */
+  ft_windows windows;  /* windows of the mixer, with their own bias in place of `bias` */
   float spread;        /* initial deviation of the windows' bias */
 } ft_encoder_options;
 
@@ -28,9 +28,9 @@ typedef struct ft_encoder_options {
 filtra_tensor *ft_encoder_block(const ft_scope *scope, const ft_encoder_options *options,
                                 filtra_tensor *x, filtra_tensor *mask, filtra_tensor **auxiliary);
 
-/** A class layer (Touvron et al. 2021, CaiT): pre-norm attention in which `token` [B,1,C] alone
- * asks and looks at itself and x [B,N,C], and a feed-forward layer -> [B,1,C]. mask [B,1+N]. Of the
- * options it has no mixer, bias and ContraNorm. */
+/** A class layer (Touvron et al. 2021, CaiT): pre-norm attention in which the only query is `token`
+ * [B,1,C] and keys are the token and x [B,N,C], then a feed-forward layer -> [B,1,C]. mask [B,1+N].
+ * Ignores the options' mixer, bias and ContraNorm. */
 filtra_tensor *ft_class_block(const ft_scope *scope, const ft_encoder_options *options,
                               filtra_tensor *token, filtra_tensor *x, filtra_tensor *mask);
 

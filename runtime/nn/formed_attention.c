@@ -1,11 +1,12 @@
-/* Called by nn/mixer/softmax.c and gfsa.c where heads talk or the filter's elements are dropped. */
+/* Called by nn/mixer/softmax.c and gfsa.c for talking heads and for dropout on the filter's
+ * elements. */
 #include "nn/formed_attention.h"
 
 #include "nn/feature_attention.h"
 
 #include <math.h>
 
-/* Zeros and ones that broadcast to [B,H,Nq,Nk]: which scores count; NULL: all. */
+/* The mask of scores, zeros and ones that broadcast to [B,H,Nq,Nk]; NULL: all scores count. */
 static filtra_tensor *admissible(filtra_graph *g, const filtra_attention_options *o, int64_t nq,
                                  int64_t nk) {
   filtra_tensor *seen = NULL;
@@ -19,8 +20,8 @@ static filtra_tensor *admissible(filtra_graph *g, const filtra_attention_options
   return seen ? filtra_multiply(g, seen, earlier) : earlier;
 }
 
-/* The fewest equal parts, whole rows, of n rows that a product's grid takes: even tiles of 16
- * columns are then half of the 65,535 workgroups that every device takes. */
+/* The fewest equal chunks of n rows that a product's grid can hold: even with tiles of 16 columns,
+ * a chunk takes at most half of the 65,535 workgroups that every device accepts. */
 static int64_t parts_of(int64_t n, int64_t pairs) {
   enum { MOST_PAIRS = 1 << 19 };
   int64_t parts = 1;
@@ -29,8 +30,8 @@ static int64_t parts_of(int64_t n, int64_t pairs) {
   return parts;
 }
 
-/* W x + b over the heads of x [B,H,N,M]: a product of the same W for each sequence, or part of it.
- */
+/* W x + b over the heads of x [B,H,N,M]: one product with the same W for each sequence, or for each
+ * chunk of one. */
 static filtra_tensor *talk(const ft_scope *scope, const char *name, filtra_tensor *x) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, x)) return NULL;

@@ -19,8 +19,8 @@ static filtra_tensor *times(filtra_graph *g, filtra_tensor *w, float fixed, int6
   return filtra_multiply(g, filtra_reshape(g, w, 4, (int64_t[]){1, heads, 1, 1}), x);
 }
 
-/* w0 x + w1 A x + wK (A x + (K-1) (A A x - A x)) of x, A x and A A x [B,H,..]; of the identity that
- * is H. */
+/* w0 x + w1 A x + wK (A x + (K-1) (A A x - A x)) of x, A x and A A x [B,H,..]; H if x is the
+ * identity. */
 static filtra_tensor *combine(filtra_graph *g, filtra_tensor *const w[3],
                               const filtra_gfsa_options *o, filtra_tensor *x, filtra_tensor *ax,
                               filtra_tensor *aax) {
@@ -39,7 +39,7 @@ static filtra_tensor *in_type(filtra_graph *g, filtra_tensor *x, filtra_dtype dt
   return filtra_tensor_dtype(x) == dtype ? x : filtra_cast(g, x, dtype);
 }
 
-/* H v without H. A v is rounded to v's type before A is applied to it again. */
+/* H v without forming H. A v is rounded to v's type before A is applied to it again. */
 static filtra_tensor *apply_twice(const ft_scope *scope, filtra_tensor *a, filtra_tensor *v,
                                   filtra_tensor *const w[3], const filtra_gfsa_options *o) {
   filtra_graph *g = scope->graph;

@@ -28,7 +28,8 @@ struct filtra_scope {
   filtra_parameters *params;
   ft_observer *observer;   /* NULL: none */
   const ft_past_use *past; /* NULL: sequences are whole */
-  /* What a mixer hands to its next layer beside the tokens, NULL at first; NULL: nowhere. */
+  /* *carried: what a mixer passes to the mixer of the next layer beside the tokens, initially NULL.
+   * `carried` NULL: nothing can be passed. */
   filtra_tensor **carried;
   filtra_dtype precision; /* of products' operands: F32, F16 or BF16 */
   float init_std;         /* initial deviation of linear weights; 0: U(+-1/sqrt(in)), biases too */
@@ -37,19 +38,20 @@ struct filtra_scope {
 };
 typedef struct filtra_scope ft_scope;
 
-/** The inner scope with prefix + name + "."; one that is too long is the graph's error. */
+/** The inner scope with prefix + name + "."; a prefix that is too long is a graph error. */
 ft_scope ft_scope_enter(const ft_scope *scope, const char *format, ...) FT_PRINTF(2, 3);
 
 /** False without a scope, and if its graph has an error. Public functions call it first. */
 bool ft_scope_usable(const ft_scope *scope);
-/** Writes prefix + kind + name. False when the graph has an error; a name that is too long is one.
+/** Writes prefix + kind + name. False if the graph has an error; a name that is too long sets one.
  */
 bool ft_scope_name(const ft_scope *scope, const char *kind, const char *name,
                    char full[FT_NAME_TEXT]);
 
-/** Gives t, any view, to the observer as prefix + name; does nothing without one. Names are
- * "query", "key" and "value" [B,N,C] of a mixer, of AGF also "u", "v" and "sigma"; "mixed" [B,N,C],
- * its result before the output projection; and "x" [B,N,C], the output of a block. */
+/** Adds t, any view, to the observer's list as prefix + name; does nothing without an observer.
+ * Names are "query", "key" and "value" [B,N,C] of a mixer, of AGF also "u", "v" and "sigma";
+ * "mixed" [B,N,C], its result before the output projection; and "x" [B,N,C], the output of a block.
+ */
 void ft_observe(const ft_scope *scope, const char *name, filtra_tensor *t);
 
 /** A weight matrix in the scope's precision: the parameter of that name, or its 16-bit copy. */
@@ -60,11 +62,11 @@ filtra_tensor *ft_scope_weight(const ft_scope *scope, const char *name, const in
 filtra_parameter_options ft_scope_matrix(const ft_scope *scope, int64_t in);
 /** Options of its bias: zeros with an init_std, or the same uniform values; no weight decay. */
 filtra_parameter_options ft_scope_bias(const ft_scope *scope, int64_t in);
-/** filtra_scope_linear with weights for `in` inputs, of which x has only the first ones. */
+/** filtra_scope_linear with weights for `in` inputs, of which x holds only the first ones. */
 filtra_tensor *ft_linear_prefix(const ft_scope *scope, const char *name, filtra_tensor *x,
                                 int64_t in, int64_t out, const filtra_linear_options *options);
 
-/** A linear layer of each group, such as a head: x dense [B,G,N,in], "NAME.weight" [G,out,in] and
+/** One linear layer per group, such as a head: x dense [B,G,N,in], "NAME.weight" [G,out,in] and
  * "NAME.bias" [G out] -> [G B N, out], F32, group by group. Parameters start as those of
  * filtra_scope_linear. */
 filtra_tensor *ft_group_linear(const ft_scope *scope, const char *name, filtra_tensor *x,

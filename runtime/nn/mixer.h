@@ -1,5 +1,5 @@
 /* Token mixers: layers that take the place of attention. Each of Filtra's own has one file in
- * mixer/ and one entry in the list below; those that applications register follow them. */
+ * mixer/ and one entry in the list below; mixers that applications register follow. */
 #ifndef FT_NN_MIXER_H
 #define FT_NN_MIXER_H
 
@@ -9,7 +9,7 @@
 /* Most bytes of an option struct; most keys, "name" included. */
 enum { FT_MIXER_OPTIONS = 3328, FT_MIXER_KEYS = 24 };
 
-/** The key of mixers that ft_formed_attention serves. */
+/** The key `talking_heads`, for mixers that use ft_formed_attention. */
 #define FT_TALKING_HEADS_KEY(type, member)                                                         \
   FT_BOOL_KEY(                                                                                     \
       type, member, "talking_heads", false,                                                        \
@@ -44,8 +44,8 @@ typedef struct ft_mixer_class {
   const char *name, *description;
   size_t options_size; /* at most FT_MIXER_OPTIONS */
   ft_keys keys;        /* the options in configuration files, fewer than FT_MIXER_KEYS */
-  /* Why an option has no effect beside the others, as a clause: "with \"variant\" uv"; NULL: it has
-   * one. NULL function: every option always has an effect. */
+  /* Why an option has no effect together with the others, as a clause: "with \"variant\" uv"; NULL:
+   * it has one. `idle` NULL: every option always has an effect. */
   const char *(*idle)(const void *options, const char *name);
   bool narrow;             /* accepts x in the scope's precision; else only F32 */
   bool takes_bias;         /* adds filtra_mixer_input.bias to its scores */
@@ -61,7 +61,8 @@ typedef struct ft_mixer_class {
    * NULL if unsupported. */
   filtra_tensor *(*build_complex)(const ft_scope *scope, const void *options,
                                   const filtra_mixer_input *in, filtra_tensor **auxiliary);
-  /** Weight a of the auxiliary loss, if the task's loss gets 1 - a. NULL: the task's keeps 1. */
+  /** Weight a of the auxiliary loss, if the task's loss then has weight 1 - a. NULL: the task's
+   * loss keeps weight 1. */
   float (*auxiliary_share)(const void *options);
 } ft_mixer_class;
 
@@ -72,17 +73,19 @@ void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dt
  * later tokens. */
 filtra_dtype ft_mixer_precision(const ft_scope *scope);
 
-/** The number of a head from a list of one for all heads, two for the halves (the first is the
- * larger where heads are odd), or one for each. */
+/** The number of a head, from a list of one number for all heads, two for the halves (the first is
+ * larger if the number of heads is odd), or one per head. */
 float ft_head_number(const ft_floats *list, int64_t heads, int64_t head);
-/** Fills in the number of each head; false, with the graph failed, for a list of other length. */
+/** Fills in the number of each head. For a list of another length, fails the graph and returns
+ * false. */
 bool ft_mixer_spread(filtra_graph *g, const char *mixer, const char *key, const ft_floats *list,
                      int64_t heads, float out[FT_MOST_FLOATS]);
 
-/** Reads the next of numbers and ranges such as "0, 4-7" and goes past it; NULL: it was the last.
- * False where it is none, or goes beyond `most`. */
+/** Reads the next number or range of a list such as "0, 4-7" and advances *at, to NULL after the
+ * last. False if the text is not a range, or exceeds `most`. */
 bool ft_next_range(const char **at, long most, long *first, long *last);
-/** Marks the heads that such a text names, "" none; false where it is none, or names others. */
+/** Marks the heads that such a list names; "": none. False if the text is not a list, or names a
+ * head that does not exist. */
 bool ft_mark_heads(const char *text, int64_t heads, bool marked[FT_MOST_FLOATS]);
 
 /** A configured mixer. */
@@ -96,8 +99,8 @@ enum { FT_MOST_MIXERS = 4, FT_MOST_LAYERS = 256, FT_MIXERS_TEXT = 160 };
 typedef struct ft_mixers {
   ft_mixer list[FT_MOST_MIXERS];
   size_t count;
-  uint8_t of_layer[FT_MOST_LAYERS]; /* index in the list; `count`: none is given for the layer */
-  size_t usual;                     /* that of all layers but those named; `count`: none */
+  uint8_t of_layer[FT_MOST_LAYERS]; /* index in the list; `count`: the layer is not named */
+  size_t usual;                     /* index for all layers that are not named; `count`: none */
 } ft_mixers;
 
 /** Filtra's own, in the order of lists; the first is the default. mixer/NAME.c defines
@@ -113,7 +116,7 @@ FT_OWN_MIXERS(FT_DECLARE_MIXER)
 
 /** The i-th of filtra_mixer_count(); the first is the default. */
 const ft_mixer_class *ft_mixer_at(size_t i);
-/** NULL if there is none of that name. */
+/** The mixer of that name; NULL: there is none. */
 const ft_mixer_class *ft_mixer_find(const char *name);
 
 /** Reads a mixer from JSON: a name, or an object with "name" and the mixer's options; NULL is
@@ -122,10 +125,10 @@ filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *o
 /** The mixer as a JSON object with all options; NULL when out of memory. */
 json_t *ft_mixer_write(const ft_mixer *mixer);
 
-/** Reads the mixers of all layers: one as ft_mixer_read, or a list of them with "layers", such as
- * "10-11" or "0, 4-7", which counts from 0; one without "layers" is for all other layers. */
+/** Reads the mixers of all layers: one as ft_mixer_read, or a list of mixers with "layers", such as
+ * "10-11" or "0, 4-7", counted from 0; a mixer without "layers" is for all other layers. */
 filtra_status ft_mixers_read(const json_t *json, const char *context, ft_mixers *out);
-/** Fails with INPUT where one of `layers` layers has no mixer, or one is named beyond them. */
+/** Fails with INPUT if one of `layers` layers has no mixer, or a layer beyond them is named. */
 filtra_status ft_mixers_check(const ft_mixers *mixers, int64_t layers, const char *context);
 /** The mixers as JSON: an object, or a list with "layers"; NULL when out of memory. */
 json_t *ft_mixers_write(const ft_mixers *mixers);

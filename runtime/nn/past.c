@@ -1,5 +1,5 @@
-/* What a generator keeps of earlier tokens: rows of keys and values, and states. Called by mixers
- * through filtra_scope_keep and filtra_scope_state; model/generate.c owns it. */
+/* The data of earlier tokens that a generator keeps: rows of keys and values, and states. Called by
+ * mixers through filtra_scope_keep and filtra_scope_state; model/generate.c owns it. */
 #include "nn/past.h"
 
 #include "base/memory.h"

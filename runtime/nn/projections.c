@@ -1,5 +1,5 @@
 /* Common parts of mixers: queries, keys and values from one product, the output projection, and
- * options that are numbers of heads or of layers. */
+ * options with one number per head or layer. */
 #include "nn/mixer.h"
 
 #include <stdlib.h>

@@ -17,10 +17,10 @@ typedef struct ft_token_order {
 ft_token_order ft_learn_order(const ft_scope *scope, const filtra_mixer_input *in,
                               float temperature);
 
-/** Puts the tokens of x [B,N,C] into that order, or with `back` into the sequence's own. The score
- * gets the straight-through gradient of SoftSort (Prillo and Eisenschlos 2020), in which row r of
- * the permutation is softmax_t -(s_(r) - s_t)^2 / temperature, s_(r) the r-th largest score.
- * Forward N^2 comparisons, backward O(N^2 C). */
+/** Puts the tokens of x [B,N,C] into the learned order, or with `back` into the sequence's own
+ * order. The score gets the straight-through gradient of SoftSort (Prillo and Eisenschlos 2020), in
+ * which row r of the permutation is softmax_t -(s_(r) - s_t)^2 / temperature, s_(r) the r-th
+ * largest score. Forward N^2 comparisons, backward O(N^2 C). */
 filtra_tensor *ft_sort_tokens(filtra_graph *g, const ft_token_order *order, filtra_tensor *x,
                               bool back);
 /** The tokens `rows` [B N] of x [B,N,C]. */

@@ -25,10 +25,10 @@ int64_t ft_windows_count(const ft_windows *w) {
          w->width;
 }
 
-/* ---- moving an image ---- */
+/* ---- shifting an image ---- */
 
-/* An image x and the larger one y, y[i,j] = x[(i + down) mod rows, (j + right) mod columns] and
- * zeros beyond x's rows and columns; or, `back`, x from y. */
+/* An image x and the shifted one y, which may be larger: y[i,j] = x[(i + down) mod rows, (j +
+ * right) mod columns], and zeros beyond x's rows and columns. With `back`, x from y. */
 struct move {
   filtra_tensor *from, *to; /* [B, rows, columns, C], dense */
   int64_t rows, columns, down, right;
@@ -43,14 +43,14 @@ static filtra_tensor *box(filtra_graph *g, filtra_tensor *t, const int64_t at[2]
   return view;
 }
 
-/* Copies the parts of x to where they are in y, or back. */
+/* Copies the four parts of x to their places in y, or back. */
 static void emit_move(filtra_graph *g, const struct move *c, filtra_tensor *from, filtra_tensor *to,
                       bool back, bool add) {
   if (!from || !to) return;
   const bool larger = !back && filtra_tensor_elements(to) > filtra_tensor_elements(from);
   if (larger && !add) ft_emit_fill(g, to, 0.0f);
   for (int part = 0; part < 4; part++) {
-    const bool below = part / 2, beside = part % 2; /* what went on at the beginning */
+    const bool below = part / 2, beside = part % 2; /* the parts that wrapped around */
     const int64_t size[] = {below ? c->down : c->rows - c->down,
                             beside ? c->right : c->columns - c->right};
     const int64_t in_x[] = {below ? 0 : c->down, beside ? 0 : c->right};
@@ -68,7 +68,7 @@ static void move_backward(filtra_graph *g, const void *context) {
   if (target) emit_move(g, c, ft_grad(g, c->to), target, !c->back, add);
 }
 
-/* x [B,..,C] as the image that the struct describes -> [B, rows, columns, C] of that size. */
+/* Shifts the image x [B,..,C] as the struct describes -> [B, rows, columns, C]. */
 static filtra_tensor *move(filtra_graph *g, struct move c, filtra_tensor *x, const int64_t from[2],
                            const int64_t to[2]) {
   if (!ft_usable(g, x)) return NULL;
@@ -84,8 +84,8 @@ static filtra_tensor *move(filtra_graph *g, struct move c, filtra_tensor *x, con
   return ft_record_op(g, "move", move_backward, &c, sizeof c, 1, &c.from, 1, &c.to);
 }
 
-/* [B rows, down, columns, across] -> [B rows, columns, down, across]: cells of an image one after
- * the other from the rows of tokens of each row of cells, or the inverse. */
+/* [B rows, down, columns, across] -> [B rows, columns, down, across]: from rows of tokens to one
+ * cell of the image after the other, or the inverse. */
 static filtra_tensor *exchange(filtra_graph *g, filtra_tensor *x, int64_t down, int64_t columns,
                                int64_t across) {
   if (!ft_usable(g, x)) return NULL;
@@ -135,8 +135,8 @@ filtra_tensor *ft_windows_join(filtra_graph *g, const ft_windows *w, filtra_tens
 
 /* ---- the bias ---- */
 
-/* y[a,j,i,r] = x[a, i - j + n - 1, r] of x [A, 2n - 1, R], i and j below n: n copies of x one after
- * the other, each read from one element later on than the one before. */
+/* y[a,j,i,r] = x[a, i - j + n - 1, r] of x [A, 2n - 1, R], i and j below n: n copies of x, each
+ * read from one element further than the previous one. */
 static filtra_tensor *slide(filtra_graph *g, filtra_tensor *x, int64_t parts, int64_t n,
                             int64_t rest) {
   const int64_t line = 2 * n - 1, copies[] = {1, n, 1, 1}, origin[4] = {0};
@@ -149,7 +149,7 @@ static filtra_tensor *slide(filtra_graph *g, filtra_tensor *x, int64_t parts, in
   return filtra_slice(g, x, origin, (int64_t[]){parts, n, n, rest});
 }
 
-/* [H,n,n], for queries the keys. */
+/* [H,n,n]: head, query, key. */
 static filtra_tensor *relative_bias(const ft_scope *scope, const ft_windows *w, int64_t heads,
                                     float spread) {
   filtra_graph *g = scope->graph;
@@ -166,8 +166,8 @@ static filtra_tensor *relative_bias(const ft_scope *scope, const ft_windows *w, 
   return filtra_reshape(g, t, 3, (int64_t[]){heads, n, n});
 }
 
-/* Along one axis of the moved image, [n]: 0 before the last window, then 1, and 2 where the image
- * went on at its beginning. */
+/* Along one axis of the shifted image, [n]: 0 before the last window, then 1, and 2 where the image
+ * wrapped around. */
 static filtra_tensor *ends(filtra_graph *g, int64_t n, int64_t window, int64_t moved) {
   const int64_t lengths[] = {n - window, window - moved, moved};
   filtra_tensor *parts[3];

@@ -114,7 +114,7 @@ static double bytes_of(const filtra_tensor *u) {
 /* Teams may have any size, as none holds a whole row. On CPU drivers lanes were measured to be 1.3
  * to 2.5 times as fast as teams. */
 static ft_row_part filter_rows(const filtra_device *dev, const filtra_tensor *u, bool in_pairs) {
-  enum { MOST_GROUPS = 2048 }; /* each writes a partial sum of theta's gradient */
+  enum { MOST_GROUPS = 2048 }; /* each writes one partial sum of theta's gradient */
   ft_row_part part = ft_row_parts(dev, ft_rows(u), ft_columns(u), in_pairs);
   if (part.grid.groups > MOST_GROUPS) part.grid.groups = MOST_GROUPS;
   if (!part.lanes) part.subgroup = 0;

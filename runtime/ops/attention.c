@@ -47,9 +47,10 @@ static bool in_groups(const filtra_tensor *t, int64_t group) {
   return whole && (!t || t->shape[t->ndim - 1] % group == 0);
 }
 
-/* Which kernels may load and store groups of elements. GPU kernels stage tiles by four if possible
- * (shaders/attention/problem.glsl), those of CPU drivers' lanes load pairs; kernels for matrix
- * units stage what they need not transpose by eight, and store results by four. */
+/* Which kernels may load and store groups of elements. GPU kernels stage tiles in groups of four if
+ * possible (shaders/attention/problem.glsl), lane kernels of CPU drivers load pairs; kernels for
+ * matrix units stage what they need not transpose in groups of eight, and store results in groups
+ * of four. */
 static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d, bool results) {
   enum { FOUR = 4, EIGHT = 8 };
   /* dy is dense: its rows are whole groups if v's are. */
@@ -87,8 +88,8 @@ static ft_attention_plan plan_of(const filtra_graph *g, const ft_attention *c,
                              .across = t->across};
 }
 
-/* Constants of tiled kernels and of kernels on matrix units, with the family's constant or without.
- * All have these in this order, and end with two of their own and the family's. */
+/* Constants of tiled kernels and of kernels on matrix units, with or without the family's constant.
+ * All begin with the common ones, in one order, and end with two of their own and the family's. */
 typedef union constants {
   struct ft_plaplacian_tiled_constants tiled;
   struct ft_plaplacian_matrix_constants matrix;
@@ -142,7 +143,7 @@ arguments_of(const ft_attention *c, const ft_attention_dispatch *d, const filtra
                                          .op_id = c->op_id};
 }
 
-/* The same for kernels that read what differs between heads from a table. */
+/* The same for kernels that read per-head values from a table. */
 static struct ft_plaplacian_arguments by_table(const struct ft_attention_arguments *a,
                                                const filtra_tensor *heads) {
   return (struct ft_plaplacian_arguments){.q = a->q,

@@ -10,11 +10,11 @@
 /** Kernels whose tiles have different heights, as they keep different sums in registers. */
 typedef enum ft_tile { FT_TILE_FORWARD, FT_TILE_KEY, FT_TILE_QUERY, FT_TILE_KINDS } ft_tile;
 
-/** How a device computes tiles of scores, and their rows and columns. */
+/** How a device computes tiles of scores, and the tiles' rows and columns. */
 typedef struct ft_tiling {
   bool lanes;
   uint32_t workgroup, subgroup, columns;
-  uint32_t own_rows[FT_TILE_KINDS], rows[FT_TILE_KINDS]; /* of an invocation; of a tile */
+  uint32_t own_rows[FT_TILE_KINDS], rows[FT_TILE_KINDS]; /* per invocation; per tile */
   /* Tiled kernels: invocations side by side; unrolled steps of inner loops. */
   uint32_t across, unroll;
 } ft_tiling;
@@ -68,13 +68,14 @@ ft_attention_plan ft_attention_matrix_plan(const filtra_device *dev, const ft_at
 /** Records a call that draws dropout for the kernels on matrix units recorded next, forward or
  * backward: I32 [B H Nq, ceil(Nk / 32)], one bit for each weight, 1 if it is kept
  * (shaders/attention/dropout.comp). All these kernels need the same bits, and drawing takes as many
- * instructions as their arithmetic. NULL if each kernel draws by itself: without such kernels, with
- * p-norm weights, or if the bits would take more memory than q, k, v and y. */
+ * instructions as their arithmetic. NULL if each kernel draws by itself: if no kernel uses matrix
+ * units, with p-norm weights, or if the bits would take more memory than q, k, v and y. */
 filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool backward);
 /** Whether attention on this type may use matrix units. */
 bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type);
 
-/** What decides which tiles fit: columns of q, of v, and of dy where it is multiplied by values. */
+/** The sizes that decide which tiles fit: columns of q, of v, and of dy in the products with
+ * values. */
 typedef struct ft_attention_widths {
   int64_t head, value, upstream;
   filtra_dtype type;
@@ -90,9 +91,9 @@ typedef struct ft_attention_dispatch {
   const char *label;
   const char *kernel; /* of q's type; with tiles, and a variant for lanes */
   ft_tile tile;
-  bool matrix;        /* there is a kernel for matrix units, too */
+  bool matrix;        /* a kernel for matrix units exists as well */
   uint32_t flags;     /* in addition to the op's */
-  int64_t tokens;     /* rows per head, which workgroups take by a tile's rows; 0: see `groups` */
+  int64_t tokens;     /* rows per head, a tile of them per workgroup; 0: see `groups` */
   uint32_t groups[3]; /* the grid */
   uint32_t workgroup; /* of a kernel without tiles; 0: a kernel with tiles */
   const filtra_tensor *dy;

@@ -31,10 +31,10 @@ static uint32_t sides(ft_tile kind) {
   return kind == FT_TILE_FORWARD ? 1 : 2;
 }
 
-/* Most columns of rows that stay in registers. With p-norm weights it is less for kernels that also
- * sum differences of both sides' rows, or draw dropout's random numbers. */
+/* Most columns of rows that stay in registers. With p-norm weights, fewer for kernels that also sum
+ * differences of both sides' rows or draw dropout's random numbers. */
 enum { MOST_DEPTH = 128, MOST_NORM_DEPTH = 64 };
-/* Most columns of these and of the sums, if a subgroup has two strips. */
+/* Most columns of these rows and of the sums, if a subgroup has two strips. */
 enum { MOST_STRIP_WIDTH = 64 };
 static int64_t depth_of(const ft_attention_widths *w, ft_tile kind) {
   return sides(kind) == 2 && w->upstream > w->head ? w->upstream : w->head;
@@ -83,7 +83,8 @@ static uint32_t shared_groups(const ft_attention_widths *w, ft_tile kind, ft_mat
   return most(all, n * rows * (depth / 8 + 1));
 }
 
-/* More shared memory leaves a processor too few subgroups; large workgroups have more of them. */
+/* With more shared memory per workgroup, too few subgroups run on a processor; large workgroups
+ * have more subgroups. */
 enum { MOST_SHARED = 32 << 10, MOST_SHARED_OF_LARGE = 48 << 10, LARGE_WORKGROUP = 256 };
 static uint32_t most_shared(const ft_attention_widths *w, uint32_t workgroup) {
   return workgroup >= LARGE_WORKGROUP && !w->norms ? MOST_SHARED_OF_LARGE : MOST_SHARED;
@@ -147,7 +148,7 @@ filtra_tensor *ft_attention_kept(filtra_graph *g, const ft_attention *c, bool ba
 
 /* ---- tiles ---- */
 
-/* Not with few registers: they would spill. */
+/* Not with few registers: kernels would spill. */
 bool ft_attention_matrix_there(const filtra_device *dev, filtra_dtype type) {
   const ft_caps *caps = ft_caps_of(dev);
   return ft_matrix_shape_of(caps, type).m != 0 && caps->subgroup && !caps->few_registers &&

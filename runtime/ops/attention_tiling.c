@@ -50,8 +50,8 @@ static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
 
 static const char *const OPS[] = {"attention", "gfsa", "plaplacian"};
 
-/* Rows of lanes. More rows share what is gathered, but take longer to compile: 12 nearly three
- * times as long as 4. Rows of wide heads exceed the first cache. */
+/* Rows of a lane kernel's tile. More rows share each gathered value, but take longer to compile: 12
+ * nearly three times as long as 4. Many rows of wide heads exceed the first-level cache. */
 static uint32_t lane_rows(const ft_attention_problem *p) {
   enum { FEW_SCORES = 1 << 18, MANY_SCORES = 1 << 22, WIDE_HEADS = 64 };
   const int64_t scores = p->batches * p->heads * p->queries * p->keys;
@@ -66,24 +66,24 @@ static ft_configuration standard(const filtra_device *dev, const ft_attention_pr
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   uint32_t across = columns > 32 ? 16 : 8;
   const bool wide = columns > 64, large = caps->info.max_workgroup_invocations >= 256;
-  /* Dropout on the weights of 16-bit heads takes the registers that are left. */
+  /* Dropout on the weights of 16-bit heads takes up the remaining registers. */
   const bool dropped = p->dropout > 0 && p->type != FILTRA_F32;
   if (caps->few_registers && p->op == FT_PROBLEM_PLAPLACIAN) {
-    /* With more invocations, each stages less. */
+    /* With more invocations, each one stages fewer elements. */
     if (dropped && wide && large) return (ft_configuration){{256, 1, 1, 1, 16, 1}};
     const bool many = large && (wide || (dropped && columns > 32));
     return (ft_configuration){{many ? 256 : 128, 2, 1, 1, across, 1}};
   }
   if (caps->few_registers && dropped)
     return (ft_configuration){{wide && large ? 256 : 128, wide ? 2 : 4, 1, wide ? 1 : 2, 16, 1}};
-  /* 4 rows of wide causal heads spill on Intel. F32 keeps them, as its tiles have been measured. */
+  /* 4 rows of wide causal heads spill on Intel. F32 keeps 4, since its tiles have been measured. */
   const uint32_t rows = wide && p->type != FILTRA_F32 ? 2 : 4;
   if (caps->few_registers) return (ft_configuration){{128, rows, wide ? 1 : 2, 2, across, 1}};
-  /* CPU drivers need seconds to compile taller tiles; Intel's profiles and the tuner's tests do it.
-   */
+  /* CPU drivers need seconds to compile taller tiles, and compile them only for Intel's profiles
+   * and the tuner's tests. */
   if (caps->for_cpu) return (ft_configuration){{128, 2, 2, 2, across, 1}};
-  /* Heads of up to 32 columns have a single pass over them, in which NVIDIA's compiler would have
-   * so many loads on their way that it spills: on an H100, 8 steps took 1.4 times as long as 4. */
+  /* For heads of up to 32 columns, one unrolled pass has so many loads in flight that NVIDIA's
+   * compiler spills: on an H100, 8 steps took 1.4 times as long as 4. */
   return (ft_configuration){{128, 4, 4, 4, across, across == 8 ? 4 : 8}};
 }
 

@@ -15,7 +15,7 @@ static filtra_tensor *heads_input(ft_trial *t, const char *name, const ft_attent
   return x;
 }
 
-/* As F32, to compare with the reference. */
+/* Converts x to F32, to compare it with the reference. */
 static filtra_tensor *as_floats(filtra_graph *g, filtra_tensor *x) {
   return filtra_tensor_dtype(x) == FILTRA_F32 ? x : filtra_cast(g, x, FILTRA_F32);
 }

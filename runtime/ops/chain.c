@@ -231,7 +231,7 @@ static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *ca
   ft_record_call(g, call);
 }
 
-/* Computes the carry into each chunk but the first. */
+/* Computes the carry into each chunk except the first. */
 static filtra_tensor *emit_carries(filtra_graph *g, const ft_chain *c, const struct plan *p,
                                    struct ft_dhhp_chain_arguments given,
                                    const struct ft_dhhp_walk_constants *constants) {

@@ -1,12 +1,12 @@
-/* Walks along the tokens with a carry: chains of rotations, and affine recurrences.
- * shaders/dhhp/chain.glsl defines a step. Arguments have been checked. */
+/* Walks along the tokens with a carry: chains of rotations and affine recurrences.
+ * shaders/dhhp/chain.glsl defines one step. Arguments have been checked. */
 #ifndef FT_OPS_CHAIN_H
 #define FT_OPS_CHAIN_H
 
 #include "dhhp/contract.h"
 #include "ops/support.h"
 
-/** When something is done to rows: FT_CHAIN_NOWHERE (never), on input or on output. */
+/** Whether an operation applies to input rows, to output rows or to none (FT_CHAIN_NOWHERE). */
 typedef uint32_t ft_chain_side;
 
 typedef struct ft_chain {

@@ -1,4 +1,5 @@
-/* A sparse matrix of tokens by tokens whose links go 0, 1, 2, 4, .. tokens on in a ring. */
+/* A sparse matrix of tokens by tokens that links each token to those 0, 1, 2, 4, .. further in a
+ * ring. */
 #include "ops/chord.h"
 
 #include "chord/contract.h"

@@ -1,4 +1,4 @@
-/* Opening and closing devices with the tuning of their kernels, which only ops know. */
+/* Opens and closes devices together with the tuning of their kernels, which only ops know. */
 #include "ops/device.h"
 
 #include "ops/tuning.h"

@@ -10,9 +10,9 @@
 
 enum { SHARED_WORKGROUP = 128 };
 
-/* Invocations that share an element's slices, in a workgroup of so many. A few thousand elements
- * keep little of a GPU busy, and slice after slice would be waited for: an H100 took 17 us for 512
- * slices of 64 elements. */
+/* Number of invocations that share the slices of an element. With one invocation each, a few
+ * thousand elements leave most of a GPU idle, and every slice's latency adds up: an H100 took 17 us
+ * for 512 slices of 64 elements. */
 static uint32_t sharing(const filtra_graph *g, uint32_t count, uint32_t slices) {
   enum { FEW_ELEMENTS = 1 << 14, MANY_SLICES = 64, SHARING = 16 };
   const bool slow = count <= FEW_ELEMENTS && slices >= MANY_SLICES;

@@ -17,7 +17,7 @@ struct embedding {
  * gradients are summed per token, then each row of the table adds up its chunks. */
 struct chunks {
   uint32_t length, count; /* tokens per chunk, chunks */
-  uint32_t splits;        /* ranges of chunks that are summed side by side, for small tables */
+  uint32_t splits;        /* ranges of chunks that are summed in parallel, for small tables */
   uint32_t per_split;
 };
 

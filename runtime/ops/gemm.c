@@ -69,7 +69,8 @@ enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
 enum { PACK_A = 1, PACK_B = 2 };
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
-/* The code of a step grows with the step, and must fit into a processor's cache of decoded code. */
+/* The code of a step grows with its length, and must fit into the processor's cache of decoded
+ * instructions. */
 static uint32_t s64_step(const uint32_t *value) {
   return value[S64_ROWS] * value[S64_PAIRS] > 64 ? 4 : 8;
 }
@@ -107,9 +108,9 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         .parts = v[TILED_PARTS]};
 }
 
-/* Takes the largest tile of s64 that exceeds C little and gives every core a tile, if there is
- * one. The driver takes three times as long to compile it as for 16 rows of one pair per lane, so
- * only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on lavapipe, Mesa 25.0:
+/* Takes the largest tile of s64 that extends little beyond C and gives every core a tile, if there
+ * is one. The driver takes three times as long to compile it as for 16 rows of one pair per lane,
+ * so only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on lavapipe, Mesa 25.0:
  * 32 rows of two pairs 39, of four pairs 45. */
 static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
   enum { MUCH = 1 << 22, ENOUGH = 8 };                            /* multiply-adds, workgroups */
@@ -130,9 +131,9 @@ static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_config
   }
 }
 
-/* The op's own choice: 16 rows, unless half of the last tile of a few would lie outside C. Copies
- * in panels pay off if elements are used often. A train step of width 512 on lavapipe, Mesa 25.0:
- * 0.98 CPU seconds without, 0.85 with them. */
+/* The op's own choice: 16 rows, unless there are few tiles and half of the last would lie outside
+ * C. Copying into panels pays off if each element is used often. A train step of width 512 on
+ * lavapipe, Mesa 25.0: 0.98 CPU seconds without, 0.85 with them. */
 static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p) {
   enum { REUSE = 128 };
   uint32_t rows = p->m <= 4 ? 4 : p->m <= 56 && (p->m - 1) % 16 < 8 ? 8 : 16;
@@ -153,10 +154,10 @@ static bool usable_tiled(const filtra_device *dev, const uint32_t *v) {
          shared <= ft_caps_of(dev)->info.shared_memory_bytes;
 }
 
-/* Cost of a configuration up to a factor: multiply-adds of all tiles, also outside C; more if a
- * lane has fewer of them per load from shared memory, and a workgroup fewer per load from caches;
- * and more if lanes do not fill the device. The weights of loads are a guess from rooflines: a
- * multiply-add costs 1, a shared load of four numbers 2, one from the cache 8. */
+/* Cost of a configuration up to a factor: the multiply-adds of all tiles, including those outside
+ * C; higher with fewer of them per lane and load from shared memory, or per workgroup and load from
+ * caches; and higher if lanes do not fill the device. The weights of loads are a guess from
+ * rooflines: a multiply-add costs 1, a shared load of four numbers 2, one from the cache 8. */
 static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_configuration *c) {
   enum { FULL_WORKGROUP = 256 };
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
@@ -182,8 +183,8 @@ static int64_t tiled_numbers(const ft_configuration *c) {
 }
 
 static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *p) {
-  /* FEW: with few registers. FEWER: with subgroups of 64 lanes, which with more numbers would
-   * occupy a processor's unit alone (AMD's GCN). */
+  /* FEW: with few registers. FEWER: with subgroups of 64 lanes, of which only one would fit on a
+   * SIMD unit if its lanes kept more numbers (AMD's GCN). */
   enum { FEW = 44, FEWER = 80 };
   const ft_caps *caps = ft_caps_of(dev);
   const int64_t most = caps->few_registers ? FEW : caps->subgroup_least >= 64 ? FEWER : INT64_MAX;
@@ -246,7 +247,7 @@ static int64_t at_most(int64_t a, int64_t b) {
 }
 
 /* Builds the product alone, with its operands' strides and the costliest parts of the epilogue. C
- * is F32, which shows the sums unrounded. */
+ * is F32, so that the sums are compared unrounded. */
 void ft_gemm_build_trial(ft_trial *t, const ft_tuning_question *q, bool odd) {
   gemm_problem p = problem_of(q);
   if (odd) {
@@ -331,7 +332,7 @@ static ft_configuration answer(const filtra_device *dev, const ft_gemm *p,
   return ft_tuning_choose(dev, &q);
 }
 
-/* Chooses the kernel of a product; nothing else does. */
+/* Chooses the kernel of a product; no other function does. */
 static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
   if (ft_tuning_reference(dev)) return plan_naive(dev);
   if (ft_caps_of(dev)->product_style == FT_STYLE_NAIVE) {

@@ -11,7 +11,7 @@
 typedef struct ft_matrix {
   filtra_tensor *tensor;
   int64_t row, column;
-  int64_t outer, inner; /* from one entry of the batch to the next */
+  int64_t outer, inner; /* between entries of the batch */
 } ft_matrix;
 
 /** The last two axes of a tensor of 2 to 4 dimensions as a matrix, the others as batch; transposed

@@ -1,4 +1,4 @@
-/* Tiles of products on matrix units: which fit, and which to take. Called by ops/gemm.c. */
+/* Tiles of products on matrix units: which fit, and which to choose. Called by ops/gemm.c. */
 #include "ops/gemm_matrix.h"
 
 #include "ops/support.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* Fields of a row of the table: rows and columns of C of a subgroup, step of k, subgroups of a
- * workgroup, how many of them lie side by side along the columns, parts of K. */
+ * workgroup, how many of them are adjacent along the columns, parts of K. */
 enum { ROWS, COLUMNS, STEP, SUBGROUPS, ACROSS, PARTS };
 
 static ft_matrix_shape shape_of(const filtra_device *dev, filtra_dtype type) {
@@ -65,8 +65,8 @@ ft_gemm_plan ft_gemm_matrix_plan(const filtra_device *dev, filtra_dtype type,
                         .parts = v[PARTS]};
 }
 
-/* Cost of a row up to a factor: the area of all tiles, also outside C; more if a subgroup has fewer
- * sums for the matrices that it loads; and more if workgroups do not fill the device. */
+/* Cost of a row up to a factor: the area of all tiles, including what lies outside C; higher if a
+ * subgroup computes fewer sums per matrix loaded, and if workgroups do not fill the device. */
 static double cost(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan,
                    const uint32_t *v) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));

@@ -6,7 +6,7 @@
 #include "ops/gemm.h"
 #include "ops/tuning.h"
 
-/** The constants of any product kernel; each begins with those of `all`. */
+/** The constants of any product kernel; each struct begins with the members of `all`. */
 typedef union ft_gemm_any_constants {
   struct ft_gemm_constants all;
   struct ft_gemm_tiled_constants tiled;
@@ -24,7 +24,7 @@ typedef struct ft_gemm_plan {
   uint32_t wide;           /* elements of an aligned load */
   int64_t parts;           /* number of parts of K, summed separately */
   bool pack_a, pack_b;     /* copy the operand into panels first */
-  bool s64;                /* the kernel is s64, which knows additional bits of SHAPE */
+  bool s64;                /* the kernel is s64, which has additional bits of SHAPE */
 } ft_gemm_plan;
 
 static inline int64_t ft_ceil_div(int64_t a, int64_t b) {

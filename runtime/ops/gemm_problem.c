@@ -19,9 +19,9 @@ bool ft_gemm_splittable(const ft_gemm *p) {
          (p->outer == 1 || c->outer == p->inner * p->m * p->n);
 }
 
-/* Parts of K so short that a processor's cache keeps what all tiles read of a part. Otherwise tiles
- * that go through long operands line by line fetch each line from memory again. A part's sums are
- * written and read once: at most half of what it reads. */
+/* Number of parts of K, each so short that a processor's cache keeps what all tiles read of it.
+ * Otherwise tiles that go through long operands line by line fetch each line from memory again. A
+ * part's sums are written and read once: at most half of what it reads. */
 static int64_t cached_parts(const ft_constants *constants, const ft_gemm *p) {
   if (!constants->product_cache || p->a.column == 1 || p->b.column != 1) return 1;
   const int64_t cached = constants->product_cache / ((p->m + p->n) * ft_element_bytes(p->a.tensor));

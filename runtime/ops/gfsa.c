@@ -1,8 +1,8 @@
 /* Graph-filter self-attention (Choi et al. 2024): attention applied twice, instead of the square of
  * its matrix. Both applications share the kernels and the dropout mask of softmax attention; the
- * second uses the first's log-sum-exp. Their gradients reach the scores in one pass over pairs. u =
- * A v, A u, A^T dy and the pairs have v's type, as attention kernels read or write them. Called by
- * nn/mixer/gfsa.c and programs through filtra_gfsa. */
+ * second uses the first's log-sum-exp. The gradients of both reach the scores in one pass over
+ * pairs (du, d(A u)) and (v, u). u = A v, A u, A^T dy and the pairs have v's type, as attention
+ * kernels read or write them. Called by nn/mixer/gfsa.c and programs through filtra_gfsa. */
 #include "gfsa/contract.h"
 #include "ops/attention.h"
 #include "ops/decoding.h"

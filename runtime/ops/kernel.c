@@ -94,7 +94,7 @@ static filtra_status check_kernel(filtra_graph *g, const filtra_kernel *k) {
   return FILTRA_OK;
 }
 
-/* Fails where the shader would read more than it is given, or numbers as addresses. */
+/* Fails if the shader would read more push constants than given, or read numbers as addresses. */
 static filtra_status check_push(const filtra_kernel *k, const ft_module *module) {
   const ft_push_block block = ft_module_push(module);
   const uint32_t given = k->argument_count * (uint32_t)sizeof(uint64_t) + k->push_size;

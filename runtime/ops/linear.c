@@ -194,7 +194,7 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
   bool piecewise =
       s.activation == FILTRA_ACTIVATION_RELU || s.activation == FILTRA_ACTIVATION_LEAKY_RELU;
   if (piecewise && s.dropout == 0 && !s.residual) {
-    s.z = s.y; /* y > 0 if z > 0, except for values that F16 rounds to 0 */
+    s.z = s.y; /* y > 0 if z > 0, except where F16 rounds y to 0 */
   } else if (s.activation && differentiable) {
     s.z = stored_z = ft_tensor_new(g, "linear.z", result, ndim, shape);
     if (!s.z) return NULL;

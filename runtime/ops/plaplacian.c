@@ -16,7 +16,7 @@ static const double EPS_DEFAULT = 1e-3, EPS_LOWEST = 1e-12, EPS_HIGHEST = 1e6;
 /* Context of the backward rule. */
 struct plaplacian {
   ft_attention attention;
-  bool narrow; /* 16 bits can hold P: the backward pass may use matrix units */
+  bool narrow; /* 16 bits hold A P and dS: the backward pass may use matrix units */
 };
 
 /* ---- gradients ---- */

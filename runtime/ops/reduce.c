@@ -37,7 +37,7 @@ bool ft_usable_axis(filtra_graph *g, const filtra_tensor *x, int axis, bool empt
 
 /* ---- sums ---- */
 
-/* How x and z are read by fours; along a row, an invocation's terms keep their order. */
+/* How x and z are read in groups of four; along a row, an invocation's terms keep their order. */
 static uint32_t fours(const filtra_tensor *x, const filtra_tensor *z, ft_axis axis, int64_t parts,
                       const filtra_tensor *y) {
   if (!ft_begins_quad(x) || (z && !ft_begins_quad(z))) return AXIS_SINGLY;

@@ -32,8 +32,8 @@ ft_team_grid ft_teams(const filtra_device *dev, int64_t rows) {
   return (ft_team_grid){workgroup, groups < constants->row_groups ? groups : constants->row_groups};
 }
 
-/* Lets each invocation take a row, if it fits into the nearest cache with its results; workgroups
- * load gains and biases once for several rows. */
+/* Lets each invocation take a row, if rows and results fit into the nearest cache; then a workgroup
+ * loads gains and biases once for several rows. */
 static bool take_lanes(const filtra_device *dev, int64_t rows, int64_t columns, ft_row_part *part) {
   enum { MOST_COLUMNS = 128, MOST_GROUPS = 64 };
   const ft_caps *caps = ft_caps_of(dev);

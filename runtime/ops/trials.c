@@ -1,4 +1,5 @@
-/* Which op builds a family's trials. Called by the tuner, so that ops need not know it. */
+/* Dispatches a family's trial to the op that builds it. Called by the tuner, so that ops need not
+ * know the tuner. */
 #include "ops/trial.h"
 
 void ft_trial_build(ft_trial *trial, const ft_tuning_question *q, bool odd) {

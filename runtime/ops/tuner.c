@@ -115,7 +115,7 @@ static void compare(const tuner *u, const ft_trial *t, const results *want, cons
   }
 }
 
-/* A lost device ends the tuning; any other failure refuses the candidate. */
+/* A lost device ends the tuning; any other failure only refuses the candidate. */
 static filtra_status refuse_failed(filtra_status status, ft_tuner_candidate *c) {
   if (!status || status == FILTRA_ERROR_DEVICE_LOST) return status;
   snprintf(c->why, sizeof c->why, "%s", filtra_error_message());
@@ -136,7 +136,7 @@ static filtra_status try_one(tuner *u, size_t index, bool odd, ft_trial *t) {
   return refuse_failed(status, c);
 }
 
-/* Writes the journal: a tuning file that refuses the candidate, which stays if the process dies. */
+/* Writes the journal: a tuning file that refuses the candidate; it remains if the process dies. */
 static filtra_status write_journal(const tuner *u, const ft_configuration *c) {
   if (!u->options->journal) return FILTRA_OK;
   ft_tuning *t = ft_tuning_new();

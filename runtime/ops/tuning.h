@@ -95,7 +95,7 @@ typedef struct ft_tuning_entry {
   ft_configuration choice;
   /* Medians of the op's own choice and of the winner; 0: not measured. */
   double standard_seconds, seconds;
-  uint32_t runs; /* number of times behind each median */
+  uint32_t runs; /* number of times in each median */
   ft_tuning_refusal *refused;
   size_t refused_count, refused_capacity;
 } ft_tuning_entry;

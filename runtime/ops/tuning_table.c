@@ -29,8 +29,8 @@ static const ft_configuration gemm_s64[] = {
 };
 
 /* shaders/gemm/matrix.comp: rows and columns of C of a subgroup, step of k, subgroups, and how many
- * of them lie side by side. Zeros: no matrix units. If gemm_matrix.c computes the same cost for two
- * rows, it takes the first. */
+ * of them are adjacent along the columns. Zeros: no matrix units. If gemm_matrix.c computes the
+ * same cost for two rows, it takes the first. */
 static const char *const gemm_matrix_fields[] = {"rows",      "columns", "step",
                                                  "subgroups", "across",  "parts"};
 static const ft_configuration gemm_matrix[] = {

@@ -7,9 +7,9 @@
 #include "agf/rho.glsl"
 
 // V = rho(v), padding rows zero. Softmax runs over the tokens of each column c = head * D + d: each
-// invocation puts the statistics of all chunks together, then writes its own chunk. A column
-// without a real token is all zero. Of 16 bits are the exponentials, which no length makes small,
-// and one over their sum, F32, stands apart.
+// invocation combines the statistics of all chunks, then writes its own chunk. A column without a
+// real token is all zero. In 16 bits V holds the exponentials, which do not shrink with length, and
+// `inverse` holds 1 / their sum in F32.
 FT_CONSTANTS(agf_column)
 
 const float lowest_float = -3.402823466e38;

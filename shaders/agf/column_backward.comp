@@ -7,8 +7,8 @@
 #include "agf/rho.glsl"
 
 // Gradient of column.comp. Softmax: dv = V (dV - sum over tokens of V dV), zero at padding because
-// V is; the other functions: dv = rho'(v) dV at real tokens. Of 16 bits V is E / sum E, with E and
-// dE = dV / sum E given: dv = E (dE - sum over tokens of E dE / sum E).
+// V is; the other functions: dv = rho'(v) dV at real tokens. In 16 bits V is E / sum E, and the
+// kernel gets E and dE = dV / sum E: dv = E (dE - sum over tokens of E dE / sum E).
 FT_CONSTANTS(agf_column_backward)
 FT_ARGUMENTS(agf_column_backward)
 

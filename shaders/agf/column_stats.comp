@@ -6,7 +6,7 @@
 #include "agf/contract.h"
 
 // Over each chunk of tokens, per column c = head * D + d: forward, the largest v and the sum of
-// exp(v - largest), padding left out (softmax by online normalisation); backward, sum V dV.
+// exp(v - largest) over real tokens (online softmax); backward, sum V dV.
 FT_CONSTANTS(agf_column_stats)
 
 const uint block = 8; // loads in flight

@@ -1,4 +1,4 @@
-/* The adaptive graph filter, for runtime/ops/agf.c, agf_columns.c and agf_filter.c. */
+/* The attentive graph filter, for runtime/ops/agf.c, agf_columns.c and agf_filter.c. */
 #ifndef FT_AGF_CONTRACT_H
 #define FT_AGF_CONTRACT_H
 
@@ -9,7 +9,7 @@
   TENSOR(F32, mask)        /* [B,N] or absent */                                                   \
   TENSOR(F32, stats)       /* [B,chunks,2,H*D]: largest, sum; softmax only */                      \
   TENSOR(Elements, factor) /* V [B,N,H*D], or the exponentials */                                  \
-  TENSOR(F32, inverse)     /* [B,H*D]: one over the exponentials' sum; softmax of 16 bits only */
+  TENSOR(F32, inverse)     /* [B,H*D]: 1 / sum of exponentials; 16-bit softmax only */
 #define agf_column_SCALARS(SCALAR)                                                                 \
   SCALAR(uint, tokens)                                                                             \
   SCALAR(uint, columns)                                                                            \
@@ -24,7 +24,7 @@ FT_CONTRACT(agf_column)
   TENSOR(Elements, factor_grad) /* the gradient of that */                                         \
   TENSOR(F32, mask)             /* [B,N] or absent */                                              \
   TENSOR(F32, stats)            /* [B,chunks,H*D]: sum of factor factor_grad; softmax only */      \
-  TENSOR(F32, inverse)          /* [B,H*D]: 1 / sum E; softmax of 16 bits only */                  \
+  TENSOR(F32, inverse)          /* [B,H*D]: 1 / sum E; 16-bit softmax only */                      \
   TENSOR(Elements, v_grad)      /* view [B,H,N,D] */
 #define agf_column_backward_SCALARS(SCALAR)                                                        \
   SCALAR(uint, tokens)                                                                             \

@@ -1,4 +1,4 @@
-// What the filter kernels share: who works on which row, and the polynomial basis.
+// Common parts of the filter kernels: where a row starts, whether it counts, and the polynomial.
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
@@ -41,7 +41,7 @@ uint row_offset(uint row, uint heads, uint tokens, uint stride[3]) {
          (token - batch * tokens) * stride[2];
 }
 
-// Whether the token of a row [B,N,H] counts; mask: [B,N]. A constant keeps the load from a tensor
-// that is not there out of the code: behind a condition that no lane met, lavapipe of Mesa 26
-// loaded from it all the same.
+// Whether the token of a row [B,N,H] counts; mask: [B,N]. `masked` is a constant, so that the code
+// has no load from an absent mask: lavapipe of Mesa 26 executed that load even under a condition
+// that was false in all lanes.
 bool row_counts(F32 mask, uint row, uint heads) { return !masked || mask.v[row / heads] > 0; }

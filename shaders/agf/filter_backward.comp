@@ -6,9 +6,10 @@
 #include "agf/filter.glsl"
 
 // Gradients of filter.comp; U, the basis and its derivative (the differentiated recurrence) are
-// computed again from u and s. Softmax: du = U (dU - r), r = sum_d U dU, where dU = g dW + factor's
-// gradient, so that r = sum_d W dW + sum_d U dfactor needs no polynomial. A W of 16 bits is rounded
-// too much for that: where U's gradients cancel over the tokens, as in a bias's, its error stays.
+// recomputed from u and s. Softmax: du = U (dU - r), r = sum_d U dU, where dU = g dW + the factor's
+// gradient. In F32, r = sum_d W dW + sum_d U dfactor, which needs no polynomial. A 16-bit W is too
+// inexact: its rounding error remains where U's gradients cancel over the tokens, as in a bias's
+// gradient.
 FT_CONSTANTS(agf_filter_backward_own)
 FT_ARGUMENTS(agf_filter_backward)
 
@@ -27,7 +28,7 @@ void main() {
     const uint dense = row * p.width;
     float largest = lowest_float, scale = 1, mean = 0;
     if (rho == rho_softmax) {
-      float sum = 0, product = 0, weighted = 0; // of exp, W dW, exp times the rest of dU
+      float sum = 0, product = 0, weighted = 0; // of exp, of W dW, of exp times the rest of dU
       for (uint first = 0; first < p.width; first += step) {
         const uint d = first + lane;
         if (idle || d >= p.width) continue;
@@ -104,7 +105,8 @@ void main() {
 
   if (filtered && present(p.theta_sums)) {
     [[unroll]] for (uint k = 0; k <= order; ++k) {
-      // Not theta_grad[k]: NVK leaves loops with barriers rolled, and the array would go to memory.
+      // Not theta_grad[k]: NVK does not unroll loops with barriers, and would keep the array in
+      // memory.
       float mine = theta_grad[0];
       [[unroll]] for (uint j = 1; j <= order; ++j) mine = j == k ? theta_grad[j] : mine;
       const float sum = wg_sum(mine);

@@ -5,9 +5,9 @@
 #include "common/reduce.glsl"
 #include "agf/contract.h"
 
-// loss[b] = mean over heads and D*D entries of |G - I|, for U^T U and V^T V added; a workgroup per
-// sample. Backward: dG = loss_grad[b] sign(G - I) / (H D D). Where V's columns stand without their
-// scales, entry i, j of its G is that of their product times both scales.
+// loss[b] = mean over heads and D*D entries of |G - I|, added up for G = U^T U and G = V^T V; a
+// workgroup per sample. Backward: dG = loss_grad[b] sign(G - I) / (H D D). If V's columns are
+// stored without their scales, entry i, j of V^T V is multiplied by the scales of i and j.
 FT_CONSTANTS(agf_ortho)
 FT_ARGUMENTS(agf_ortho)
 

@@ -1,9 +1,9 @@
-// The functions that make singular vectors of the projections; numbered as filtra_rho.
+// The functions that turn projections into singular vectors; numbered as filtra_rho.
 const uint rho_softmax = 0, rho_sigmoid = 1, rho_tanh = 2;
 
 float sigmoid(float x) { return 1 / (1 + exp(-x)); }
 
-// The built-in one may overflow for large arguments and loses small ones.
+// The built-in tanh may overflow for large arguments and is inexact for small ones.
 float saturating_tanh(float x) {
   const float square = x * x;
   if (square < 0.0025) return x - x * square * (1 / 3.0 - square * (2 / 15.0));

@@ -5,8 +5,9 @@
 #include "agf/rho.glsl"
 #include "agf/theta.glsl"
 
-// table[k] = (theta_k, A_k, B_k, C_k) for `count` orders from `first` on: the filter's coefficients
-// from the raw ones, next to the recurrence's, which the host computed in double precision.
+// table[k] = (theta_k, A_k, B_k, C_k) for `count` orders from `first` on: the filter's coefficient,
+// computed from the raw parameter, and the recurrence's, which the host computed in double
+// precision.
 FT_ARGUMENTS(agf_theta)
 
 void main() {

@@ -3,13 +3,13 @@
 #include "common/types.glsl"
 #include "argsort/contract.h"
 
-// The order of each row of x [rows, n], the largest first, equal ones by their place; those whose
-// mask is not above 0 last. Each element counts those in front of it.
+// Sorts each row of x [rows, n] in descending order; equal elements keep their order, and elements
+// whose mask is not above 0 come last. Each element counts the elements that precede it.
 FT_CONSTANTS(argsort_argsort)
 FT_ARGUMENTS(argsort_argsort)
 
-// Grows with x, and is the same function in all invocations: whatever x holds, NaN included, places
-// are a permutation.
+// An integer key that increases with x. All invocations compare the same keys, so places form a
+// permutation even if x holds NaN.
 uint key(uint i) {
   if (masked && !(p.mask.v[i] > 0.0)) return 0;
   const float x = p.x.v[i];

@@ -13,7 +13,7 @@
   SCALAR(uint, n)
 #define argsort_argsort_CONSTANTS(CONSTANT)                                                        \
   CONSTANT(1, bool, masked, false)                                                                 \
-  CONSTANT(2, bool, back, false) /* y: the place of each; else who has each place */
+  CONSTANT(2, bool, back, false) /* y: the place of each element; else the element at each place */
 FT_CONTRACT(argsort_argsort)
 
 #endif

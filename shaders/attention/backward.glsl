@@ -1,4 +1,4 @@
-// Weights and the gradients of scores, computed again. Include attention/tile.glsl first.
+// Recomputed attention weights, and the gradients of scores. Include attention/tile.glsl first.
 
 #include "attention/upstream.glsl"
 
@@ -11,7 +11,7 @@ void load_statistics(out float lse[OWN_ROWS], out float delta[OWN_ROWS], uint he
   }
 }
 
-// A tile of weights, queries down and keys across. origin: bias_origin.
+// A tile of weights, with queries as rows and keys as columns. origin: bias_origin.
 void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], OwnRows q, Matrix k,
                          float lse[OWN_ROWS], uint b, uint origin, uint query, uint key) {
   dot_tile(p, q, k, key);
@@ -25,8 +25,8 @@ void weights_keys_across(out float p[OWN_ROWS][OWN_COLS], OwnRows q, Matrix k,
   }
 }
 
-// Which rows of a tile of keys are no padding. PAIRED rows leave few registers, of which a bit for
-// each key takes the least; elsewhere compilers wait less often with what is told already.
+// Which rows of a tile of keys are real tokens. PAIRED kernels have few registers left, so they
+// keep a bit for each key; with a bool for each key, compilers wait less often.
 const bool BITS = PAIRED && OWN_ROWS < 4;
 struct Keys {
   bool kept[OWN_ROWS];
@@ -41,7 +41,7 @@ void find_keys(out Keys keys, uint b, uint key) {
 }
 bool row_kept(Keys keys, uint r) { return BITS ? (keys.bits >> r & 1) != 0 : keys.kept[r]; }
 
-// The same, keys down and queries across. delta: per query, as above.
+// A tile of weights, with keys as rows and queries as columns. delta: per query, <dy, y>.
 void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS], Matrix q,
                        OwnRows k, Keys keys, uint head, uint origin, uint query, uint key) {
   dot_tile(p, k, q, query);
@@ -57,7 +57,7 @@ void weights_keys_down(out float p[OWN_ROWS][OWN_COLS], out float delta[OWN_COLS
   }
 }
 
-// dS = P * (dropout * (dy v^T) - delta), queries down and keys across.
+// dS = P * (dropout * (dy v^T) - delta), with queries as rows and keys as columns.
 void score_gradients(out float ds[OWN_ROWS][OWN_COLS], OwnRows q, Matrix k, Matrix v, OwnRows dy,
                      float lse[OWN_ROWS], float delta[OWN_ROWS], uint b, uint h, uint origin,
                      uint query, uint key) {

@@ -1,5 +1,5 @@
 // dbias = dS, summed over the heads and samples that share an entry, in order. result_0: dbias. The
-// includer has head_gradients, which makes a tile of one head's dS.
+// including file defines head_gradients, which computes a tile of one head's dS.
 // Grid: blocks of queries x blocks of keys x the bias's own heads and samples.
 
 void main() {

@@ -3,8 +3,8 @@
 //@variant lanes -DFILTRA_LANES=1
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
 // dq = scale dS k, where dS = P * (dP - delta), dP = dropout * (dy v^T): a workgroup takes
-// TILE_ROWS queries and walks over the keys, computing the scores again (Dao et al. 2022).
-// result_0: dq.
+// TILE_ROWS queries and walks over the keys, recomputing the scores (Dao et al. 2022). result_0:
+// dq.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"

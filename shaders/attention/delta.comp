@@ -1,7 +1,8 @@
 #version 450
 //@types f32 f16 bf16
 // delta[b,h,i] = <dy_i, y_i>, which is sum_j P_ij dP_ij (Dao et al. 2022, appendix B). result_0: y,
-// read only. One invocation per row of [B,Nq,H], whose neighbours' rows follow in memory.
+// read only. One invocation per row of [B,Nq,H]; neighbouring invocations take rows that are
+// adjacent in memory.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "attention/problem.glsl"

@@ -1,7 +1,7 @@
 #version 450
-// Which weights dropout keeps, a bit for each: of a row's key j bit j % 32 of word j / 32. Kernels
-// for matrix units read them, which would otherwise draw the same numbers once each. An invocation
-// makes a word; neighbours' lie side by side.
+// Which weights dropout keeps, one bit each: for key j of a row, bit j % 32 of word j / 32. Kernels
+// for matrix units read these bits, so that they need not each draw the same random numbers. An
+// invocation computes one word; neighbouring invocations write adjacent words.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #include "common/philox.glsl"

@@ -4,7 +4,7 @@
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
 // y = softmax(scale q k^T + bias) v with an online softmax (Milakov & Gimelshein 2018): a workgroup
 // takes TILE_ROWS queries and walks over the keys once. result_0: y. lse [B,H,Nq]: log-sum-exp of
-// each query's scores, 0 where it sees no key; written, or read where it is KNOWN.
+// each query's scores, 0 where it sees no key; written, or read if KNOWN.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"

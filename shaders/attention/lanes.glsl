@@ -1,11 +1,12 @@
-// Score tiles for CPU drivers: one subgroup per workgroup, no shared memory, no barrier. There each
-// per-lane load is a gather and costs as much as 25 multiply-adds, whether 4 or 8 bytes wide. So
-// columns are loaded in pairs (FILTRA_PAIRS, which takes 64-bit integers), and whatever is gathered
-// is used OWN_ROWS times: lanes lie side by side across the streamed tokens for dot products and
-// across the feature columns for sums over tokens; the other factor is passed from lane to lane.
-// What does not fit into registers lies on the stack, from where it comes at the cost of an operand
-// in memory. So the tile's own rows are held, a block of the others is gathered before any of it is
-// used, and rows take it in groups that their sums leave room for.
+// Score tiles for CPU drivers: one subgroup per workgroup, no shared memory, no barrier. On these
+// drivers each per-lane load is a gather and costs as much as 25 multiply-adds, whether 4 or 8
+// bytes wide. So columns are loaded in pairs (FILTRA_PAIRS, which needs 64-bit integers), and each
+// gathered value is used OWN_ROWS times: lanes are spread across the streamed tokens for dot
+// products, and across the feature columns for sums over tokens; the other factor is broadcast from
+// lane to lane. What does not fit into registers is spilled to the stack, where reading it costs no
+// more than a memory operand. So the tile's own rows are kept, a block of the streamed rows is
+// gathered before any of it is used, and rows process the block in groups whose sums fit into
+// registers.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_vote : require
@@ -18,12 +19,12 @@ const uint LANES = gl_WorkGroupSize.x;
 const uint OWN_COLS = 2;
 const uint GROUP = OWN_ROWS < 4 ? OWN_ROWS : 4;  // rows whose sums stay in registers together
 const uint TILE_ROWS = OWN_ROWS, TILE_COLS = OWN_COLS * LANES;
-const uint PAIRS = 2 * LANES;  // columns that all lanes have together
+const uint PAIRS = 2 * LANES;  // columns that all lanes hold together
 const uint OWN_WIDTH = ((HEAD > VALUE ? HEAD : VALUE) + PAIRS - 1) / PAIRS * 2;
-const uint UPSTREAM = PAIRED ? 2 * VALUE : VALUE;  // columns of dy and of its values
+const uint UPSTREAM = PAIRED ? 2 * VALUE : VALUE;  // columns of dy and of its factor
 const uint HELD_WIDTH = ((HEAD > UPSTREAM ? HEAD : UPSTREAM) + PAIRS - 1) / PAIRS * 2;
 
-// What of a tile and of a block of row sums this invocation holds.
+// The elements of a tile and of a block of row sums that this invocation holds.
 uint tile_row(uint r) { return r; }
 uint tile_col(uint c) { return gl_SubgroupInvocationID * OWN_COLS + c; }
 uint sum_column(uint n) { return n / 2 * PAIRS + gl_SubgroupInvocationID * 2 + n % 2; }
@@ -38,8 +39,8 @@ void rows_sum(inout float x[OWN_ROWS]) {
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) x[r] = subgroupAdd(x[r]);
 }
 
-// Columns `column`, which is even, and column + 1 of the row that begins at element `row`; beyond
-// the last column some others.
+// Columns `column`, which is even, and column + 1 of the row that begins at element `row`. Past the
+// last column, unspecified columns.
 vec2 load_pair(Matrix m, uint row, uint column) {
   const uint last = m.width - 1;
 #if FILTRA_PAIRS
@@ -50,14 +51,14 @@ vec2 load_pair(Matrix m, uint row, uint column) {
               load_element(m.base, row + min(column + 1, last)));
 }
 
-// The same, 0 beyond the last column.
+// As load_pair, but 0 past the last column.
 vec2 load_padded_pair(Matrix m, uint row, uint column) {
   const vec2 x = load_pair(m, row, column);
   return vec2(column < m.width ? x.x : 0, column + 1 < m.width ? x.y : 0);
 }
 
-// The rows of m that the tile's rows stand for: held, since they would be gathered for each tile.
-// Column sum_column(n) of row r is x[r][n], 0 beyond the last column.
+// The rows of m of the tile's rows: kept, since otherwise they would be gathered for each tile.
+// Column sum_column(n) of row r is x[r][n], 0 past the last column.
 struct OwnRows {
   float x[OWN_ROWS][HELD_WIDTH];
   uint width;
@@ -72,12 +73,12 @@ void own_rows(out OwnRows own, Matrix m, uint first) {
       own.x[r][n] = pair.x;
       own.x[r][n + 1] = pair.y;
     }
-  // Wider rows of other matrices have these, and functions copy all.
+  // Columns that only wider matrices use: functions copy the whole struct.
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     [[unroll]] for (uint n = own_width(m.width); n < HELD_WIDTH; ++n) own.x[r][n] = 0;
 }
 
-// Columns sum_column(2 part) and the next of a row.
+// Columns sum_column(2 part) and sum_column(2 part) + 1 of a row.
 vec2 own_pair(OwnRows own, uint r, uint part) {
   vec2 x;
   [[unroll]] for (uint n = 0; n < own_width(own.width); n += 2)
@@ -85,8 +86,8 @@ vec2 own_pair(OwnRows own, uint r, uint part) {
   return x;
 }
 
-// dot_tile or distance_tile. As many columns at a time as fill the lanes: what all keys have there
-// is gathered first, then rows take it in groups whose products stay in registers.
+// dot_tile or distance_tile. Processes a block of 2 LANES columns at a time: first gathers these
+// columns of all keys, then multiplies them with groups of rows whose sums stay in registers.
 void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], OwnRows a, Matrix b,
                uint b_first) {
   const uint pairs = min(LANES, (a.width + 1) / 2);

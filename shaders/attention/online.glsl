@@ -1,8 +1,8 @@
-// The running softmax of forward kernels, queries down and keys across. Include
+// The online softmax of forward kernels, with queries as rows and keys as columns. Include
 // attention/tile.glsl first.
 
-// A row's running maximum follows only once a score is above it by this much: the weights stay
-// below e^8, the quotient is the same, and tiles that need no rescaling are the rule.
+// A row's running maximum is updated only when a score exceeds it by this much. The weights stay
+// below e^8, the quotient is the same, and most tiles need no rescaling.
 const float HEADROOM = 8;
 
 // head = b * HEADS + h.
@@ -15,8 +15,8 @@ void start_rows(out float top[OWN_ROWS], out float total[OWN_ROWS], uint head, u
   }
 }
 
-// A tile of products <q, k> becomes one of weights, times dropout, still to be divided by the total
-// that adds up meanwhile; where a row's maximum moves, its sums so far move with it. origin:
+// Turns a tile of products <q, k> into weights times dropout, not yet divided by the total, which
+// is accumulated. When a row's maximum changes, its total and sums are rescaled. origin:
 // bias_origin.
 void weigh_tile(inout float t[OWN_ROWS][OWN_COLS], inout float sum[OWN_ROWS][OWN_WIDTH],
                 inout float top[OWN_ROWS], inout float total[OWN_ROWS], uint b, uint h, uint origin,
@@ -51,8 +51,8 @@ void weigh_tile(inout float t[OWN_ROWS][OWN_COLS], inout float sum[OWN_ROWS][OWN
   for_rows(r) for_cols(c) t[r][c] *= f[r][c];
 }
 
-// Stores each row's log-sum-exp, 0 where it saw no key, and makes its total the sums' factor. Where
-// it is known the weights are already divided.
+// Stores each row's log-sum-exp, 0 if it saw no key, and replaces its total by the factor for its
+// sums: 1 / total, or 1 if KNOWN, since weights are then already divided.
 void finish_rows(float top[OWN_ROWS], inout float total[OWN_ROWS], uint head, uint query) {
   if (!KNOWN) rows_sum(total);
   for_rows(r) {

@@ -1,6 +1,7 @@
-// Tiles of scores: a block of TILE_ROWS rows of one matrix stays, TILE_COLS rows of another stream
-// past. dot_tile makes the tile, add_weighted sums the streamed rows with the tile's weights. Two
-// ways to do it, for GPUs and for CPU drivers; what a kernel computes does not depend on which.
+// Tiles of scores: a workgroup keeps TILE_ROWS rows of one matrix and streams the other matrix,
+// TILE_COLS rows at a time. dot_tile computes the tile, add_weighted sums the streamed rows with
+// the tile's weights. There are two implementations, for GPUs and for CPU drivers; a kernel
+// computes the same with either.
 #include "attention/problem.glsl"
 #ifdef FILTRA_LANES
 #include "attention/lanes.glsl"
@@ -16,12 +17,12 @@ void clear(out float sum[OWN_ROWS][OWN_WIDTH]) {
   for_rows(r) for_width(n) sum[r][n] = 0;
 }
 
-// t[r][c] = <row r of a, row b_first + c of b>, where r and c count the whole tile.
+// t[r][c] = <row r of a, row b_first + c of b>, where r and c count over the whole tile.
 void dot_tile(out float t[OWN_ROWS][OWN_COLS], OwnRows a, Matrix b, uint b_first) {
   pair_tile(false, t, a, b, b_first);
 }
 
-// t[r][c] = the squared distance of these rows, summed from differences: 0 for equal rows.
+// t[r][c] = the squared distance of the same rows, summed from differences: 0 for equal rows.
 void distance_tile(out float t[OWN_ROWS][OWN_COLS], OwnRows a, Matrix b, uint b_first) {
   pair_tile(true, t, a, b, b_first);
 }
@@ -33,15 +34,15 @@ void add_weighted(inout float sum[OWN_ROWS][OWN_WIDTH], float t[OWN_ROWS][OWN_CO
   add_rows(false, sum, none, t, b, b_first);
 }
 
-// Rows `first` + r of m; beyond its ends some other element.
+// Rows `first` + r of m. Past the last row or column, unspecified elements.
 void load_rows(out float x[OWN_ROWS][OWN_WIDTH], Matrix m, uint first) {
   for_rows(r) for_width(n) x[r][n] =
       load_element(m.base, min(first + tile_row(r), m.count - 1) * m.stride +
                                min(sum_column(n), m.width - 1));
 }
 
-// sum[r] += sum over c of t[r][c] times (row b_first + c of b - own row r). Rows close to one's own
-// with large weights lose nothing to cancellation.
+// sum[r] += sum over c of t[r][c] times (row b_first + c of b - own row r). Rows close to the own
+// row, with large weights, lose no digits to cancellation.
 void add_weighted_from(inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own,
                        float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
   add_rows(true, sum, own, t, b, b_first);
@@ -61,8 +62,8 @@ void store_rows(Matrix m, uint first, float sum[OWN_ROWS][OWN_WIDTH], float fact
   }
 }
 
-// Dropout factors of a tile whose rows are queries and whose columns are keys, both counted from
-// `query` and `key`; head = b * HEADS + h.
+// Dropout factors of a tile with queries from `query` on as rows and keys from `key` on as columns;
+// head = b * HEADS + h.
 void factors_keys_across(out float f[OWN_ROWS][OWN_COLS], uint head, uint query, uint key) {
   const uint first = key + tile_col(0);  // OWN_COLS divides 4: one block of random words per row
   for_rows(r) {
@@ -71,7 +72,7 @@ void factors_keys_across(out float f[OWN_ROWS][OWN_COLS], uint head, uint query,
   }
 }
 
-// The same for a tile whose rows are keys and whose columns are queries.
+// The same for a tile with keys as rows and queries as columns.
 void factors_keys_down(out float f[OWN_ROWS][OWN_COLS], uint head, uint key, uint query) {
   const uint STEP = OWN_ROWS < 4 ? OWN_ROWS : 4;
   for_cols(c) [[unroll]] for (uint r = 0; r < OWN_ROWS; r += STEP) {

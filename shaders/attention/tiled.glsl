@@ -1,10 +1,11 @@
-// Score tiles for GPUs: DOWN x ACROSS invocations, of which each holds OWN_ROWS x 4 scores and row
-// sums of OWN_ROWS x OWN_WIDTH in registers. What they share passes through shared memory by vec4;
-// no subgroup operations. Every function is called by the whole workgroup and may start with others
-// still reading `staged`.
+// Score tiles for GPUs: DOWN x ACROSS invocations, each with OWN_ROWS x 4 scores and row sums of
+// OWN_ROWS x OWN_WIDTH in registers. Shared data pass through shared memory by vec4; there are no
+// subgroup operations. The whole workgroup calls every function, and may do so while other
+// invocations still read `staged`.
 //
-// GPUs hide latency with unrolled inner loops; the barriers make CPU drivers' compilers take
-// seconds over them, so loops stay loops and UNROLL says how many steps their bodies take.
+// GPUs hide latency with unrolled inner loops. Because of the barriers, CPU drivers' compilers need
+// seconds for unrolled code, so loops stay loops, and UNROLL is the number of steps in a loop's
+// body.
 FT_CONSTANTS(attention_tiled_own)
 const uint DOWN = gl_WorkGroupSize.x / ACROSS;
 const uint OWN_COLS = 4;
@@ -13,34 +14,34 @@ const uint BREADTH = TILE_COLS;  // columns of b staged at a time for weighted s
 const uint OWN_WIDTH = ((HEAD > VALUE ? HEAD : VALUE) + BREADTH - 1) / BREADTH * OWN_COLS;
 
 // Columns of a and b staged at a time for dot products, and tokens of b for weighted sums.
-// 32 where both widths fill their last 32, else 16.
+// 32 if both widths use more than half of their last block of 32, else 16.
 const uint DEPTH = 16 + 16 * ((HEAD - 1) / 16 % 2 & (VALUE - 1) / 16 % 2);
 const uint TOKENS = 32;
 const uint PAIR_STEPS = UNROLL < DEPTH / 4 ? UNROLL : DEPTH / 4;
 
-// In vec4. Rows for dot products are one vec4 longer than what they hold: so those that neighbours
-// read lie in different banks.
+// In vec4. Rows for dot products are padded by one vec4, so that neighbouring invocations read from
+// different banks.
 const uint PAIR_PITCH = DEPTH / 4 + 1, SUM_PITCH = TILE_COLS / 4;
 const uint PAIR_SIZE = (TILE_ROWS + TILE_COLS) * PAIR_PITCH;
 const uint SUM_SIZE = (TILE_ROWS + TOKENS) * SUM_PITCH;
 shared vec4 staged[PAIR_SIZE > SUM_SIZE ? PAIR_SIZE : SUM_SIZE];
 
-// What of a tile and of a block of row sums this invocation holds.
+// The elements of a tile and of a block of row sums that this invocation holds.
 uint across() { return gl_LocalInvocationID.x % ACROSS; }
 uint tile_row(uint r) { return gl_LocalInvocationID.x / ACROSS * OWN_ROWS + r; }
 uint tile_col(uint c) { return across() * OWN_COLS + c; }
 uint sum_column(uint n) { return n / OWN_COLS * BREADTH + across() * OWN_COLS + n % OWN_COLS; }
 
-// Votes would need a barrier of their own.
+// A vote would need a barrier of its own.
 bool any_invocation(bool x) { return true; }
 
-// Where row r of this invocation lies among vec4 of the tile's rows.
+// Index of row r of this invocation in vec4 of the tile's rows.
 uint row_quad(uint r) {
   return OWN_ROWS % 4 == 0 ? tile_row(0) / 4 + r / 4 : tile_row(r) / 4;
 }
 uint row_part(uint r) { return OWN_ROWS % 4 == 0 ? r % 4 : tile_row(r) % 4; }
 
-// Makes x[r] the sum or the largest of what a row's invocations have.
+// Sets x[r] to the sum or the maximum over the row's invocations.
 void combine_rows(const bool largest, inout float x[OWN_ROWS]) {
   const uint pitch = (TILE_ROWS + 3) / 4;
   barrier();
@@ -60,8 +61,8 @@ void combine_rows(const bool largest, inout float x[OWN_ROWS]) {
 void rows_max(inout float x[OWN_ROWS]) { combine_rows(true, x); }
 void rows_sum(inout float x[OWN_ROWS]) { combine_rows(false, x); }
 
-// Four columns from `column`, a multiple of four, of row `row` of m: of its last row beyond it, and
-// some others beyond its last column.
+// Four columns from `column`, a multiple of four, of row `row` of m; past the last row, of the last
+// row. Past the last column, unspecified columns.
 vec4 load_four(Matrix m, uint row, uint column) {
   const uint at = min(row, m.count - 1) * m.stride;
   if (WIDE) return load_elements4(m.base, (at + min(column, m.width - 4)) / 4);
@@ -71,15 +72,15 @@ vec4 load_four(Matrix m, uint row, uint column) {
   return x;
 }
 
-// Where a tile's column lies for dot products: those that neighbours across read lie side by side.
+// Slot of a tile's column for dot products: neighbouring invocations across read adjacent slots.
 uint column_slot(uint column) { return column % OWN_COLS * ACROSS + column / OWN_COLS; }
 
-// Some rows and columns of a matrix, and where they go: as vec4, `across` in a row.
+// A block of a matrix and its place in `staged`: vec4, `across` of them per row.
 struct Part {
   Matrix m;
   uint first, column, count, across;
   uint to, pitch;
-  bool slotted, padded;  // see column_slot; 0 beyond the last column, else some others
+  bool slotted, padded;  // see column_slot; 0 past the last column, else unspecified
 };
 
 vec4 load_quad(Part p, uint i) {
@@ -96,8 +97,8 @@ void store_quad(Part p, uint i, vec4 x) {
   staged[p.to + (p.slotted ? column_slot(row) : row) * p.pitch + i % p.across] = x;
 }
 
-// Whole vec4 are all under way before the first is waited for. Where rows are none, and on CPU
-// drivers, there is less to compile.
+// With WIDE, all loads of vec4 are issued before the first is waited for. Otherwise, and on CPU
+// drivers, a plain loop leaves less to compile.
 void stage(Part p) {
   const uint MOST_ROUNDS = 8, rounds = (p.count + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
   if (!WIDE) {
@@ -115,7 +116,7 @@ void stage(Part p) {
   }
 }
 
-// The rows of m that the tile's rows stand for: loaded for each tile, since registers are scarce.
+// The rows of m of the tile's rows: loaded again for each tile, since registers are scarce.
 struct OwnRows {
   Matrix m;
   uint first;
@@ -161,7 +162,7 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], OwnRows ow
   } while (first < a.width);
 }
 
-// The part of add_rows below that makes columns block * BREADTH .. + BREADTH - 1.
+// The part of add_rows below for columns block * BREADTH .. + BREADTH - 1.
 void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own, Matrix b,
                uint b_first, uint block) {
   float x[OWN_ROWS][OWN_COLS];
@@ -205,7 +206,8 @@ void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows
   barrier();
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
     staged[tile_row(r) * SUM_PITCH + across()] = vec4(t[r][0], t[r][1], t[r][2], t[r][3]);
-  // Unrolled by hand: compilers keep a loop around loops, and `sum` would leave the registers.
+  // Unrolled by hand: compilers do not unroll a loop of loops, and `sum` would not stay in
+  // registers.
   add_block(from_own, sum, own, b, b_first, 0);
   if (b.width > BREADTH) add_block(from_own, sum, own, b, b_first, 1);
   if (b.width > 2 * BREADTH) add_block(from_own, sum, own, b, b_first, 2);

@@ -1,4 +1,4 @@
-/* What decoding keeps of earlier tokens, for runtime/ops/cache.c. */
+/* Data of earlier tokens that decoding keeps, for runtime/ops/cache.c. */
 #ifndef FT_CACHE_CONTRACT_H
 #define FT_CACHE_CONTRACT_H
 

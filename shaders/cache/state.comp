@@ -3,7 +3,8 @@
 #include "common/types.glsl"
 #include "cache/contract.h"
 
-// y = the state [B, width] that earlier runs left, zeros for sequences that had no token yet.
+// y = the state [B, width] that earlier executions left; zeros for sequences without a token so
+// far.
 FT_ARGUMENTS(cache_state)
 
 void main() {

@@ -1,4 +1,4 @@
-/* Between F32 and 16-bit floats, for runtime/ops/cast.c. */
+/* Casts between F32 and 16-bit floats, for runtime/ops/cast.c. */
 #ifndef FT_CAST_CONTRACT_H
 #define FT_CAST_CONTRACT_H
 

@@ -5,7 +5,7 @@
 #include "common/half.glsl"
 #include "cast/contract.h"
 
-// y = x from 16 bits, exact, or y += x, two elements an invocation.
+// y = x converted from 16 bits, exactly, or y += x; two elements per invocation and step.
 FT_CONSTANTS(cast)
 #define CAST_FROM U32
 #define CAST_TO F32

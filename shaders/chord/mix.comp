@@ -7,7 +7,7 @@
 
 // y[i] = sum over links k of w[i, k] x[j], j the token that link k of token i leads to, in each
 // sequence's ring of its first lengths[b] tokens; transposed: y[j] is the sum over links that lead
-// to j. Zeros after the ring. An invocation makes one element.
+// to j. Zeros after the ring. An invocation computes one element.
 FT_CONSTANTS(chord_mix)
 FT_ARGUMENTS(chord_mix)
 

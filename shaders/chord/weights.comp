@@ -6,7 +6,7 @@
 #include "common/length.glsl"
 
 // dw[i, k] = dy[i] . x[j], j the token that link k of token i leads to; zeros after the ring. An
-// invocation makes one element.
+// invocation computes one element.
 FT_CONSTANTS(chord_weights)
 FT_ARGUMENTS(chord_weights)
 

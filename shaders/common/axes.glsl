@@ -1,16 +1,17 @@
-// Where element i of a tensor lies in two others, which are walked along up to four axes, each with
-// a stride of its own; runtime/graph/axes.c fills in the arguments. Their last axes are those that
-// count; 0 AXES: i in both. Of its includer it takes p with ft_axes_SCALARS, and AXES.
+// Maps element i of a dense tensor to its index in two tensors a and b that are walked along up to
+// four axes, each with its own stride; runtime/graph/axes.c fills in the arguments. Of shape and
+// strides the last AXES count; with 0 AXES the index is i in both. The including file defines `p`
+// with ft_axes_SCALARS, and AXES.
 
-// n / length for n below 2^31 (Granlund and Montgomery 1994, figure 4.1): no device has a fast
-// instruction for it.
+// n / length for n below 2^31 (Granlund and Montgomery 1994, figure 4.1): devices have no fast
+// instruction for division.
 uint quotient(uint n, uint factor, uint shift) {
   uint high, low;
   umulExtended(n, factor, high, low);
   return (high + n) >> shift;
 }
 
-// Goes along an axis that is not the outermost.
+// Adds the offsets along an axis that is not the outermost.
 void go_along(const uint axis, inout uint rest, inout uint a, inout uint b) {
   const uint outer = quotient(rest, p.factor[axis - 1], p.shift[axis - 1]);
   const uint k = rest - outer * p.shape[axis - 1];

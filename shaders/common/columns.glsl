@@ -1,10 +1,11 @@
-// Sums down the columns of matrices, in order, which are F32 or, where `narrow`, of the kernel's
+// Sums down the columns of matrices, in order. Matrices are F32 or, with `narrow`, of the kernel's
 // type. Include common/types.glsl and common/elements.glsl first.
 
-const uint IN_FLIGHT = 8;  // loads that nothing waits for one by one
+const uint IN_FLIGHT = 8;  // loads in flight
 
-// x[at] + x[at + stride] + ..., `count` elements, at least one. The last ones are loaded again
-// where fewer are left; that each sum is asked for keeps compilers from loading right before it.
+// x[at] + x[at + stride] + ..., `count` elements, at least one. If fewer than IN_FLIGHT are left,
+// the last element is loaded in their place. Since each addition is conditional, compilers do not
+// move its load right before it.
 float sum_down(const bool narrow, F32 x, uint at, uint stride, uint count) {
   float sum = 0;
   uint done = 0;

@@ -1,5 +1,5 @@
-// What an invocation loads or stores at a time: one number, or in the variant "lanes" for CPU
-// drivers a pair, which lies at a whole pair of the tensor. Include common/elements.glsl first.
+// Loads and stores of one invocation: one number, or in the variant "lanes" for CPU drivers an
+// aligned pair. Include common/elements.glsl first.
 #ifdef FILTRA_ROW_LANES
 #include "common/pairs.glsl"
 const uint EACH = 2;
@@ -7,7 +7,7 @@ const uint EACH = 2;
 const uint EACH = 1;
 #endif
 
-// Element i, and the one behind it where EACH is 2; `narrow` as in load_one.
+// Element i and, if EACH is 2, element i + 1; `narrow` as in load_one.
 vec2 load_each(const bool narrow, F32 t, uint i) {
 #ifdef FILTRA_ROW_LANES
   return load_two(narrow, t, i / 2);

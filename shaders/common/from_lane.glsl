@@ -1,6 +1,6 @@
-// x of one lane for all, in workgroups of one subgroup. Mesa's CPU driver has one instruction for a
-// shuffle of 8 lanes and, before version 23, a loop for each broadcast; of other widths the shuffle
-// is the loop.
+// Broadcasts x of one lane, in workgroups of one subgroup. Mesa's CPU driver compiles a shuffle of
+// 8 lanes to one instruction and, before version 23, a broadcast to a loop; for other widths the
+// shuffle becomes the loop.
 #extension GL_KHR_shader_subgroup_ballot : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 

@@ -1,11 +1,11 @@
-// Two neighbouring elements by one access, for CPU drivers: there a load is a gather and a store a
-// scatter, which take as long for 8 bytes as for 4. Include common/elements.glsl first.
+// Accesses of two neighbouring elements at once, for CPU drivers, where a load is a gather and a
+// store a scatter that take as long for 8 bytes as for 4. Include common/elements.glsl first.
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uint64_t v[]; };
 
-// Elements 2 i and 2 i + 1 of a tensor that begins at a whole pair, and has the kernel's type where
-// it is `narrow`, as in load_one.
+// Elements 2 i and 2 i + 1 of a tensor that is aligned to pairs; `narrow` as in load_one: the
+// tensor has the kernel's type, else F32.
 vec2 load_two(const bool narrow, F32 t, uint i) {
 #if FT_F16 || FT_BF16
   if (narrow) return element_pair(U32(uvec2(t)).v[i]);

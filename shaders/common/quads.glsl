@@ -1,8 +1,9 @@
-// Four elements at once of dense tensors, which are F32 or, where `narrow`, of the kernel's type.
-// `whole`: the tensor begins at a whole group of four and ends with one (ft_whole_quads), so that
-// one access takes them. Include common/types.glsl and common/elements.glsl first.
+// Accesses of four elements at once of dense tensors, which are F32 or, with `narrow`, of the
+// kernel's type. `whole`: the tensor is aligned to groups of four and consists of whole groups
+// (ft_whole_quads), so that one access suffices. Include common/types.glsl and common/elements.glsl
+// first.
 
-// Elements 4 quad .. + 3 of the `count` of t, 0 beyond its end.
+// Elements 4 quad .. 4 quad + 3 of t, which has `count` elements; 0 past its end.
 vec4 load_quad(const bool whole, const bool narrow, F32 t, uint quad, uint count) {
   if (whole) return load_four(narrow, t, quad);
   vec4 x = vec4(0);

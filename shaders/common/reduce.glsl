@@ -1,15 +1,15 @@
-// Reductions, the result given to every invocation. Call from control flow that is uniform over the
-// workgroup (wg_*) or the team (team_*); an invocation without a value passes 0 to sums,
+// Reductions that return the result to every invocation. Call from control flow that is uniform
+// over the workgroup (wg_*) or the team (team_*); an invocation without a value passes 0 to sums,
 // lowest_float to maxima. The order of additions depends on the workgroup and subgroup sizes alone,
 // so results repeat bit for bit.
 //
-// A team is the unit that works on one row at a time: a subgroup, or the whole workgroup where
-// there is no subgroup arithmetic. Teams of one workgroup never wait for each other, so a kernel
-// walks its rows by
+// A team is the unit that works on one row at a time: a subgroup, or the whole workgroup on devices
+// without subgroup arithmetic. Teams of one workgroup never wait for each other, so a kernel walks
+// its rows by
 //   for (uint row = team_index(); team_goes_on(row, rows); row += team_count())
-// whatever the subgroup size is. All teams of a workgroup go through it equally often, those whose
-// `row` is behind the last with nothing to do: SPIR-V promises that lanes that have parted meet
-// again only where the control flow before was uniform over the workgroup (docs/adversary.md).
+// whatever the subgroup size is. All teams of a workgroup make equally many iterations, and do
+// nothing when `row` is past the last: SPIR-V guarantees that diverged lanes reconverge only if
+// control flow was uniform over the workgroup before (docs/adversary.md).
 //
 // team_place() is a team's number in its workgroup, which has team_places() of them.
 //
@@ -17,8 +17,8 @@
 //   //@variant nosub -DFILTRA_NO_SUBGROUP=1
 // for devices without subgroup arithmetic, and may declare
 //   //@variant lanes -DFILTRA_ROW_LANES=1
-// for CPU drivers: there a team is an invocation. A load is a gather that takes as long wherever
-// the lanes' numbers lie, and a row needs no reduction. Its workgroups are subgroups.
+// for CPU drivers, in which a team is one invocation: a gather takes equally long wherever the
+// lanes' numbers lie, and a row needs no reduction. Workgroups are then single subgroups.
 #ifndef FILTRA_NO_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require

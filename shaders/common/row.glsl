@@ -1,33 +1,34 @@
-// A row of numbers, by a team, in parts: a lane has the columns lane, lane + lanes and so on, HELD
-// of a part, so that as many loads are under way. Where a part holds the WHOLE row it is loaded
-// once, and stays in registers for all passes over the row:
+// A team processes a row of numbers in parts: a lane has the columns lane, lane + lanes and so on,
+// HELD of them per part, so that HELD loads are in flight. If a part holds the WHOLE row, it is
+// loaded once and stays in registers for all passes over the row:
 //   uint first = 0;
 //   do {
 //     if (!WHOLE) load(start, first);
 //     [[unroll]] for (uint i = 0; i < HELD; i++) ... row_column(first, i) ...
 //   } while (row_goes_on(first, columns));
-// In the variant "lanes" a part is a row of an even number of columns, HELD, and loaded by pairs:
-// load_each has column row_column(first, i) and the next where i is a multiple of EACH.
-// Include common/reduce.glsl and common/each.glsl first. The first two constants of a kernel are
-// these.
+// In the variant "lanes" a part is a whole row of HELD columns, an even number, loaded in pairs:
+// for i a multiple of EACH, load_each returns column row_column(first, i) and the next.
+// Include common/reduce.glsl and common/each.glsl first. HELD and WHOLE are the first two constants
+// of a kernel.
 #include "common/contract.h"
 
 FT_CONSTANTS(ft_row)
 
-// The i-th column of this lane in the part from column `first` on. It may lie behind the row's end.
+// The i-th column of this lane in the part from column `first` on. It may lie past the row's end.
 uint row_column(uint first, uint i) { return first + i * team_lanes() + team_lane(); }
 
-// Whether the row has that column.
+// Whether the row has this column.
 bool row_has(uint column, uint columns) { return EACH == 2 || column < columns; }
 
-// That column, in place of one behind the row's end the last.
+// The column or, if it is past the row's end, the last column.
 uint row_inside(uint column, uint columns) { return EACH == 2 ? column : min(column, columns - 1); }
 
 #ifdef FILTRA_ROW_LANES
-// The sums over a workgroup's lanes of `count` numbers, in a row of its own of [workgroups, count].
+// Stores the sums over a workgroup's lanes of `count` numbers to the workgroup's row of `to`
+// [workgroups, count].
 void store_sums(F32 to, float own[HELD], uint count) {
   const uint lane = gl_LocalInvocationID.x, lanes = gl_WorkGroupSize.x;
-  float mine = 0; // that of every column i with i % lanes == lane
+  float mine = 0; // the sum of the column i with i % lanes == lane
   [[unroll]] for (uint i = 0; i < count; i++) {
     const float sum = lanes_sum(own[i]);
     mine = i % lanes == lane ? sum : mine;
@@ -38,7 +39,7 @@ void store_sums(F32 to, float own[HELD], uint count) {
 }
 #endif
 
-// Moves `first` to the next part; whether there is one.
+// Moves `first` to the next part; returns whether there is one.
 bool row_goes_on(inout uint first, uint columns) {
   first += HELD * team_lanes();
   return !WHOLE && first < columns;

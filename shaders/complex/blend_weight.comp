@@ -5,10 +5,10 @@
 #include "common/reduce.glsl"
 #include "complex/contract.h"
 
-const uint IN_FLIGHT = 4;  // products whose loads nothing waits for one by one
+const uint IN_FLIGHT = 4;  // products whose loads are in flight together
 
-// For the weight of a blend: each workgroup's sum of dy (re - im) over the elements it strides
-// over; nothing where the weight is clamped.
+// For the gradient of a blend's weight: each workgroup's sum of dy (re - im) over the elements that
+// it strides over; 0 if the weight is clamped.
 FT_ARGUMENTS(complex_blend_weight)
 
 void main() {

@@ -1,5 +1,5 @@
 /* y = x, y += x or y = value, for runtime/graph/copy.c. x and y may store one shape differently (a
- * piece of a wider tensor, heads stored token by token): up to four axes, each with a stride of its
+ * slice of a wider tensor, heads stored token by token): up to four axes, each with a stride of its
  * own. */
 #ifndef FT_COPY_CONTRACT_H
 #define FT_COPY_CONTRACT_H
@@ -14,7 +14,7 @@
   VALUE(COPY_FILL, 2)
 FT_DECLARE_VALUES(copy_mode)
 
-/* COPIED: a buffer of what is moved at a time. */
+/* COPIED: a buffer of the unit that is copied. */
 #define copy_TENSORS(TENSOR)           TENSOR(COPIED, x) TENSOR(COPIED, y)
 #define copy_SCALARS(SCALAR)           ft_axes_SCALARS(SCALAR) SCALAR(uint, value)
 #define copy_axes_CONSTANTS(CONSTANT)  CONSTANT(1, uint, mode, 0) CONSTANT(2, uint, AXES, 0)

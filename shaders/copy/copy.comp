@@ -6,8 +6,8 @@
 #include "common/half.glsl"
 #endif
 
-// Copies words: integers pass through unchanged. The variants for 16-bit floats add words of two;
-// other modes of theirs are those for words.
+// Copies words: integers pass through unchanged. The variants for 16-bit floats add the two numbers
+// of each word; their other modes are those of the F32 variant.
 #define COPIED U32
 #include "copy/copy.glsl"
 FT_CONSTANTS(copy_words)

@@ -1,4 +1,4 @@
-// The arguments of copies. COPIED: a buffer of what is moved at a time.
+// The arguments of copies. COPIED: a buffer of the unit that is copied.
 #include "copy/contract.h"
 
 FT_VALUES(copy_mode)

@@ -4,7 +4,7 @@
 #include "common/types.glsl"
 #include "common/elements.glsl"
 
-// Copies single 16-bit elements, for tensors that are no whole words side by side.
+// Copies single 16-bit elements, for tensors that do not consist of contiguous whole words.
 #define COPIED Elements
 #include "copy/copy.glsl"
 

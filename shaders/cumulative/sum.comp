@@ -4,7 +4,8 @@
 #include "cumulative/contract.h"
 
 // Prefix sums along the middle axis of [outer, n, inner], cut into chunks. An invocation walks one
-// chunk: first to leave its sum, later, with the prefix sums over chunks, to write its elements.
+// chunk: in the first pass to store its sum, in the last, given the prefix sums over chunks, to
+// write its elements.
 FT_CONSTANTS(cumulative_sum)
 FT_ARGUMENTS(cumulative_sum)
 

@@ -4,8 +4,8 @@
 //@variant cpu -DFILTRA_CPU=1
 #include "dhhp/chain.glsl"
 
-// The carry into each chunk but the first, over the chunks' summaries: an invocation per vector,
-// sample and feature.
+// Replaces the chunks' summaries by the carry into each chunk except the first; an invocation per
+// vector, sample and feature.
 const uint block = 4; // loads in flight
 
 void main() {

@@ -8,10 +8,10 @@
 #include "dhhp/chain.glsl"
 
 // The walk itself. With `summed`, vector 0 is the gradient and vector 1 the state of a product of
-// rotations that is walked backwards, each step undoing one rotation: then what step k holds is all
-// that the gradient of that rotation's entries needs, and no state was kept from the forward walk.
-// If A is what the step multiplies by, q the pair of gradients before it and r = A p the pair of
-// states after it, the gradient of the undone rotation A^H is sum over features of q r^H.
+// rotations, which is walked backwards; each step undoes one rotation. So a step has all that the
+// gradient of that rotation's entries needs, and the forward walk need not store its states. If A
+// is the matrix of the step, q the pair of gradients before the step and r = A p the pair of states
+// after it, the gradient of the undone rotation A^H is the sum over features of q r^H.
 FT_CONSTANTS(dhhp_chain_own)
 
 void store_one_by_one(float x[8], uint at, bool live) {
@@ -25,8 +25,8 @@ void store_one_by_one(float x[8], uint at, bool live) {
 #ifdef FILTRA_NO_SUBGROUP
 void store_sums(float x[8], uint at, bool live) { store_one_by_one(x, at, live); }
 #else
-// Half of the values go to the lanes' partners in each of three exchanges, so that lane i ends up
-// with what value i % 8 is to its group of eight lanes.
+// In each of three exchanges a lane passes half of its values to a partner, so that lane i ends up
+// with the sum of value i % 8 over its group of eight lanes.
 void store_sums(float x[8], uint at, bool live) {
   if (team_lanes() < 8) {
     store_one_by_one(x, at, live);
@@ -49,12 +49,13 @@ void store_sums(float x[8], uint at, bool live) {
 }
 #endif
 
-// q r^H for the pair (carry, row) as the walk has it -> ii, ij, ji, jj of the undone rotation.
+// Stores q r^H, given for the pair (carry, row) in the order of the walk, as ii, ij, ji, jj of the
+// undone rotation.
 void store_gradient(uint at, vec2 carry_out, vec2 carry_carry, vec2 row_out, vec2 row_carry,
                     bool live) {
   vec2 ii = up ? row_carry : carry_out, jj = up ? carry_out : row_carry;
   vec2 ij = up ? row_out : carry_carry, ji = up ? carry_carry : row_out;
-  if (!adjoint) { // what was undone is the conjugate transpose of the rotation
+  if (!adjoint) { // the undone matrix is the conjugate transpose of the rotation
     const vec2 kept = ij;
     ij = conjugate(ji);
     ji = conjugate(kept);
@@ -90,8 +91,8 @@ void load_step(Place at, uint step, uint n) {
   g[n] = coefficients(at.batch, step);
 }
 
-// With `live` false nothing changes: all teams of a workgroup take the same number of steps, so
-// that control flow is uniform where values pass between lanes (common/reduce.glsl).
+// With `live` false, nothing is stored: all teams of a workgroup take the same number of steps, so
+// that control flow is uniform where lanes exchange values (common/reduce.glsl).
 void apply_step(Place at, uint step, uint n, bool live) {
   const Row r = output_row(at.batch, step);
   vec2 carry_out = vec2(0), carry_carry = vec2(0), row_out = vec2(0), row_carry = vec2(0);

@@ -1,15 +1,15 @@
 // A walk along the tokens that combines a carry h with one row x after the other,
 //   out = a h + b x,   h = c h + d x,
-// with coefficients that all features share. For a chain of rotations G_0 .. G_{N-2}, G_k mixing
-// rows k and k+1, they are G_k's entries; the walk down is the product G_{N-2} .. G_0, the walk up
-// G_0 .. G_{N-2}. With a = d = 1 and b = 0 it is the recurrence
-// h_t = c_t h_{t-1} + x_t, every h coming out.
+// with coefficients that all features share. For a chain of rotations G_0 .. G_{N-2}, where G_k
+// mixes rows k and k+1, they are G_k's entries; the walk down is the product G_{N-2} .. G_0, the
+// walk up G_0 .. G_{N-2}. With a = d = 1 and b = 0, the walk is the recurrence
+// h_t = c_t h_{t-1} + x_t and puts out every h.
 //
-// Position q counts rows in the order of the walk, 0 .. steps. Row 0 starts the carry, step s mixes
-// in row s + 1 and puts out row s, the last carry is row `steps`. Chunks of steps are independent
-// once the carry into each is known: summary.comp says what each chunk does to a carry, carry.comp
-// strings that together, chain.comp applies it. That is O(N) work, and nothing waits for another
-// workgroup.
+// Position q counts rows in the order of the walk, 0 .. steps. Row 0 is the first carry, step s
+// mixes in row s + 1 and puts out row s, and the last carry is row `steps`. Chunks of steps are
+// independent once the carry into each is known: summary.comp computes what each chunk does to a
+// carry, carry.comp combines the summaries into the carries, and chain.comp applies the steps. That
+// is O(N) work, and no workgroup waits for another.
 #include "common/types.glsl"
 #include "common/complex.glsl"
 #include "common/reduce.glsl"
@@ -22,11 +22,11 @@
 FT_VALUES(dhhp_side)
 FT_CONSTANTS(dhhp_walk)
 
-// A copy that main makes first of all: once control flow has diverged, CPU drivers load push
-// constants lane by lane.
+// main copies the arguments first: once control flow has diverged, CPU drivers load push constants
+// lane by lane.
 FT_ARGUMENTS_COPIED(dhhp_chain)
 
-// What one team works on: steps first .. last-1 for one block of features.
+// The work of one team: steps first .. last-1 for one block of features.
 struct Place {
   uint batch, chunk, block, first, last;
 };
@@ -50,8 +50,9 @@ uint row(uint q) { return up ? p.steps - q : q; }
 // The rotation of step s, between rows row(s) and row(s + 1).
 uint rotation(uint s) { return up ? p.steps - 1 - s : s; }
 
-// Row t of the permuted tensor is row source(t) of the other: the rows 0, stride, 2 stride, ..,
-// then 1, stride + 1, ... Of these runs the first N mod stride have a row more than the others.
+// Row t of the permuted tensor is row source(t) of the unpermuted one: rows 0, stride, 2 stride,
+// .., then 1, stride + 1, ... The first N mod stride of these runs have one row more than the
+// others.
 uint source(uint t) {
   const uint rows = p.steps + 1, least = rows / p.stride, longer = rows % p.stride;
   const uint split = longer * (least + 1);
@@ -114,7 +115,7 @@ Coefficients coefficients(uint batch, uint s) {
   return g;
 }
 
-// Index of the first feature of the input row at q, and what its elements are multiplied by.
+// Index of the first feature of a row, and the factor for its elements.
 struct Row {
   uint at;
   vec2 phase;
@@ -136,7 +137,7 @@ Row output_row(uint batch, uint q) {
   return r;
 }
 
-// Features behind the last read as zero.
+// Features past the last read as zero.
 vec2 load(uint vector, Row r, uint f) {
   const vec2 x = read(vector == 0 ? p.in0 : p.in1, r.at + min(f, p.features - 1));
   if (f >= p.features) return vec2(0);

@@ -35,7 +35,7 @@ FT_DECLARE_VALUES(dhhp_side)
   CONSTANT(1, bool, up, false)      /* from the last token to the first */                         \
   CONSTANT(2, bool, adjoint, false) /* conjugate transposes of the rotations */                    \
   CONSTANT(3, bool, affine, false)  /* coefficients are the c_t alone */                           \
-  CONSTANT(4, uint, vectors, 1)     /* walked side by side: 1 or 2 */                              \
+  CONSTANT(4, uint, vectors, 1)     /* walked together: 1 or 2 */                                  \
   CONSTANT(5, uint, per_lane, 1)    /* features of each */                                         \
   CONSTANT(6, uint, ahead, 1)       /* steps whose loads are in flight */                          \
   CONSTANT(7, uint, phased,                                                                        \

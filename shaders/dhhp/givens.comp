@@ -7,7 +7,7 @@
 
 // The entries of a rotation, with A = pi (alpha + beta), B = pi (alpha - beta), C = pi gamma:
 //   ii = e^(-iA) cos C, ij = -e^(iB) sin C, ji = e^(-iB) sin C, jj = e^(iA) cos C,
-// or, given their gradients, those of the three angles.
+// or, given the entries' gradients, the gradients of the three angles.
 FT_CONSTANTS(dhhp_givens)
 FT_ARGUMENTS(dhhp_givens)
 

@@ -4,7 +4,7 @@
 //@variant cpu -DFILTRA_CPU=1
 #include "dhhp/chain.glsl"
 
-// What each chunk but the last does to a carry: h becomes factor h + end.
+// What each chunk except the last does to a carry: h becomes factor h + end.
 
 void summarize(Place at) {
   vec2 end[vectors * per_lane], factor = vec2(1, 0);

@@ -23,7 +23,7 @@ void main() {
   do {
     const uint block = sequence == 0 ? quad : whole_element(p.state, sequence, 4 * quad) / 4;
     uvec4 words = philox(uvec4(block, p.op_id, now), key);
-    if (sequence % 4 != 0) // four neighbours need not be of one draw
+    if (sequence % 4 != 0) // four neighbours may belong to two draws
       [[unroll]] for (uint k = 0; k < 4; ++k) {
         const uint whole = whole_element(p.state, sequence, 4 * quad + k);
         words[k] = philox(uvec4(whole / 4, p.op_id, now), key)[whole % 4];

@@ -10,7 +10,7 @@
 FT_CONSTANTS(elementwise_activate)
 FT_ARGUMENTS(elementwise_activate)
 
-// Called four times and not in a loop, since glslc forgets `precise` where it unrolls one.
+// Called four times instead of in a loop, since glslc loses `precise` when it unrolls a loop.
 float apply(float x) {
   return gradient ? activate_derivative(activation, x) : activate(activation, x);
 }

@@ -1,4 +1,4 @@
-/* Element by element: runtime/ops/elementwise.c and binary.c. */
+/* Elementwise kernels, for runtime/ops/elementwise.c and binary.c. */
 #ifndef FT_ELEMENTWISE_CONTRACT_H
 #define FT_ELEMENTWISE_CONTRACT_H
 

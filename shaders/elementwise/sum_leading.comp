@@ -6,9 +6,9 @@
 #include "common/columns.glsl"
 #include "elementwise/contract.h"
 
-// y[i] = sum over s of x[s, i], in order; y is as long as a slice or longer, and zero behind it. y
-// has the kernel's element type. Where y is short and slices are many, DOWN invocations sum a part
-// of the slices each, and the first of them adds up the parts, in order.
+// y[i] = sum over s of x[s, i], in order; y is at least as long as a slice, and zero past the
+// slice's length. y has the kernel's element type. If y is short and there are many slices, DOWN
+// invocations each sum a part of the slices, and the first of them adds up the parts, in order.
 FT_CONSTANTS(elementwise_sum_leading)
 FT_ARGUMENTS(elementwise_sum_leading)
 

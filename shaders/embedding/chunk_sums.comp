@@ -4,8 +4,8 @@
 #include "embedding/contract.h"
 
 // Second step of the embedding gradient: the row of each chunk's first occurrence of a token
-// becomes the sum, in order, of the gradients of all its occurrences in the chunk. Other rows stay
-// unwritten.
+// becomes the sum, in order, of the gradients of all its occurrences in the chunk. Other rows are
+// not written.
 FT_CONSTANTS(embedding_chunk_sums)
 FT_ARGUMENTS(embedding_chunk_sums)
 

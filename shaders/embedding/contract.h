@@ -55,7 +55,7 @@ FT_CONTRACT_PLAIN(embedding_positions)
   CONSTANT(2, bool, accumulate, false)
 FT_CONTRACT(embedding_row_sums)
 
-/* Bits of floor(c/2) that sinusoids take apart. */
+/* Number of bits of floor(c/2); sinusoids multiply one power for each bit that is set. */
 #define EMBEDDING_FREQUENCY_BITS 11
 #define embedding_sinusoids_TENSORS(TENSOR)                                                        \
   TENSOR(F32, x)                                                                                   \

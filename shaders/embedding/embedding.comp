@@ -15,7 +15,7 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const uint row = i / columns;
-    const uint token = uint(p.tokens.v[row]); // a negative one becomes too large
+    const uint token = uint(p.tokens.v[row]); // a negative token becomes too large
     float value = 0;
     if (token < p.vocabulary) {
       value = load_element(p.table, token * columns + (i - row * columns));

@@ -4,7 +4,7 @@
 #include "embedding/contract.h"
 
 // Third step of the embedding gradient: each table row's sum over the chunks, in order. A split
-// takes every chunk of its range; their partial results are added by elementwise/sum_leading.
+// sums the chunks of its range; elementwise/sum_leading adds up the splits.
 FT_CONSTANTS(embedding_row_sums)
 FT_ARGUMENTS(embedding_row_sums)
 

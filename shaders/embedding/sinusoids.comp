@@ -6,9 +6,9 @@
 // y[b, n, c] = x[b, n, c] + sin or cos (n * base^(-2 floor(c/2) / C)), base 10000, sine for even c
 // (Vaswani et al. 2017, "Attention is all you need", section 3.5).
 //
-// A 32-bit float cannot hold n times a frequency well enough for long sequences, and the range in
-// which sin() must be accurate is small. So phases are counted in turns as fractions of 2^64: the
-// product wraps around exactly, and what is left to a polynomial is an eighth of a turn each way.
+// A 32-bit float cannot hold n times a frequency accurately enough for long sequences, and sin()
+// must be accurate only in a small range. So phases are in turns, as fractions of 2^64: the product
+// wraps around exactly, and the polynomial covers an eighth of a turn in each direction.
 FT_CONSTANTS(embedding_sinusoids)
 FT_ARGUMENTS(embedding_sinusoids)
 
@@ -39,7 +39,8 @@ float sine_of_turn(uint turn) {
   return (quadrant & 2u) != 0 ? -r : r;
 }
 
-// Of token n at a frequency in turns per token, sine for even columns, cosine for odd ones.
+// The value for token n at a frequency in turns per token: sine for even columns, cosine for odd
+// ones.
 float sinusoid(uint n, uint column, uvec2 frequency) {
   uint turn, low;
   umulExtended(n, frequency.x, turn, low);

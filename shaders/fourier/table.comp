@@ -5,7 +5,7 @@
 #include "fourier/contract.h"
 #include "common/length.glsl"
 
-// table[b, j] = (cos, sin) of j parts in L_b of a turn, for j < L_b; the rest is not written.
+// table[b, j] = (cos, sin) of j / L_b turns for j < L_b; other entries are not written.
 FT_ARGUMENTS(fourier_table)
 
 void main() {

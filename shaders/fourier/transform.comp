@@ -5,9 +5,9 @@
 #include "common/length.glsl"
 
 // y[k] = sum over n < L of cos(2 pi n k / L) a[n] + sin(2 pi n k / L) b[n], along the middle axis
-// of [batch, n, inner], L = lengths[batch]; zeros from k = L on. The angle of n k parts in L of a
-// turn is that of n k modulo L, kept as a whole number: exact for any length. An invocation makes
-// four neighbouring k of one column, which share what they read.
+// of [batch, n, inner], L = lengths[batch]; zeros from k = L on. The angle n k / L in turns is that
+// of n k modulo L, which is kept as an integer: exact for any length. An invocation computes four
+// neighbouring k of one column, which share their loads.
 FT_CONSTANTS(fourier_transform)
 FT_ARGUMENTS(fourier_transform)
 

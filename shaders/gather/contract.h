@@ -6,7 +6,7 @@
 
 #define gather_gather_TENSORS(TENSOR)                                                              \
   TENSOR(F32, x)                                                                                   \
-  TENSOR(U32, indices) /* negative ones are beyond n */                                            \
+  TENSOR(U32, indices) /* negative ones are past n */                                              \
   TENSOR(F32, y)       /* [outer, taken, inner] */
 #define gather_gather_SCALARS(SCALAR)                                                              \
   SCALAR(uint, count) /* of y */                                                                   \

@@ -1,4 +1,4 @@
-// C = A B, one invocation per element: the oracle for the fast variants.
+// C = A B, one invocation per element: the reference for the fast variants.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16

@@ -7,7 +7,7 @@
 #include "gemm/contract.h"
 
 // Copies a matrix x of k lines and n columns, any strides, into F32 panels of WIDTH columns for
-// s64: element (k,i) of panel j lies at (j*K + k)*WIDTH + i. Columns beyond n become 0. Grid:
+// s64: element (k,i) of panel j lies at (j*K + k)*WIDTH + i. Columns past n become 0. Grid:
 // elements or pairs of a panel x panels.
 FT_CONSTANTS(gemm_pack)
 FT_ARGUMENTS(gemm_pack)

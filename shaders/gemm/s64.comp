@@ -1,11 +1,11 @@
 // C = A B for CPU drivers, without barriers: one subgroup per workgroup computes
 // ROWS x (2 * PAIRS * subgroup size) elements, each lane ROWS rows of PAIRS pairs of adjacent
-// columns. On such drivers a load is a gather that costs as much as some 25 multiply-adds, whether
-// 4 or 8 bytes wide. So B is loaded once for all rows, A once for all lanes (one lane each, then
-// broadcast), both in pairs.
+// columns. On such drivers a load is a gather that costs as much as about 25 multiply-adds, whether
+// 4 or 8 bytes wide. So each element of B is loaded once for all rows, and each of A once for all
+// lanes (by one lane, then broadcast), both in pairs.
 //
-// Edges of M and N load from the last valid row or column and are not stored; what is left of K
-// after whole steps is added one k at a time.
+// Past the edges of M and N, the last valid row or column is loaded and results are not stored. The
+// rest of K after whole steps is added one k at a time.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
@@ -19,13 +19,13 @@ FT_CONSTANTS(gemm_s64_own)
 FT_VALUES(gemm_s64)
 
 const uint WIDTH = gl_WorkGroupSize.x; // lanes
-const uint ACROSS = 2 * WIDTH;         // columns that a pair of each lane makes
+const uint ACROSS = 2 * WIDTH;         // columns of one pair of every lane
 const uint LINE = STEP / 2;      // lanes that load a row of A
 const uint DOWN = WIDTH / LINE;  // rows of A that all lanes load at once
 const uint ACROSS_A = (ROWS + ACROSS - 1) / ACROSS; // loads for each k, A transposed
 const uint A_LOADS = (SHAPE & GEMM_TRANSPOSED_A) != 0 ? ACROSS_A * STEP : (ROWS + DOWN - 1) / DOWN;
 const uint A_PLACES = (SHAPE & GEMM_TRANSPOSED_A) != 0 ? ACROSS_A : A_LOADS;
-// Rows whose sums a step adds to at a time, which are 16 registers.
+// Rows whose sums a step updates at a time: their sums take 16 registers.
 const uint GROUP = 4 / PAIRS;
 const bool wide_a = (SHAPE & GEMM_WIDE_A) != 0, wide_b = (SHAPE & GEMM_WIDE_B) != 0;
 #if FT_F16 || FT_BF16
@@ -34,22 +34,22 @@ const bool narrow_a = (SHAPE & GEMM_PACKED_A) == 0, narrow_b = (SHAPE & GEMM_PAC
 #else
 const bool narrow_a = false, narrow_b = false;
 #endif
-// An activation and dropout are to be compiled once rather than for each sum: see store_rows.
+// Activation and dropout are compiled once instead of for each sum: see store_rows.
 const uint LONG = GEMM_DROPOUT | ~((1u << GEMM_ACTIVATION_SHIFT) - 1u); // bits of EPILOGUE
 const uint KEPT = (EPILOGUE & LONG) != 0 ? ROWS * PAIRS * WIDTH : 1;
 shared vec2 kept[KEPT];
 
-// Wide operands are indexed in pairs, others in elements: unit(wide, i) is element i's index.
+// Index of element i: wide operands are indexed in pairs, others in elements.
 uint unit(bool wide, uint i) { return wide ? i >> 1 : i; }
 
-// Element i, given as unit(wide, i), and the one `next` units further, if the operand is not wide.
+// The pair at index i = unit(wide, ..); of an operand that is not wide, elements i and i + next.
 vec2 load_pair(const bool narrow, F32 from, bool wide, uint i, uint next) {
   if (wide) return load_two(narrow, from, i);
   return vec2(load_one(narrow, from, i), load_one(narrow, from, i + next));
 }
 
-// Index along an axis of `count` elements that is loaded in pairs: what lies behind the end is
-// replaced by the last pair, or the last element (then `next` is 0). Wide: count is even.
+// Clamps an index along an axis of `count` elements that is loaded in pairs. Indices past the end
+// load the last pair, or twice the last element (then `next` is 0). Wide: count is even.
 uint clamp_pair(bool wide, uint i, uint count, out uint next) {
   next = i + 1 < count ? 1 : 0;
   return min(i, wide ? count - 2 : count - 1);
@@ -72,15 +72,16 @@ void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
   store_two(narrow_c, p.c, i >> 1, x);
 }
 
-// What a lane keeps: its sums, and the indices of what it loads in the first step.
-vec2 sum[ROWS * PAIRS];   // columns n and n + 1 of every pair, of every row
+// The state of a lane: its sums, and the indices of its loads in the first step.
+vec2 sum[ROWS * PAIRS];   // for every row and pair: columns n and n + 1
 uint a_place[A_PLACES];   // a pair of k of a row, or (transposed) a pair of rows
 uint a_next[A_PLACES];    // see clamp_pair
 uint b_place[PAIRS];      // a pair of columns, or (transposed) a pair of k in the even one
 uint b_place_odd[PAIRS];
 uint b_next[PAIRS];
 vec2 row_sum[A_PLACES];   // of the pairs of rows that the lane loads
-// 0, unknown to the compiler. A shuffle by a constant becomes two instructions, by a variable one.
+// 0, but the compiler does not know: a shuffle by a constant takes two instructions, by a variable
+// one.
 uint hidden;
 
 uint column(uint n, uint j) { return n + j * ACROSS; }
@@ -94,7 +95,7 @@ void begin(Place at, uint m, uint n, uint lane) {
       a_next[i] = 1;
     }
   } else {
-    // A panel begins at its tile's row 0 and has all rows of a tile.
+    // A panel begins at its tile's row 0 and contains all rows of the tile.
     uint first = shape(GEMM_PACKED_A) ? 0 : m, count = shape(GEMM_PACKED_A) ? ROWS : p.m;
     uint from = at.a + at.k_first * p.lda + (shape(GEMM_PACKED_A) ? m * p.k : 0);
     [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
@@ -120,16 +121,17 @@ void begin(Place at, uint m, uint n, uint lane) {
   [[unroll]] for (uint i = 0; i < A_PLACES; i++) row_sum[i] = vec2(0);
 }
 
-// A lane's x for all, as from_lane.
+// Broadcasts a lane's x, as from_lane.
 float spread(float x, uint lane) { return from_lane(x, WIDTH == 8 ? lane + hidden : lane); }
 
-// Adds x times all columns to row i.
+// Adds x times all columns of b to row i's sums.
 void add_row(uint i, float x, vec2 b[PAIRS]) {
   [[unroll]] for (uint j = 0; j < PAIRS; j++) sum[i * PAIRS + j] += x * b[j];
 }
 
-// STEP terms of every sum, from operands `a_along` and `b_along` units behind the first. All is
-// loaded ahead, into memory: GROUP rows' sums then stay in registers for the whole step.
+// Adds STEP terms to every sum, from operands `a_along` and `b_along` units past the first step.
+// All loads come first, into memory, so that the sums of GROUP rows stay in registers for the whole
+// step.
 void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride, uint b_stride) {
   vec2 a[A_LOADS], b[STEP][PAIRS];
   [[unroll]] for (uint i = 0; i < A_LOADS; i++) {
@@ -165,7 +167,7 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
   }
 }
 
-// Adds a step of k to the sums of rows; `from` is where row 0 has it.
+// Adds the elements of A at one k to the row sums; `from`: index of row 0's element.
 void add_rows_at(F32 a_from, uint from, uint first, uint last, uint lane) {
   [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
     uint even = min(first + i * ACROSS + 2 * lane, last), odd = min(even + 1, last);
@@ -174,7 +176,8 @@ void add_rows_at(F32 a_from, uint from, uint first, uint last, uint lane) {
   }
 }
 
-// The terms from k on, fewer than STEP. For each a lane loads an element of every WIDTH-th row.
+// Adds the terms from k on, fewer than STEP. For each k a lane loads an element of every WIDTH-th
+// row.
 void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint k) {
   const uint loads = (ROWS + WIDTH - 1) / WIDTH;
   uint a_step = shape(GEMM_TRANSPOSED_A) ? p.lda : 1, b_step = shape(GEMM_TRANSPOSED_B) ? 1 : p.ldb;
@@ -192,7 +195,7 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint 
     column0 = 2 * lane;
     last_column = PAIRS * ACROSS - 1;
   }
-  k = min(k, at.k_end - 1); // where a skipped branch is run all the same, loads stay inside
+  k = min(k, at.k_end - 1); // keeps loads in bounds if the driver executes the skipped branch
   do {
     vec2 b[PAIRS];
     float a[loads];
@@ -238,8 +241,8 @@ void store_columns(Place at, uvec4 random, uint m, uint n, vec2 x, vec2 bias) {
   }
 }
 
-// A long epilogue goes through the sums in a loop, by way of shared memory, where a lane finds its
-// own again: no other lane reads them.
+// A long epilogue loops over the sums through shared memory, which a loop can index. Lanes only
+// read back their own sums.
 void store_rows(Place at, uint m, uint n, uint lane) {
   uvec4 random = random_state();
   if (epilogue(LONG)) {
@@ -269,7 +272,7 @@ void main() {
   Place at = place(gl_WorkGroupID.z);
   begin(at, m, n, lane);
 
-  // Kept out of the loop: a push constant costs a checked load.
+  // Hoisted out of the loop: reading a push constant is a load with a bounds check.
   F32 a_from = p.a, b_from = p.b;
   uint a_stride = unit(wide_a, p.lda), b_stride = unit(wide_b, p.ldb);
   uint a_step = shape(GEMM_TRANSPOSED_A) ? STEP * a_stride : unit(wide_a, STEP);

@@ -1,6 +1,6 @@
-// C = A B for GPUs: a workgroup computes a tile of C, each invocation ROWS x COLUMNS of it in
-// registers, from slices of A and B of TILE_K along K that pass through shared memory. The next
-// slice is on its way to registers while the present one is used.
+// C = A B for GPUs: a workgroup computes a tile of C, each invocation ROWS x COLUMNS elements of it
+// in registers, from slices of A and B, TILE_K long along K, that pass through shared memory. The
+// next slices are loaded to registers while the current ones are used.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
@@ -19,13 +19,13 @@ const uint LOADS_B = (QUADS_N * TILE_K + INVOCATIONS - 1) / INVOCATIONS;
 // [k][m / 4] and [k][n / 4]; one quad of padding spreads the transposing stores over the banks.
 shared vec4 slice_a[TILE_K * (QUADS_M + 1)], slice_b[TILE_K * (QUADS_N + 1)];
 
-// A and B look alike from here: rows of A and columns of B are lines of K elements. An operand is
-// either dense along k or along its lines.
+// A and B are treated alike: rows of A and columns of B are lines of K elements. An operand is
+// dense either along k or across its lines.
 struct Operand {
   F32 from;
   uint base, stride;     // first element; elements between dense rows
-  uint first, lines;     // the tile's first line, and how many there are
-  uint quads;            // of lines in the tile
+  uint first, lines;     // first line of the tile; lines of the operand
+  uint quads;            // quads of lines in the tile
   bool along_k, wide;
 };
 
@@ -40,8 +40,8 @@ void locate(Operand o, uint i, out uint line, out uint k) {
   }
 }
 
-// Four elements of an operand as memory has them: they become floats when they go to shared memory,
-// so that nothing waits for them before.
+// Four elements of an operand in their stored type. They are converted to floats when stored to
+// shared memory, so that nothing waits for the loads earlier.
 #if FT_F16 || FT_BF16
 #define Quad uvec2
 vec4 floats(Quad x) { return vec4(element_pair(x.x), element_pair(x.y)); }
@@ -68,15 +68,15 @@ Quad load_some(F32 t, uint at, uint count) {
 }
 #endif
 
-// Whether the slice has a quad i: the last invocations may find none.
+// Whether the slice has a quad i: the last invocations may have none.
 bool exists(Operand o, uint i) {
   return o.quads * TILE_K % INVOCATIONS == 0 || i < o.quads * TILE_K;
 }
 
-// Quad i of the slice that begins at `k_base`. Wide loads have no branch, so that all are on their
-// way together: what lies outside the operand is replaced by what lies at its end. Lines that are
-// not there add to rows and columns of C that nobody stores; steps of k become zero behind the
-// load. A lane's index is the same in each slice; the address moves on, for all lanes alike.
+// Quad i of the slice that begins at `k_base`. Wide loads have no branch, so that all are in flight
+// together: indices past the operand's end are clamped. Lines past the end only affect rows and
+// columns of C that are not stored; steps of k past the end are zeroed after the load. A lane's
+// index is the same in each slice; only the base address, common to all lanes, advances.
 Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
   uint line, k;
   locate(o, i, line, k);
@@ -86,7 +86,7 @@ Quad load_quad(Operand o, uint i, uint k_base, uint k_end) {
     if (shape(GEMM_K_TAIL))
       k = min(k_base + k, k_end - (o.along_k ? 4 : 1));
     else
-      k_base = min(k_base, k_end - TILE_K); // the last slice once more
+      k_base = min(k_base, k_end - TILE_K); // past the end: the last slice again
     const uint steps = shape(GEMM_K_TAIL) ? 0 : k_base;
     Elements from = advance(Elements(uvec2(o.from)), o.along_k ? steps : steps * o.stride);
     return load_wide(from, (o.along_k ? o.base + min(line, o.lines - 1) * o.stride + k
@@ -158,7 +158,7 @@ void main() {
     [[unroll]] for (uint i = 0; i < LOADS_B; i++)
       next_b[i] = load_quad(b, t + i * INVOCATIONS, k, at.k_end);
     [[unroll]] for (uint kk = 0; kk < TILE_K; kk++) {
-      // What is used first is loaded last: then one wait is enough for all of it.
+      // The vector that is used first is loaded last, so that one wait covers all loads.
       vec4 row[ROWS / 4], column[COLUMNS / 4];
       [[unroll]] for (uint j = 0; j < COLUMNS / 4; j++)
         column[j] = slice_b[kk * (QUADS_N + 1) + tx + j * ACROSS];
@@ -172,10 +172,10 @@ void main() {
     }
   } while (k < at.k_end);
 
-  // The invocation's quads lie `down` and ACROSS quads apart. NVIDIA's compiler unrolls no loop
-  // with a `continue`, nor one that would copy `store` too often; if such a loop's index chose
-  // among `sum`, all of it would lie in memory, 20 times slower. So the outer loop stays, and
-  // selects.
+  // The invocation's quads lie `down` and ACROSS quads apart. NVIDIA's compiler does not unroll a
+  // loop with a `continue`, or one that would copy `store` too often; if the index of such a loop
+  // indexed `sum`, all of `sum` would go to memory, which is 20 times slower. So the outer loop is
+  // not unrolled, and selects from `sum` by comparisons.
   uvec4 random = random_state();
   [[dont_unroll]] for (uint j = 0; j < COLUMNS / 4; j++) {
     uint n = n0 + (tx + j * ACROSS) * 4;

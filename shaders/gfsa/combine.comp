@@ -5,7 +5,7 @@
 #include "common/elements.glsl"
 #include "gfsa/filter.glsl"
 
-// y from v and from u = A v, au = A u.
+// Computes y from v, u = A v and au = A u.
 FT_ARGUMENTS(gfsa_combine)
 
 void main() {

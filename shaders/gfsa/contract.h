@@ -13,9 +13,9 @@ FT_DECLARE_CONSTANTS(gfsa_heads)
   TENSOR(F32, products) /* [tokens, heads, 3] */                                                   \
   TENSOR(F32, dw)       /* [heads] */
 #define gfsa_coefficient_SCALARS(SCALAR)                                                           \
-  SCALAR(float, of_v)    /* its slope to the product with v */                                     \
-  SCALAR(float, of_u)    /* to that with u */                                                      \
-  SCALAR(float, of_more) /* to that with A u - u */                                                \
+  SCALAR(float, of_v)    /* dw's factor of <dy, v> */                                              \
+  SCALAR(float, of_u)    /* of <dy, u> */                                                          \
+  SCALAR(float, of_more) /* of <dy, A u - u> */                                                    \
   SCALAR(uint, tokens)
 #define gfsa_coefficient_CONSTANTS(CONSTANT) CONSTANT(1, bool, ADD, false)
 FT_CONTRACT(gfsa_coefficient)

@@ -10,7 +10,8 @@
 // The gradients that reach the two uses of A in y = w0 v + c1 u + c2 (A u), u = A v:
 // d(A u) = c2 dy and du = c1 dy + c2 A^T dy, where c1 = w1 + (2-K) wK and c2 = (K-1) wK. One team
 // per row of [B,N,H].
-// delta is made of du and d(A u) as they are stored, as the scores' gradients are.
+// delta is computed from du and d(A u) as they are stored (rounded), since the scores' gradients
+// read them so.
 FT_CONSTANTS(gfsa_upstream_own)
 FT_ARGUMENTS(gfsa_upstream)
 

@@ -6,8 +6,8 @@
 #define OUTPUTS hidden
 #include "gru/recurrence.glsl"
 
-// Steps end-1 .. first of the recurrence's gradient. What a step has read is replaced by what the
-// gradients of the recurrent weights need: the gates by d(W_h h + b_h), `inner` by h_{t-1}.
+// Steps end-1 .. first of the recurrence's gradient. After reading them, a step overwrites the
+// gates by d(W_h h + b_h) and `inner` by h_{t-1}, for the gradients of the recurrent weights.
 FT_ARGUMENTS(gru_backward)
 
 shared float direct[CELLS]; // the part of the carry that does not pass through W_h
@@ -79,7 +79,7 @@ void main() {
     }
     rendezvous();
 #ifndef LANES
-    if (t > p.first) { // under way while the product is computed
+    if (t > p.first) { // loads in flight while the product is computed
       EACH_ITEM(item) ahead[item] = load_step(cell(item, p.batch), t - 1);
     }
 #endif

@@ -11,9 +11,9 @@
   CONSTANT(4, uint, held, 1)   /* outputs per invocation, `units` apart */                         \
   CONSTANT(5, uint, slices, 1) /* parts of LENGTH, summed by different invocations */
 #define gru_keep_CONSTANTS(CONSTANT)                                                               \
-  CONSTANT(6, bool, keep, false) /* forward: for the backward pass */
+  CONSTANT(6, bool, keep, false) /* forward: store what the backward pass reads */
 #define gru_resident_CONSTANTS(CONSTANT)                                                           \
-  CONSTANT(7, bool, resident, false) /* weights stay in registers, all at once */
+  CONSTANT(7, bool, resident, false) /* all weights stay in registers */
 #define gru_CONSTANTS(CONSTANT)                                                                    \
   gru_step_CONSTANTS(CONSTANT) gru_keep_CONSTANTS(CONSTANT) gru_resident_CONSTANTS(CONSTANT)
 FT_DECLARE_CONSTANTS(gru)
@@ -25,7 +25,7 @@ FT_DECLARE_CONSTANTS(gru)
   TENSOR(F32, gates)   /* [batch, n, 3 hidden]: r, z, n */                                         \
   TENSOR(F32, inner)   /* [batch, n, hidden]: W_hn h + b_hn */                                     \
   TENSOR(F32, dinputs) /* [batch, n, 3 hidden]: d(W_i x + b_i), or absent */                       \
-  TENSOR(F32, carry)   /* [batch, hidden]: what later steps give h */
+  TENSOR(F32, carry)   /* [batch, hidden]: gradient of h from later steps */
 #define gru_backward_SCALARS(SCALAR)                                                               \
   SCALAR(uint, batch)                                                                              \
   SCALAR(uint, n)                                                                                  \

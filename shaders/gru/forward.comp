@@ -31,7 +31,7 @@ void main() {
   uint t = p.first;
   do {
 #ifndef LANES
-    vec3 inputs[ITEMS]; // under way while the product is computed
+    vec3 inputs[ITEMS]; // loads in flight while the product is computed
     EACH_ITEM(item) inputs[item] = load_inputs(cell(item, p.batch), t);
 #endif
     multiply(p.weights);

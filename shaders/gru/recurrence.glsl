@@ -1,11 +1,11 @@
-// What both directions of the recurrence share: a workgroup carries `rows` batch entries through
-// time, each step one product of a matrix with a vector per row and then the gates, item by item.
+// Common parts of both directions of the recurrence: a workgroup advances `rows` batch entries in
+// time. A step is one product of a matrix with a vector per row, then the gates, item by item.
 // Before including this, a kernel defines LENGTH and OUTPUTS: the matrix is [LENGTH, OUTPUTS].
 //
-// LANES: for CPU drivers. The workgroup is one subgroup, whose lanes hold the vector and hand it
-// around; elsewhere it is read from shared memory, four numbers at a time. Weights that do not stay
-// in registers are loaded a block at a time, all before the first is used: too few invocations are
-// there to hide each other's latency.
+// LANES: for CPU drivers. The workgroup is one subgroup, whose lanes hold the vector and broadcast
+// its numbers; on GPUs it is read from shared memory, four numbers at a time. Weights that do not
+// stay in registers are loaded in blocks, each block before its first use: there are too few
+// invocations to hide each other's latency.
 #include "gru/contract.h"
 
 FT_CONSTANTS(gru_step)
@@ -24,9 +24,9 @@ const uint BLOCK = 8;
 #endif
 
 const uint SLICE = (LENGTH + slices * BLOCK - 1) / (slices * BLOCK) * BLOCK;
-const uint STRIDE = slices * SLICE; // of the vector, zero behind LENGTH
+const uint STRIDE = slices * SLICE; // of the vector, zero past LENGTH
 const uint CELLS = rows * hidden;   // hidden units in the workgroup
-const uint ITEMS = (CELLS + WIDTH - 1) / WIDTH; // of them per invocation
+const uint ITEMS = (CELLS + WIDTH - 1) / WIDTH; // hidden units per invocation
 
 shared float partial[slices * rows * OUTPUTS];
 #ifdef LANES
@@ -59,7 +59,7 @@ float weight_at(F32 matrix, uint k, uint column) {
   return matrix.v[min(k, LENGTH - 1) * OUTPUTS + column];
 }
 
-// What this invocation multiplies with in every step.
+// This invocation's weights, which stay in registers for all steps.
 float own_weights[resident ? SLICE : 1][held];
 void load_own_weights(F32 matrix) {
   const uint slice = gl_LocalInvocationID.x / units;
@@ -69,7 +69,7 @@ void load_own_weights(F32 matrix) {
       own_weights[k][i] = weight_at(matrix, slice * SLICE + k, min(i * units + unit, OUTPUTS - 1));
 }
 
-// Adds what BLOCK numbers of the vector, from k on, give.
+// Adds the products with BLOCK numbers of the vector, from k on.
 void add_block(inout float sum[held][rows], float weight[BLOCK][held], uint k) {
 #ifdef LANES
   float x[rows];

@@ -27,7 +27,7 @@ void main() {
     } while (i < p.count);
   }
   [[unroll]] for (uint k = 0; k < terms; ++k) {
-    // Not sum[k]: NVK leaves loops with barriers rolled, and the array would go to memory.
+    // Not sum[k]: NVK does not unroll loops with barriers, and would keep the array in memory.
     float mine = sum[0];
     [[unroll]] for (uint j = 1; j < terms; ++j) mine = j == k ? sum[j] : mine;
     const float all = p.damping[k] * wg_sum(mine);

@@ -11,8 +11,8 @@
 #include "layer_norm/contract.h"
 
 // dx = rstd (a - mean(a) - z mean(a z)) per row, a = dy gain, z = (x - mean) rstd; a team per row.
-// Where a team holds a whole row it can also sum up what gain and bias get: dy z and dy, by column,
-// over its rows. A workgroup's teams then add theirs to shared memory in turn.
+// A team that holds a whole row can also sum the gradients of gain and bias, dy z and dy, by column
+// over its rows. A workgroup's teams then add their sums to shared memory in turn.
 FT_CONSTANTS(layer_norm_backward_own)
 FT_ARGUMENTS(layer_norm_backward)
 
@@ -49,7 +49,7 @@ void write_sums() {
 
 shared float all_gain[SPACE == 0 ? 1 : SPACE], all_bias[SPACE == 0 ? 1 : SPACE];
 
-// In the order of the workgroup's teams.
+// Adds up the sums in the order of the workgroup's teams.
 void write_sums() {
   for (uint team = 0; team < team_places(); team++) {
     if (team == team_place()) {
@@ -76,7 +76,7 @@ void main() {
   [[unroll]] for (uint i = 0; i < HELD; i++) gain_sum[i] = bias_sum[i] = 0;
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint at = min(row, p.rows - 1), start = at * p.columns;
-    const bool here = row < p.rows; // else the team has nothing to do
+    const bool here = row < p.rows; // else the team only keeps control flow uniform
     const float mean = p.mean.v[at], rstd = p.rstd.v[at];
     float sum = 0, product = 0;
     uint first = 0;

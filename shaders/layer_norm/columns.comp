@@ -21,7 +21,7 @@ void main() {
   [[unroll]] for (uint i = 0; i < held; ++i) gain[i] = bias[i] = 0;
   uint row = first;
   do {
-    // Rows whose loads nothing waits for one by one; those beyond the last are loaded in vain.
+    // AHEAD rows are loaded together; rows past the last are loaded but not used.
     float x[AHEAD][held], up[AHEAD][held], mean[AHEAD], rstd[AHEAD];
     [[unroll]] for (uint k = 0; k < AHEAD; ++k) {
       const uint r = min(row + k, last - 1);

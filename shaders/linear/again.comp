@@ -1,6 +1,5 @@
-// The linear layer's result once more, from what its activation was applied to:
-// y = activation(z) * dropout factor, as the products' epilogue has it. z and y have the kernel's
-// type.
+// Recomputes a linear layer's result from the argument of its activation: y = activation(z) *
+// dropout factor, as the products' epilogue does. z and y have the kernel's type.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16

@@ -1,4 +1,4 @@
-// What kernels of the linear layer's epilogue share. Include common/types.glsl first.
+// Common parts of the kernels of the linear layer's epilogue. Include common/types.glsl first.
 #include "common/elements.glsl"
 #include "common/activation.glsl"
 #include "common/philox.glsl"
@@ -20,7 +20,7 @@ vec4 dropout_factors(U32 state, uvec4 random, uint op_id, float rate, uint quad)
   if (DROPOUT) {
     uint block = SEQUENCE == 0 ? quad : whole_element(state, SEQUENCE, 4 * quad) / 4;
     uvec4 words = dropout_words(random, op_id, block);
-    if (SEQUENCE % 4 != 0) // four neighbours need not be of one draw
+    if (SEQUENCE % 4 != 0) // four neighbours may belong to two draws
       [[unroll]] for (uint j = 0; j < 4; j++) {
         uint whole = whole_element(state, SEQUENCE, 4 * quad + j);
         words[j] = dropout_words(random, op_id, whole / 4)[whole % 4];

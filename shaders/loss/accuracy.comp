@@ -5,7 +5,7 @@
 #include "common/reduce.glsl"
 #include "loss/contract.h"
 
-// hit[r] = 1 where the first largest logit is the label's. A team a row.
+// hit[r] = 1 if the largest logit, the first of equal ones, is the label's. A team per row.
 FT_ARGUMENTS(loss_accuracy)
 
 void main() {

@@ -6,7 +6,7 @@
 #include "loss/contract.h"
 
 // loss[r] = -sum_k target_k log softmax(logits[r])_k with target = (1-s) one-hot(label) + s/K, all
-// relative to the row's largest logit so that nothing overflows or cancels. A team a row.
+// relative to the row's largest logit so that nothing overflows or cancels. A team per row.
 FT_ARGUMENTS(loss_cross_entropy)
 
 void main() {
@@ -35,7 +35,7 @@ void main() {
     sum = team_sum(sum);
     if (p.smoothing > 0) shifted = team_sum(shifted);
     if (team_lane() == 0 && row < p.rows) {
-      const uint label = uint(p.labels.v[row]); // a negative one becomes too large
+      const uint label = uint(p.labels.v[row]); // a negative label becomes too large
       float loss = 0;
       if (label < p.columns) {
         loss = log(sum) - (1 - p.smoothing) * (p.logits.v[begin + label] - largest);

@@ -5,15 +5,15 @@
 #include "common/reduce.glsl"
 #include "loss/contract.h"
 
-// hit[r] = 1 where fewer than k logits stand before the label's: larger ones, and equal ones of
-// lower columns. A team a row.
+// hit[r] = 1 if fewer than k logits precede the label's: larger ones, and equal ones in lower
+// columns. A team per row.
 FT_ARGUMENTS(loss_top_k_accuracy)
 
 void main() {
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint begin = row * p.columns, end = row < p.rows ? begin + p.columns : begin;
     uint label = p.columns;
-    if (row < p.rows) label = uint(p.labels.v[row]); // a negative one becomes too large
+    if (row < p.rows) label = uint(p.labels.v[row]); // a negative label becomes too large
     const bool known = label < p.columns;
     float own = 0;
     if (known) own = p.logits.v[begin + label];

@@ -3,7 +3,7 @@
 #include "common/types.glsl"
 #include "optimizer/contract.h"
 
-// sum = scale x, or sum += scale x: gradients of several runs before one update.
+// sum = scale x, or sum += scale x: adds up gradients of several executions before one update.
 FT_CONSTANTS(optimizer_accumulate)
 FT_ARGUMENTS(optimizer_accumulate)
 

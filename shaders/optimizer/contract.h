@@ -21,7 +21,7 @@ FT_CONTRACT(optimizer_accumulate)
   TENSOR(Metrics, metrics)
 #define optimizer_adam_SCALARS(SCALAR)                                                             \
   SCALAR(uint, count)                                                                              \
-  SCALAR(uint, decayed) /* the first elements, which decay */
+  SCALAR(uint, decayed) /* number of first elements, which have weight decay */
 FT_CONTRACT_PLAIN(optimizer_adam)
 
 #define optimizer_square_sums_TENSORS(TENSOR)                                                      \

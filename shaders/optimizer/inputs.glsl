@@ -1,4 +1,4 @@
-// What the host sets before each step and what a step reports; ft_optimizer_inputs and
+// The host's inputs of each step and the metrics that a step reports: ft_optimizer_inputs and
 // ft_step_metrics in runtime/ops/optimizer.h. Include common/types.glsl first.
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Inputs {
   float clip_norm;

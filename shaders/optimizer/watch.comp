@@ -7,13 +7,13 @@
 #include "optimizer/inputs.glsl"
 
 // Gradient norm and clipping factor; the halt state is set once, by the first step whose loss or
-// norm is not finite. With a loss scale, gradients are that many times too large, and a norm that
-// is not finite means that they have left the range of 16 bits: then the step is skipped and the
-// scale halved. It doubles after as many steps without that as `window` says. One workgroup.
+// norm is not finite. With a loss scale, gradients are multiplied by it, and a norm that is not
+// finite means that they exceeded the range of 16 bits: then the step is skipped and the scale
+// halved. The scale doubles after `window` steps without overflow. One workgroup.
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Scaling {
   float scale;
-  uint steady, window; // steps since the scale changed, and until it grows
-  uint skipped, step_low, step_high; // so many steps; the last of them
+  uint steady, window; // steps since the scale changed; steps until it doubles
+  uint skipped, step_low, step_high; // number of skipped steps; the last of them
 };
 
 FT_ARGUMENTS(optimizer_watch)
@@ -22,10 +22,10 @@ const uint LOSS = 1u, GRADIENT = 2u, SKIPPED = 4u;
 const float LEAST_SCALE = 6.103515625e-5, LARGEST_SCALE = 16777216.0;
 
 
-// By bits: compilers may take isnan() of a float they believe finite for false.
+// Tests bits, since compilers may assume that isnan() is false for floats that they believe finite.
 bool finite(float x) { return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u; }
 
-// What a step that met `halt` makes of the scale; what is left of `halt`, or SKIPPED.
+// Updates the scale after a step with `halt`. Returns the remaining `halt`, or SKIPPED.
 uint rescale(Scaling s, uint halt, float scale) {
   if (halt == GRADIENT && scale > LEAST_SCALE) {
     s.scale = 0.5 * scale;
@@ -56,7 +56,7 @@ void main() {
   if (gl_LocalInvocationID.x != 0) return;
   const bool scaled = any(notEqual(uvec2(p.scaling), uvec2(0)));
   float scale = 1.0;
-  // Lavapipe 26 reads what has one address for all lanes even where no lane asks for it.
+  // Lavapipe 26 executes loads with a uniform address even if no lane needs them.
   Scaling scaling = scaled ? p.scaling : Scaling(uvec2(p.inputs));
   if (scaled) scale = scaling.scale;
   const float norm = sqrt(sum) / scale, loss = p.loss.v[0], clip = p.inputs.clip_norm;

@@ -1,4 +1,4 @@
-// Gradients of scores and of what the norms depend on. Include plaplacian/norms.glsl first.
+// Gradients of scores and of the values in the norms. Include plaplacian/norms.glsl first.
 #include "attention/backward.glsl"
 
 // <dy_x, v_x> with `euler`, which <dy_x, v_y - v_x> needs; else 0.
@@ -9,8 +9,8 @@ float own_product(uint head, uint query) {
 }
 
 // dS = A * (f P g - delta), where A are the attention weights, f dropout's factors and
-// g_xy = <dy_x, z_xy>; z_xy = v_y, or v_y - v_x with `euler`. Also gives A in p, f P in f, and pull
-// as in differentiate_norms.
+// g_xy = <dy_x, z_xy>; z_xy = v_y, or v_y - v_x with `euler`. Also returns A in p, f P in f, and
+// pull as in differentiate_norms.
 void score_gradients(out float ds[OWN_ROWS][OWN_COLS], out float p[OWN_ROWS][OWN_COLS],
                      out float f[OWN_ROWS][OWN_COLS], out float pull[OWN_ROWS][OWN_COLS], OwnRows q,
                      Matrix k, OwnRows own, Matrix v, OwnRows dy, float lse[OWN_ROWS],

@@ -2,7 +2,7 @@
 //@types f32 f16 bf16
 // delta[0,b,h,x] = <dy_x, y_x>, which is the sum over y of A_xy dA_xy; with `euler`
 // <dy_x, y_x - v_x>, and delta[1,b,h,x] = <dy_x, v_x>. result_0: y, read only. One invocation per
-// row of [B,Nq,H], whose neighbours' rows follow in memory.
+// row of [B,Nq,H]; neighbouring invocations take rows that are adjacent in memory.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
 #define FILTRA_HEADS 1

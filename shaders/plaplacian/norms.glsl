@@ -1,11 +1,11 @@
-// P-norm weights P = (|v_x - v_y|^2 + eps)^((p-2)/2) of the token pairs of a tile, x the query's
-// and y the key's token. Include common/types.glsl first.
+// P-norm weights P = (|v_x - v_y|^2 + eps)^((p-2)/2) of the token pairs of a tile; x is the query's
+// token and y the key's. Include common/types.glsl first.
 #define FILTRA_HEADS 1
 #include "attention/tile.glsl"
 #include "plaplacian/problem.glsl"
 
-// What P adds to the gradients of a tile, queries down and keys across or the reverse. f: dropout
-// factors, times P afterwards. pull: norm_pull.
+// The contribution of P to the gradients of a tile, whose rows are queries and columns keys, or the
+// reverse. f: dropout factors, multiplied by P on return. pull: norm_pull.
 void differentiate_norms(inout float f[OWN_ROWS][OWN_COLS], out float pull[OWN_ROWS][OWN_COLS],
                          float weights[OWN_ROWS][OWN_COLS], float g[OWN_ROWS][OWN_COLS],
                          float distance[OWN_ROWS][OWN_COLS], float exponent, uint row_token,

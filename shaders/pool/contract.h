@@ -4,7 +4,7 @@
 
 #include "common/contract.h"
 
-/* From [rows, channels] to [rows, bins], or of the gradient the other way. */
+/* From [rows, channels] to [rows, bins]; for the gradient, from bins to channels. */
 #define pool_bins_TENSORS(TENSOR) TENSOR(F32, from) TENSOR(F32, to)
 #define pool_bins_SCALARS(SCALAR) SCALAR(uint, count) /* elements of `to` */
 #define pool_bins_CONSTANTS(CONSTANT)                                                              \

@@ -3,7 +3,7 @@
 #include "common/types.glsl"
 #include "pool/contract.h"
 
-const uint IN_FLIGHT = 8;  // loads that nothing waits for one by one
+const uint IN_FLIGHT = 8;  // loads in flight
 
 // Sums of kept tokens over ranges of `range` tokens; a last column counts them.
 FT_CONSTANTS(pool_sums)

@@ -4,7 +4,7 @@
 #include "common/types.glsl"
 #include "probe/contract.h"
 
-// The most bytes a second that kernels move: y = x, neighbours by neighbouring invocations.
+// Measures memory bandwidth: y = x, with neighbouring elements per neighbouring invocation.
 #ifndef ITEMS
 #define ITEMS F32x4
 #endif

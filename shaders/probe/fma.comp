@@ -4,20 +4,21 @@
 #include "common/types.glsl"
 #include "probe/contract.h"
 
-// The most multiply-adds a second that the device does: sums in registers, enough to hide what a
-// link takes, each of which adds a times its neighbour, x_i += a x_(i+1).
+// Measures the peak rate of multiply-adds, x_i += a x_(i+1): CHAINS sums in registers, enough to
+// hide the latency of one multiply-add.
 //
-// So a link has the form that products have: the sum is both an operand and the result, without
-// which AMD's RDNA 3 does not issue two at once; and only one operand is the same for all lanes,
-// which is as many as older chips of AMD and NVIDIA's take without a move. And no compiler can
-// compute one chain to its end before it begins the next, as LLVM does where it finds too few
-// registers for all, so that a processor waits for every link. Mesa's CPU driver keeps each sum
-// twice in a loop; with the second copies in memory 14 fit into 16 vector registers, and 18 reach
-// more with the 32 of AVX-512 (docs/benchmarks.md has the numbers).
+// This form is that of matrix products: the sum is both an operand and the result, without which
+// AMD's RDNA 3 does not issue two multiply-adds at once; and only one operand is the same for all
+// lanes, which is as many as older chips of AMD and NVIDIA can read without a move. Since each sum
+// depends on its neighbour, no compiler can compute one chain to its end before it begins the next,
+// as LLVM does when it lacks registers for all of them, so that the processor waits for each
+// multiply-add. Mesa's CPU driver keeps each sum twice in a loop; with the second copies in memory,
+// 14 sums fit into 16 vector registers, and 18 are faster with the 32 of AVX-512
+// (docs/benchmarks.md has the numbers).
 #ifndef CHAINS
 #define CHAINS 14
 #endif
-const uint LINKS = 16; // of each chain between two looks at the counter
+const uint LINKS = 16; // multiply-adds of each chain per iteration
 
 FT_ARGUMENTS(probe_fma)
 

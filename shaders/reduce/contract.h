@@ -1,4 +1,4 @@
-/* Sums and the like along axes, for runtime/ops/reduce.c and column_sum.c. */
+/* Sums and maxima along axes, for runtime/ops/reduce.c and column_sum.c. */
 #ifndef FT_REDUCE_CONTRACT_H
 #define FT_REDUCE_CONTRACT_H
 
@@ -19,7 +19,8 @@
   CONSTANT(1, bool, product, false)                                                                \
   CONSTANT(2, bool, accumulate, false)                                                             \
   CONSTANT(3, uint, FOURS, 0)
-/* FOURS: how elements are read by fours; AXIS_ACROSS: count and inner are of groups of four. */
+/* FOURS: how elements are read in groups of four; AXIS_ACROSS: count and inner are in groups of
+ * four. */
 #define reduce_fours_VALUES(VALUE)                                                                 \
   VALUE(AXIS_SINGLY, 0)                                                                            \
   VALUE(AXIS_ACROSS, 1)                                                                            \
@@ -48,11 +49,11 @@ FT_CONTRACT(reduce_columns)
   SCALAR(uint, parts)                                                                              \
   SCALAR(uint, inner)
 #define reduce_largest_CONSTANTS(CONSTANT)                                                         \
-  CONSTANT(1, bool, indexed, false) /* x comes with indices, from a step before */
+  CONSTANT(1, bool, indexed, false) /* x comes with indices, from an earlier step */
 FT_CONTRACT(reduce_largest)
 
 #define reduce_spread_TENSORS(TENSOR)                                                              \
-  TENSOR(F32, dy) /* [outer, inner]: a; b is where an element lies along the axis */               \
+  TENSOR(F32, dy) /* [outer, inner]: a; b is an element's position along the axis */               \
   TENSOR(U32, index)                                                                               \
   TENSOR(F32, dx)
 #define reduce_spread_SCALARS(SCALAR)                                                              \

@@ -10,8 +10,8 @@
 #include "scale_norm/contract.h"
 
 // dx = a r - x (a . x) r^2 / |x| per row, a = gain dy, r = 1 / (|x| + eps); a team per row. At
-// x = 0, where |x| has no derivative, the second term is left out. Lanes also sum up what the gain
-// gets, dy x r, by feature, over their rows.
+// x = 0, where |x| has no derivative, the second term is 0. Lanes also sum the gain's gradient, dy
+// x r, by feature over their rows.
 FT_CONSTANTS(scale_norm_backward_own)
 FT_ARGUMENTS(scale_norm_backward)
 

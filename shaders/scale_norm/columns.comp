@@ -3,8 +3,8 @@
 #include "common/types.glsl"
 #include "scale_norm/contract.h"
 
-// For the gain: sums of dy x / (|x| + eps) over chunks of rows, per feature. Workgroup (x, y) =
-// (features, chunk of rows).
+// For the gain's gradient: sums of dy x / (|x| + eps) over chunks of rows, per feature. Workgroup
+// (x, y) = (features, chunk of rows).
 FT_CONSTANTS(scale_norm_columns)
 const uint AHEAD = 4;
 
@@ -17,7 +17,7 @@ void main() {
   float sum = 0;
   uint row = first;
   do {
-    // Rows whose loads nothing waits for one by one; those beyond the last are loaded in vain.
+    // AHEAD rows are loaded together; rows past the last are loaded but not used.
     float product[AHEAD], norm[AHEAD];
     [[unroll]] for (uint k = 0; k < AHEAD; ++k) {
       const uint r = min(row + k, last - 1), at = (r * p.features + feature) * parts;

@@ -5,8 +5,8 @@
 #include "common/contract.h"
 
 #define sentinel_nonfinite_TENSORS(TENSOR) TENSOR(U32, x) TENSOR(U32, flag)
-/* Elements row * row_stride + column of x, row < rows, column < columns, from `first` on, since x
- * is at a whole word. */
+/* Elements row * row_stride + column of x, row < rows, column < columns, from `first` on: the
+ * address x is aligned to a word. */
 #define sentinel_nonfinite_SCALARS(SCALAR)                                                         \
   SCALAR(uint, first)                                                                              \
   SCALAR(uint, columns)                                                                            \

@@ -4,9 +4,9 @@
 #include "common/types.glsl"
 #include "sentinel/contract.h"
 
-// Lowers flag[0] to `index` when x, `count` elements from `first` on in rows of `columns` that lie
-// `row_stride` apart, holds a NaN or an infinity. Looks at bits, because compilers may take isnan()
-// of a float they believe finite for false. A word holds two 16-bit floats.
+// Lowers flag[0] to `index` if x holds a NaN or an infinity; x is `count` elements from `first` on,
+// in rows of `columns` that are `row_stride` apart. Tests bits, since compilers may assume that
+// isnan() is false for floats that they believe finite. A word holds two 16-bit floats.
 #if FT_F16
 const uint PER_WORD = 2, BITS = 16, EXPONENT = 0x7c00u;
 #elif FT_BF16

@@ -20,7 +20,7 @@ void main() {
       r = x * (p.dy.v[i] - row);
     } else {
       const float s = p.s.v[from];
-      r = s == 0.0 ? 0.0 : exp(x - row) / s; // nothing but -inf
+      r = s == 0.0 ? 0.0 : exp(x - row) / s; // all elements are -inf
     }
     if (accumulate) r += p.y.v[i];
     p.y.v[i] = r;

@@ -4,8 +4,8 @@
 #include "softmax/contract.h"
 
 // The largest element m along the middle axis of [outer, n, inner] and the sum s of exp(x - m), in
-// one pass (Milakov & Gimelshein 2018), cut into interleaved parts as in reduce/axis.comp. Where x
-// are the m of a step before, their sums come along.
+// one pass (Milakov & Gimelshein 2018), cut into interleaved parts as in reduce/axis.comp. If x
+// holds the maxima of an earlier step, the kernel also reads their sums.
 FT_CONSTANTS(softmax_stats)
 FT_ARGUMENTS(softmax_stats)
 

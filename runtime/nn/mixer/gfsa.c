@@ -63,7 +63,8 @@ static const char *idle(const void *options, const char *name) {
 
 /* ---- coefficients ---- */
 
-/* The first head that learns; -1: none does, or the heads that do begin differently. */
+/* The first head with a learned coefficient; -1: there is none, or, with the graph failed, their
+ * initial values differ. */
 static int64_t first_learning(filtra_graph *g, const char *name, const float *number,
                               const bool *fixed, int64_t heads) {
   int64_t first = -1;
@@ -82,7 +83,7 @@ static int64_t first_learning(filtra_graph *g, const char *name, const float *nu
   return first;
 }
 
-/* The heads from `head` on that are alike: that learn, or have the same fixed number. */
+/* Number of heads from `head` on that are alike: all learned, or all fixed to the same number. */
 static int64_t count_alike(const float *number, const bool *fixed, int64_t heads, int64_t head) {
   int64_t end = head + 1;
   while (end < heads && fixed[end] == fixed[head] && (!fixed[head] || number[end] == number[head]))
@@ -90,8 +91,8 @@ static int64_t count_alike(const float *number, const bool *fixed, int64_t heads
   return end - head;
 }
 
-/* A coefficient for each head, without weight decay, which would pull the filter to zero. NULL: it
- * is the first number in all heads. */
+/* A coefficient for each head, without weight decay, which would pull the filter to zero. NULL: all
+ * heads are fixed to the first number. */
 static filtra_tensor *coefficient(const ft_scope *scope, const char *name, const float *number,
                                   const bool *fixed, int64_t heads) {
   filtra_graph *g = scope->graph;
@@ -111,8 +112,8 @@ static filtra_tensor *coefficient(const ft_scope *scope, const char *name, const
   return all;
 }
 
-/* w0, w1 and wK, each NULL where options.w0 .. is the same constant in all heads. False, with the
- * graph failed, for options that do not fit the heads. */
+/* w0, w1 and wK, each NULL if all heads have the constant in options.w0 .. Fails the graph and
+ * returns false for options that do not fit the heads. */
 static bool make_coefficients(const ft_scope *scope, const struct gfsa_options *o, int64_t heads,
                               filtra_tensor *w[COEFFICIENTS], filtra_gfsa_options *options) {
   float *const constant[] = {&options->w0, &options->w1, &options->wK}, number[FT_MOST_FLOATS];
@@ -150,7 +151,7 @@ static filtra_tensor *filter(const ft_scope *scope, filtra_tensor *const qkv[3],
   return ft_gfsa_combine(g, qkv[2], u, au, w[0], w[1], w[2], o);
 }
 
-/* Applies the filter of a matrix A that is formed. */
+/* Applies the filter of a stored matrix A. */
 static filtra_tensor *form(const ft_scope *scope, filtra_tensor *const qkv[3],
                            filtra_tensor *const w[3], const filtra_gfsa_options *o, bool talking,
                            float dropout) {
@@ -183,7 +184,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
 
 /* ---- what was learned ---- */
 
-/* Heads that are fixed have their number, whatever the parameter has. */
+/* Replaces the values of fixed heads by their fixed numbers. */
 static void set_fixed(const struct gfsa_options *o, int i, float *values, size_t heads) {
   bool fixed[FT_MOST_FLOATS];
   if (!ft_mark_heads(o->fixed_heads, (int64_t)heads, fixed)) return; /* no model has such options */

@@ -1,6 +1,6 @@
 /* Luna (Ma et al. 2021), linear unified nested attention: a sequence P of fixed length l attends to
  * the tokens (pack), and the tokens attend to the result (unpack). P is learned in the first layer;
- * what it becomes is handed to the next one. O(n l d). */
+ * each layer passes its result on to the next. O(n l d). */
 #include "nn/mixer.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ static filtra_tensor *first_sequence(const ft_scope *scope, int64_t batch, int64
   return filtra_add(g, p, filtra_constant(g, 3, (int64_t[]){batch, 1, 1}, 0.0f));
 }
 
-/* P of this layer; that of the layer below gets its norm here, where it is first used. */
+/* P of this layer; the previous layer's P is normalised here, where it is first used. */
 static filtra_tensor *packed_sequence(const ft_scope *scope, const struct luna_options *o,
                                       const filtra_tensor *x) {
   filtra_tensor *below = scope->carried ? *scope->carried : NULL;

@@ -1,6 +1,6 @@
-/* Paramixer (Yu et al. 2022): X' = W_1 .. W_M g(X), a product of M = log2 N sparse matrices whose
- * links go 0, 1, 2, 4, .. tokens on in a ring (CHORD) and whose entries an MLP makes of each token;
- * O(n d log^2 n). */
+/* Paramixer (Yu et al. 2022): X' = W_1 .. W_M g(X), a product of M = log2 N sparse matrices that
+ * link each token to those 0, 1, 2, 4, .. further in a ring (CHORD), with entries that an MLP
+ * computes from each token; O(n d log^2 n). */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"
 #include "ops/chord.h"

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static const float FAR = 3e4f;   /* padding is so far below real tokens */
+static const float FAR = 3e4f;   /* how far padding lies below real tokens */
 static const float MOST = 60.0f; /* largest logarithm of an unshifted feature */
 
 struct performer_options {

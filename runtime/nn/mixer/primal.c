@@ -1,7 +1,7 @@
 /* Primal-Attention (Chen et al. 2023): attention as an asymmetric kernel's singular value
  * decomposition in its primal form. Queries and keys of length 1 are projected to s scores each, by
- * weights that p tokens of the sequence make, and scores become the output; a loss, the
- * decomposition's objective, is 0 at its solution. O(n p d). */
+ * weights computed from p tokens of the sequence, and the output is computed from the scores; a
+ * loss, the decomposition's objective, is 0 at its solution. O(n p d). */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"
 
@@ -32,7 +32,7 @@ static const char *idle(const void *options, const char *name) {
   return !strcmp(name, "data_trace") && o->loss == 0.0f ? "without a \"ksvd_weight\"" : NULL;
 }
 
-/* What a build works on; e and r stand for queries and keys. */
+/* State of a build; e and r stand for queries and keys. */
 typedef struct primal {
   const ft_scope *scope;
   const struct primal_options *options;
@@ -40,7 +40,7 @@ typedef struct primal {
   int64_t batch, tokens, width, head_width, samples;
 } primal;
 
-/* ---- weights that tokens make ---- */
+/* ---- weights computed from tokens ---- */
 
 /* 1 where the whole number x is at least 0, else 0. */
 static filtra_tensor *reached(filtra_graph *g, filtra_tensor *x) {

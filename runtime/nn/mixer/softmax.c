@@ -14,7 +14,7 @@ static const ft_key KEYS[] = {
     FT_TALKING_HEADS_KEY(struct softmax_options, talking),
 };
 
-/* softmax(q k^T) v with heads that talk: the weights are formed. */
+/* softmax(q k^T) v with talking heads, which need the weights as a matrix. */
 static filtra_tensor *talk(const ft_scope *scope, filtra_tensor *q, filtra_tensor *k,
                            filtra_tensor *v, const filtra_attention_options *o) {
   return filtra_matmul(

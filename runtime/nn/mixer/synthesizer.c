@@ -50,7 +50,7 @@ static const char *idle(const void *options, const char *name) {
   return NULL;
 }
 
-/* What a build works on; sizes of this graph. */
+/* State of a build, with the sizes of this graph. */
 typedef struct synthesis {
   const ft_scope *scope;
   const struct synthesizer_options *options;
@@ -85,7 +85,7 @@ static filtra_tensor *for_all(const synthesis *s, filtra_tensor *x) {
   return filtra_add(s->scope->graph, x, filtra_constant(s->scope->graph, 4, each, 0.0f));
 }
 
-/* Rows of the keys, the first ones of w [H,L,..], of which a new token's comes last, as in the kept
+/* Rows of the keys: the first rows of w [H,L,..]; a new token's row comes last, as in the kept
  * values -> [B,H,keys,..]. */
 static filtra_tensor *key_rows(const synthesis *s, filtra_tensor *w) {
   filtra_graph *g = s->scope->graph;
@@ -98,8 +98,8 @@ static filtra_tensor *key_rows(const synthesis *s, filtra_tensor *w) {
   return last ? filtra_concat(g, 2, 2, (filtra_tensor *[]){w, last}) : w;
 }
 
-/* The column of the new token of scores [B,H,1,L] -> [B,H,1,1]: those of tokens d columns away get
- * the weight 1 - max(d, 0) - max(-d, 0), if that is above 0. */
+/* The column of the new token of scores [B,H,1,L] -> [B,H,1,1]: a column at distance d has weight
+ * max(0, 1 - |d|). */
 static filtra_tensor *own_column(const synthesis *s, filtra_tensor *scores) {
   filtra_graph *g = s->scope->graph;
   if (!ft_usable(g, scores)) return NULL;
@@ -142,7 +142,7 @@ static int64_t hidden_width(const synthesis *s) {
   return s->options->hidden ? s->options->hidden : usual < 127 ? usual : 127;
 }
 
-/* Dense scores: the second map's rows are keys, and its bias another column of theirs. */
+/* Dense scores: the second map has a row for each key, with the bias as an additional column. */
 static filtra_tensor *dense(const synthesis *s, filtra_tensor *v, filtra_attention_options *a) {
   filtra_graph *g = s->scope->graph;
   const int64_t width = hidden_width(s), longest = s->in->max_length;
@@ -161,8 +161,8 @@ static filtra_tensor *dense(const synthesis *s, filtra_tensor *v, filtra_attenti
   return filtra_attention(g, q, key_rows(s, k), v, a);
 }
 
-/* Scores [B,H,queries,keys]: key i b + j gets the product of the i-th of a and the j-th of b
- * numbers, which is how the paper's two tilings of them must differ to reach all keys. */
+/* Scores [B,H,queries,keys]: key i b + j gets the product of the i-th of a numbers and the j-th of
+ * b numbers: the paper's two tilings must differ in this way to reach all keys. */
 static filtra_tensor *outer_products(const synthesis *s) {
   filtra_graph *g = s->scope->graph;
   const int64_t longest = s->in->max_length, width = hidden_width(s);
