@@ -19,7 +19,7 @@ struct ft_outside {
 
 /* ---- places ---- */
 
-/* Finds the ft_buffer of an earlier place in the same VkBuffer: barriers follow from shared
+/* Finds the ft_buffer of an earlier place in the same buffer of Vulkan: barriers follow from shared
  * buffers. */
 static ft_buffer *same_buffer(const filtra_graph *g, const ft_buffer *buffer) {
   for (ft_outside *o = g->outside; o; o = o->next)

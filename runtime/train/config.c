@@ -198,7 +198,15 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
   if (out->train.optimizer.warmup_steps && out->warmup_epochs > 0.0f)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: give \"warmup_steps\" or \"warmup_epochs\", not both",
                    context);
-  if (!out->train.optimizer.steps && !out->epochs) out->epochs = 10;
+  if (!out->train.optimizer.steps && !out->epochs) {
+    if (json_object_get(object, "steps") || json_object_get(object, "epochs"))
+      return ft_fail(
+          FILTRA_ERROR_INPUT,
+          "%s: \"steps\" or \"epochs\" is 0, and the other does not say how long the run "
+          "is: it has at least one step, 10 epochs where both are left out",
+          context);
+    out->epochs = 10;
+  }
   FT_TRY(ft_class_weights_check(out->class_weights, context));
   int ranks;
   float share;

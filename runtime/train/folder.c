@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "data/table_fit.h"
 #include "ops/tuning.h"
+#include "train/identity.h"
 #include "train/run.h"
 #include "train/start.h"
 
@@ -419,7 +420,14 @@ filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filt
   FT_NEED(run, out);
   ft_run_config config = run->config;
   config.dataset.unlabelled = true;
-  return open_data(&config, &run->fit.data, path, file_split, out);
+  FT_TRY(open_data(&config, &run->fit.data, path, file_split, out));
+  if (path) return FILTRA_OK;
+  char *model = ft_path_join(run->folder, FILTRA_RUN_MODEL);
+  filtra_status status =
+      model ? ft_run_warn_changed(model, config.data, *out) : FILTRA_ERROR_HOST_MEMORY;
+  free(model);
+  if (status) filtra_dataset_close(out);
+  return status;
 }
 
 /* ---- tuning ---- */

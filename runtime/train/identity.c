@@ -127,6 +127,21 @@ filtra_status ft_run_identity_resume(ft_run_identity *now, const json_t *checkpo
   return FILTRA_OK;
 }
 
+filtra_status ft_run_warn_changed(const char *model, const char *name, const filtra_dataset *data) {
+  char now[17];
+  json_t *trained = NULL;
+  const filtra_status status = ft_run_identity_read(model, &trained);
+  if (status) return status == FILTRA_ERROR_HOST_MEMORY ? status : FILTRA_OK; /* of no run */
+  snprintf(now, sizeof now, "%016llx", (unsigned long long)ft_dataset_fingerprint(data));
+  if (strcmp(json_string_value(json_object_get(trained, "data")), now) != 0)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s has changed since the model was trained on it: a split that was drawn from it may "
+           "now hold samples of the training",
+           name);
+  json_decref(trained);
+  return FILTRA_OK;
+}
+
 /* ---- several ranks ---- */
 
 /* Compares this rank with another; `rank` and `peer` are their numbers. */

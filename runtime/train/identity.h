@@ -30,6 +30,10 @@ filtra_status ft_run_identity_read(const char *path, json_t **out);
 filtra_status ft_run_identity_resume(ft_run_identity *now, const json_t *checkpoint,
                                      const char *path, bool allow_changes);
 
+/** Warns if `data`, called `name`, are others than the run trained on that wrote the file `model`.
+ * Models of no run are not compared. */
+filtra_status ft_run_warn_changed(const char *model, const char *name, const filtra_dataset *data);
+
 /** What a rank tells the others of its run, beside its identity. */
 typedef struct ft_run_meeting {
   char id[17], version[16]; /* set by the call */

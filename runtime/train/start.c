@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/pretrained.h"
+#include "data/table.h"
 #include "data/tokenizer.h"
 #include "graph/parameters.h"
 #include "train/measures.h"
@@ -127,6 +128,69 @@ static bool same_classes(const ft_start *start, const filtra_dataset *data) {
   return same;
 }
 
+/* ---- columns of tables ---- */
+
+/* Lists columns, with the values of those that hold texts: "size, colour (blue, red)". */
+static void list_columns(const json_t *columns, char list[FT_LISTED]) {
+  size_t i, k, used = 0;
+  const json_t *column, *value;
+  *list = '\0';
+  json_array_foreach(columns, i, column) {
+    const json_t *values = json_object_get(column, "values");
+    used += (size_t)snprintf(list + used, FT_LISTED - used, "%s%.40s", i ? ", " : "",
+                             ft_json_string(column, "name"));
+    for (k = 0; k < json_array_size(values) && used < FT_LISTED - 1; k++) {
+      value = json_array_get(values, k);
+      used +=
+          (size_t)snprintf(list + used, FT_LISTED - used, "%s%.40s%s", k ? ", " : " (",
+                           json_string_value(value), k + 1 == json_array_size(values) ? ")" : "");
+    }
+    if (used >= FT_LISTED - 1) return;
+  }
+}
+
+static bool has_column(const json_t *columns, const json_t *wanted) {
+  size_t i;
+  const json_t *column;
+  json_array_foreach(columns, i, column) if (json_equal(column, wanted)) return true;
+  return false;
+}
+
+/* Weights of the first layer are by position, so that columns must be in the order of the start's.
+ * Other columns may be meant: they are only named. */
+static filtra_status check_columns(const ft_run_config *config, const ft_start *start,
+                                   const filtra_dataset *data) {
+  char list[FT_LISTED], wanted[FT_LISTED];
+  const json_t *theirs =
+      json_object_get(json_object_get(ft_start_input(start), "table"), "columns");
+  if (!data->table || !json_array_size(theirs)) return FILTRA_OK;
+  json_t *own = json_object();
+  if (!own || !ft_table_fit_write(own, data->table)) {
+    json_decref(own);
+    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  }
+  const json_t *ours = json_object_get(json_object_get(own, "table"), "columns");
+  const size_t count = json_array_size(ours);
+  bool same = count == json_array_size(theirs), moved = same;
+  for (size_t i = 0; i < count && moved; i++) {
+    same = same && json_equal(json_array_get(ours, i), json_array_get(theirs, i));
+    moved = has_column(theirs, json_array_get(ours, i));
+  }
+  list_columns(ours, list);
+  list_columns(theirs, wanted);
+  json_decref(own);
+  if (same && moved) return FILTRA_OK;
+  if (moved)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s has the columns %s; the model of \"init_from\" reads %s: bring them into "
+                   "that order",
+                   config->data, list, wanted);
+  ft_log(FILTRA_LOG_WARNING,
+         "%s: the columns %s take the places of %s, which the model of \"init_from\" reads",
+         config->data, list, wanted);
+  return FILTRA_OK;
+}
+
 filtra_status ft_run_hash_start(filtra_model *model, uint64_t *hash) {
   filtra_parameters *params = model->params;
   *hash = ft_hash_text("");
@@ -147,7 +211,8 @@ filtra_status ft_run_take_start(const ft_run_config *config, const filtra_datase
   ft_start *start;
   FT_TRY(ft_start_open(config->init_from, &start));
   const bool classes = ft_task_is_scored(filtra_model_task(model));
-  filtra_status status = ft_start_take(start, model, !classes || same_classes(start, data));
+  filtra_status status = check_columns(config, start, data);
+  if (!status) status = ft_start_take(start, model, !classes || same_classes(start, data));
   ft_start_close(&start);
   return status;
 }

@@ -231,4 +231,35 @@ TEST(mistakes_are_told) {
   }
 }
 
+/* A table's columns have the places of those that the first model was trained on. */
+TEST(test_columns_of_a_start) {
+  const char *folder = test_folder();
+  const char *begin =
+      "rows() { for i in 1 2 3 4 5 6 7 8; do echo $i,$((i * i % 7)),c$((i % 2)); done; }; "
+      "(echo a,b,label; rows) >%s/ab.csv; (echo b,a,label; rows) >%s/ba.csv; "
+      "(echo c,d,label; rows) >%s/cd.csv";
+  assert_int_equal(system(test_text(begin, folder, folder, folder)), 0);
+  const char *train = "train --device cpu --cache-dir '' --data %s/%s.csv --steps 1 --set width=8 "
+                      "--set validation_share=0.25 --out %s/%s %s 2>&1";
+  assert_code(test_filtra(train, folder, "ab", folder, "ab", ""), 0);
+  const char *start = test_text("--init-from %s/ab", folder);
+  assert_code(test_filtra(train, folder, "ba", folder, "ba", start), 2);
+  assert_non_null(
+      strstr(test_output, "has the columns b, a; the model of \"init_from\" reads a, b"));
+  assert_code(test_filtra(train, folder, "cd", folder, "cd", start), 0);
+  assert_non_null(strstr(test_output, "the columns c, d take the places of a, b"));
+  /* Data that changed, answers in place of data, and no length. */
+  assert_int_equal(system(test_text("echo 9,4,c1 >>%s/ab.csv", folder)), 0);
+  assert_code(test_filtra("eval %s/ab --device cpu --split train 2>&1", folder), 0);
+  assert_non_null(strstr(test_output, "ab.csv has changed since the model was trained on it"));
+  assert_code(test_filtra("predict %s/ab --device cpu --data %s/ab.csv --output %s/ab.csv 2>&1",
+                          folder, folder, folder),
+              2);
+  assert_non_null(strstr(test_output, "would replace a file of the data"));
+  assert_code(test_filtra("train --device cpu --data %s/ab.csv --steps 0 --out %s/none 2>&1",
+                          folder, folder),
+              2);
+  assert_non_null(strstr(test_output, "it has at least one step"));
+}
+
 TEST_MAIN(NULL, test_teardown)

@@ -215,6 +215,18 @@ static filtra_status open_printer(printer *p, const predict_arguments *a, filtra
                  folder);
 }
 
+/* Fails if the answers would replace what is read: `data` is a file, or a folder of them. */
+static filtra_status check_output(const char *output, const char *data) {
+  char *from = output && data ? ft_full_path(data) : NULL, *to = from ? ft_full_path(output) : NULL;
+  const bool replaces = to && (ft_same_file(from, to) || ft_lies_in(from, to));
+  free(from);
+  free(to);
+  if (!replaces) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "--output %s would replace a file of the data that are read: name another",
+                 output);
+}
+
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
   const bool samples = a->data || a->split;
@@ -224,11 +236,14 @@ static int predict(const predict_arguments *a) {
                            .top = a->top,
                            .lines = !samples},
                .vectors = a->embeddings};
-  filtra_status status = output ? answers_open(&p.answers, output) : FILTRA_OK;
+  filtra_status status = check_output(output, a->data ? a->data : a->input);
+  if (!status && output) status = answers_open(&p.answers, output);
   if (a->json) p.answers.form = ANSWERS_JSON;
   if (a->json) p.answers.list = json_array();
   if (!status) status = filtra_device_open(&a->device, &device);
   if (!status) status = open_printer(&p, a, device);
+  if (!status && p.run && samples && !a->data)
+    status = check_output(output, filtra_run_get_info(p.run)->data);
   if (!status) status = samples ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
   if (!status) status = answers_finish(&p.answers);
   int code = status ? command_fail("filtra predict", status) : COMMAND_DONE;
