@@ -1,12 +1,12 @@
-/* Filtra on an application's own VkDevice: it draws images by commands of its own, Filtra filters
- * them by a graph, and it reads them back by commands of its own. No image is copied for Filtra,
+/* Filtra on an application's own VkDevice: the application's commands draw images, Filtra filters
+ * them by a graph, and the application's commands read them back. No image is copied for Filtra,
  * and the host waits once, at the end.
  *
  *   own_device [FRAMES]
  *
  * A bright square moves over FRAMES (3) images of 32 x 32 numbers. The graph is two steps of
- * diffusion, a low-pass filter of the grid's graph: Y = A X A with A = (I + P) / 2 twice, P a mean
- * over neighbours. The program loads Vulkan by volk (Debian: libvulkan-volk-dev). */
+ * diffusion, a low-pass filter of the grid's graph: Y = A X A with A = (I + P) / 2 twice, P the
+ * mean over neighbours. The program loads Vulkan by volk (Debian: libvulkan-volk-dev). */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 /* Vulkan's functions are volk's before Filtra's header asks for Vulkan's types. */

@@ -1,11 +1,11 @@
-/* A token mixer of one's own, linear attention (Katharopoulos et al. 2020), registered with Filtra
- * and used by name in a language model that is trained, saved, loaded and goes on with a text.
+/* An application's token mixer, linear attention (Katharopoulos et al. 2020), registered with Filtra
+ * and used by name in a language model that is trained, saved, loaded, and continues a text.
  *
  *   own_mixer [STEPS [FILE]]
  *
- * The texts are progressions such as 1 4 7 3 6 2 5 1 (each token 3 more than the one before, modulo
- * 7). STEPS (300) is how many batches of 16 are learned from, FILE (own_mixer.safetensors) where
- * the model is kept. */
+ * The texts are progressions such as 1 4 7 3 6 2 5 1 (each token is 3 more than the previous one,
+ * modulo 7). STEPS (300) is the number of training steps with batches of 16, FILE
+ * (own_mixer.safetensors) the file of the model. */
 #include <filtra/filtra.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* Trains a graph-filter Transformer on ListOps with nothing but the public API.
+/* Trains a graph-filter Transformer on ListOps, with the public API only.
  *
  *   train_listops [STEPS [FOLDER]]
  *
  * ListOps asks for the value, 0 to 9, of nested expressions such as [MAX 2 9 [MIN 4 7 ] 0 ].
- * FOLDER (listops-example) is made, with its data, when it is not there; the trained model is
- * written into it as well. STEPS (400) is how many batches of 32 expressions are learned from. */
+ * If FOLDER (listops-example) does not exist, the program creates it with data; it also writes the
+ * trained model there. STEPS (400) is the number of training steps with batches of 32. */
 #include <filtra/filtra.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* Learns the characters of a text, then writes one like it, with nothing but the public API.
+/* Learns the characters of a text, then writes a similar one, with the public API only.
  *
  *   write_text FILE [STEPS]
  *
- * FILE is plain text in UTF-8, 100 kB or more for words to appear. STEPS (1000) is how many batches
- * of 16 times 64 characters are learned from. */
+ * FILE is plain text in UTF-8, at least 100 kB for words to appear. STEPS (1000) is the number of
+ * training steps with batches of 16 times 64 characters. */
 #include <filtra/filtra.h>
 #include <stdio.h>
 #include <stdlib.h>

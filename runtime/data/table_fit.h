@@ -35,7 +35,7 @@ typedef struct ft_table_fit {
 void ft_table_fit_free(ft_table_fit *fit);
 /** Sets "table" of the object; false when out of memory. */
 bool ft_table_fit_write(json_t *object, const ft_table_fit *fit);
-/** Reads "table" of the object; *out is NULL where there is none. Errors call the object `context`.
+/** Reads "table" of the object; *out is NULL if there is none. Errors call the object `context`.
  * Caller frees with ft_table_fit_free. */
 filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_table_fit **out);
 /** Copies a fit; caller frees with ft_table_fit_free. */

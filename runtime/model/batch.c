@@ -226,7 +226,7 @@ static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch
 
 /* Loss and score of several labels; the score is 1 if all are right. A label with logit x and
  * target t is wrong if x (1 - 2 t) > 0 and, since logit 0 predicts no label, also if x = 0 and t =
- * 1: the added FLT_MIN t matters only beside 0. */
+ * 1: the added FLT_MIN t matters only when added to 0. */
 static void judge_labels(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
                          filtra_tensor **loss, filtra_tensor **score) {
   const int64_t shape[] = {b->rows, o->classes}, column[] = {b->rows, 1};

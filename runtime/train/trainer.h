@@ -28,7 +28,7 @@ struct filtra_trainer {
   filtra_model *model;
   /* Defaults filled in; `optimizer` is 0: the optimizer keeps its own. */
   filtra_train_options options;
-  /* Numbers of values in parameters that have gradients, and in those that are not frozen. */
+  /* Numbers of values in parameters that have gradients, and in the unfrozen ones among these. */
   uint64_t trainable, trained;
   int64_t accumulate; /* parts of a batch, one execution each */
   ft_ranks ranks;     /* transport is NULL in one process */
