@@ -9,7 +9,7 @@
  * mean over neighbours. The program loads Vulkan by volk (Debian: libvulkan-volk-dev). */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
-/* Vulkan's functions are volk's before Filtra's header asks for Vulkan's types. */
+/* volk.h comes first: it replaces Vulkan's functions before Filtra's header includes its types. */
 #include <filtra/filtra.h>
 #include <filtra/vulkan.h>
 #include <stdio.h>

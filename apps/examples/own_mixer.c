@@ -1,5 +1,5 @@
-/* An application's token mixer, linear attention (Katharopoulos et al. 2020), registered with Filtra
- * and used by name in a language model that is trained, saved, loaded, and continues a text.
+/* An application's token mixer, linear attention (Katharopoulos et al. 2020): registered with
+ * Filtra and used by name in a language model that is trained, saved, loaded, and continues a text.
  *
  *   own_mixer [STEPS [FILE]]
  *
