@@ -1,6 +1,6 @@
-/* The transport over MPI, a module of its own for each MPI: libfiltra loads the one whose mpirun
- * started the process, so that a program needs no MPI to start alone. MPI's calls wait for ever;
- * here they are polled, so that a rank that hangs is noticed. */
+/* The transport over MPI, one module for each MPI: libfiltra loads the one whose mpirun started the
+ * process, so that a process alone needs no MPI. MPI's blocking calls wait forever; this module
+ * polls, so that a rank that hangs is noticed. */
 #define _GNU_SOURCE
 #include <filtra/transport.h>
 #include <limits.h>
@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/** What the module exports; NULL, or what went wrong. */
+/** The module's only export. Returns NULL, or an error message. */
 __attribute__((visibility("default"))) const char *filtra_mpi_open(filtra_transport *out);
 
-static double deadline = 300.0; /* seconds, of the newest call */
+static double deadline = 300.0; /* seconds, of the last call */
 static int own_rank;
 
 static double now(void) {
@@ -23,8 +23,8 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Polls: briefly without a pause, which is what a message of the same machine takes, then with ever
- * longer ones, so that waiting costs the device's host threads nothing. */
+/* Polls first without pauses, long enough for a message within a machine, then with growing pauses,
+ * so that waiting takes no time from the device's host threads. */
 static int finish(MPI_Request *request, double seconds) {
   double begin = now(), pause = 2e-6;
   deadline = seconds;
@@ -98,9 +98,9 @@ static void *end_late(void *code) {
   _exit(*(const int *)code);
 }
 
-/* MPI_Finalize waits for all ranks, for ever where one hangs. */
+/* MPI_Finalize waits for all ranks, forever if one hangs. */
 static void finalize(void *user) {
-  static const int hangs = 5; /* what docs/scaling.md says of ranks that do */
+  static const int hangs = 5; /* the exit code for this in docs/scaling.md */
   pthread_t thread;
   (void)user;
   fflush(NULL);

@@ -1,15 +1,15 @@
-/* Filtra on an application's own VkDevice: it draws images by commands of its own, Filtra filters
- * them by a graph, and it reads them back by commands of its own. No image is copied for Filtra,
+/* Filtra on an application's own VkDevice: the application's commands draw images, Filtra filters
+ * them by a graph, and the application's commands read them back. No image is copied for Filtra,
  * and the host waits once, at the end.
  *
  *   own_device [FRAMES]
  *
  * A bright square moves over FRAMES (3) images of 32 x 32 numbers. The graph is two steps of
- * diffusion, a low-pass filter of the grid's graph: Y = A X A with A = (I + P) / 2 twice, P a mean
- * over neighbours. The program loads Vulkan by volk (Debian: libvulkan-volk-dev). */
+ * diffusion, a low-pass filter of the grid's graph: Y = A X A with A = (I + P) / 2 twice, P the
+ * mean over neighbours. The program loads Vulkan by volk (Debian: libvulkan-volk-dev). */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
-/* Vulkan's functions are volk's before Filtra's header asks for Vulkan's types. */
+/* volk.h comes first: it replaces Vulkan's functions before Filtra's header includes its types. */
 #include <filtra/filtra.h>
 #include <filtra/vulkan.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 enum { SIDE = 32, SQUARE = 8, BYTES = SIDE * SIDE * sizeof(float), MOST_FRAMES = 16 };
 
-/* An example may just end; a program would destroy what it has made and carry on. */
+/* An example may just exit; a program would destroy its objects and go on. */
 static void check(filtra_status status) {
   if (!status) return;
   fprintf(stderr, "own_device: %s: %s\n", filtra_status_name(status), filtra_error_message());
@@ -71,7 +71,8 @@ static void make_instance(application *a) {
   volkLoadInstance(a->vulkan.instance);
 }
 
-/* Of the first device. An application adds the features and extensions that it needs itself. */
+/* Chooses the first device. An application adds the features and extensions that it needs
+ * itself. */
 static void make_device(application *a) {
   uint32_t one = 1;
   vkEnumeratePhysicalDevices(a->vulkan.instance, &one, &a->vulkan.physical_device);
@@ -223,7 +224,7 @@ static void submit(const application *a, VkCommandBuffer commands, uint64_t wait
                     VK_NULL_HANDLE));
 }
 
-/* The first column of the square, and its first row. */
+/* The square's first column, which is also its first row. */
 static uint32_t corner(uint32_t frame) {
   return 4 + frame;
 }
@@ -251,7 +252,7 @@ static void read_back(const application *a, uint32_t frame) {
 
 /* ---- the filter ---- */
 
-/* A step of diffusion along an axis, twice: what lies beyond the border is as the border. */
+/* Two steps of diffusion along an axis; values beyond the border equal those on it. */
 static void make_diffusion(float a[SIDE][SIDE]) {
   static float once[SIDE][SIDE];
   for (int i = 0; i < SIDE; i++) {
@@ -298,7 +299,7 @@ static void filter(filtra_graph *g, const application *a, uint32_t frame) {
 
 /* ---- the result ---- */
 
-/* What the host makes of the same image. */
+/* The host's result for the same image. */
 static float expected(float a[SIDE][SIDE], uint32_t frame, int row, int column) {
   float rows = 0, columns = 0;
   for (uint32_t i = corner(frame); i < corner(frame) + SQUARE; i++) {
@@ -314,9 +315,9 @@ static void check_images(const application *a, float diffusion[SIDE][SIDE], uint
     for (int i = 0; i < SIDE * SIDE; i++) {
       float gap = a->result[n * SIDE * SIDE + i] - expected(diffusion, n, i / SIDE, i % SIDE);
       if (gap < 0) gap = -gap;
-      if (!(gap <= largest)) largest = gap; /* a NaN stays */
+      if (!(gap <= largest)) largest = gap; /* catches NaN */
     }
-  for (int i = 0; i < SIDE; i += 2) { /* the last image, two rows a line */
+  for (int i = 0; i < SIDE; i += 2) { /* the last image, printed by every other row */
     for (int k = 0; k < SIDE; k++)
       putchar(" .:-=+*#%@"[(int)(9.49f * a->result[((frames - 1) * SIDE + i) * SIDE + k])]);
     putchar('\n');

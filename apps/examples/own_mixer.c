@@ -1,11 +1,11 @@
-/* A token mixer of one's own, linear attention (Katharopoulos et al. 2020), registered with Filtra
- * and used by name in a language model that is trained, saved, loaded and goes on with a text.
+/* An application's token mixer, linear attention (Katharopoulos et al. 2020): registered with
+ * Filtra and used by name in a language model that is trained, saved, loaded, and continues a text.
  *
  *   own_mixer [STEPS [FILE]]
  *
- * The texts are progressions such as 1 4 7 3 6 2 5 1 (each token 3 more than the one before, modulo
- * 7). STEPS (300) is how many batches of 16 are learned from, FILE (own_mixer.safetensors) where
- * the model is kept. */
+ * The texts are progressions such as 1 4 7 3 6 2 5 1 (each token is 3 more than the previous one,
+ * modulo 7). STEPS (300) is the number of training steps with batches of 16, FILE
+ * (own_mixer.safetensors) the file of the model. */
 #include <filtra/filtra.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { BATCH = 16, LENGTH = 24, TOKENS = 7, VOCABULARY = TOKENS + 1, PROMPT = 4 };
 
-/* An example may just end; a program would destroy its handles and carry on. */
+/* An example may just exit; a program would destroy its handles and go on. */
 static void check(filtra_status status) {
   if (!status) return;
   fprintf(stderr, "own_mixer: %s: %s\n", filtra_status_name(status), filtra_error_message());
@@ -24,7 +24,7 @@ static void check(filtra_status status) {
 
 struct linear_attention {
   float eps;
-  int features; /* what makes queries and keys positive */
+  int features; /* makes queries and keys positive */
 };
 
 static const char *const FEATURES[] = {"softplus", "exp", NULL};
@@ -48,14 +48,16 @@ static filtra_tensor *features(filtra_graph *g, filtra_tensor *heads,
                          o->features ? FILTRA_ACTIVATION_EXP : FILTRA_ACTIVATION_SOFTPLUS);
 }
 
-/* v [B,H,N,D] with a column of ones behind it: the sums of k v^T then end with those of k. */
+/* v [B,H,N,D] followed by a column of ones: the last column of sums of k v^T is then the sum of
+ * k. */
 static filtra_tensor *with_ones(filtra_graph *g, filtra_tensor *v, const int64_t size[4]) {
   const int64_t start[4] = {0}, column[] = {size[0], size[1], size[2], 1};
   filtra_tensor *ones = filtra_affine(g, filtra_slice(g, v, start, column), 0, 1);
   return filtra_concat(g, 3, 2, (filtra_tensor *[]){v, ones});
 }
 
-/* The sums that each token sees, from its own products [B H, N, D, D+1] and what went before. */
+/* The sums over the tokens that each token sees, from each token's own products [B H, N, D, D+1]
+ * and earlier ones. */
 static filtra_tensor *sums(const filtra_scope *scope, const filtra_mixer_input *in,
                            filtra_tensor *products, const int64_t size[4]) {
   filtra_graph *g = filtra_scope_graph(scope);
@@ -79,12 +81,12 @@ static filtra_tensor *build(const filtra_scope *scope, const void *options,
   const struct linear_attention *o = options;
   filtra_graph *g = filtra_scope_graph(scope);
   filtra_tensor *qkv[3];
-  (void)auxiliary; /* no loss of its own */
+  (void)auxiliary; /* no auxiliary loss */
   filtra_mixer_qkv(scope, in, qkv);
   filtra_tensor *q = features(g, qkv[0], o), *k = features(g, qkv[1], o);
   int64_t size[4]; /* B, H, N, D */
   if (!q || !k || filtra_tensor_shape(q, size) != 4) return NULL;
-  if (filtra_scope_pass(scope) != FILTRA_PASS_DECODE) /* padding adds nothing */
+  if (filtra_scope_pass(scope) != FILTRA_PASS_DECODE) /* padding contributes nothing */
     k = filtra_multiply(g, k, filtra_reshape(g, in->mask, 4, (int64_t[]){size[0], 1, size[2], 1}));
   const int64_t heads = size[0] * size[1], n = size[2], d = size[3], start[3] = {0};
   const int64_t column[] = {heads, n, d, 1}, row[] = {heads, n, 1, d + 1};
@@ -120,7 +122,7 @@ typedef struct texts {
   filtra_batch batch;
 } texts;
 
-/* Progressions that begin and rise differently. */
+/* Writes progressions that differ in start and step. */
 static void write_texts(texts *t, uint64_t number) {
   t->batch = (filtra_batch){.size = BATCH,
                             .length = LENGTH,
@@ -178,7 +180,7 @@ static void train(filtra_model *model, uint64_t steps) {
 
 /* ---- what came of it ---- */
 
-/* A model that was saved and loaded predicts the same bits. */
+/* Saves and loads the model, and checks that its predictions have the same bits. */
 static filtra_model *reload(filtra_device *device, filtra_model *model, const char *path,
                             float *logits) {
   static float again[BATCH * LENGTH * VOCABULARY];
@@ -197,7 +199,7 @@ static filtra_model *reload(filtra_device *device, filtra_model *model, const ch
   return model;
 }
 
-/* Token by token, over a state instead of a text, what comes next is the same. */
+/* Predicts token by token from a state instead of the text, and checks that the results agree. */
 static void go_on(filtra_model *model, const float *logits) {
   filtra_generator *generator;
   float next[BATCH * VOCABULARY], largest = 0;
@@ -217,7 +219,7 @@ static void go_on(filtra_model *model, const float *logits) {
       int b = i / VOCABULARY, k = i % VOCABULARY;
       float gap = next[i] - logits[(b * LENGTH + n) * VOCABULARY + k];
       if (gap < 0) gap = -gap;
-      if (!(gap <= largest)) largest = gap; /* a NaN stays */
+      if (!(gap <= largest)) largest = gap; /* catches NaN */
     }
   }
   filtra_generator_destroy(&generator);

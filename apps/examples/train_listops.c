@@ -1,10 +1,10 @@
-/* Trains a graph-filter Transformer on ListOps with nothing but the public API.
+/* Trains a graph-filter Transformer on ListOps, with the public API only.
  *
  *   train_listops [STEPS [FOLDER]]
  *
  * ListOps asks for the value, 0 to 9, of nested expressions such as [MAX 2 9 [MIN 4 7 ] 0 ].
- * FOLDER (listops-example) is made, with its data, when it is not there; the trained model is
- * written into it as well. STEPS (400) is how many batches of 32 expressions are learned from. */
+ * If FOLDER (listops-example) does not exist, the program creates it with data; it also writes the
+ * trained model there. STEPS (400) is the number of training steps with batches of 32. */
 #include <filtra/filtra.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { BATCH = 32 };
 
-/* An example may just end; a program would destroy its handles and carry on. */
+/* An example may just exit; a program would destroy its handles and go on. */
 static void check(filtra_status status) {
   if (!status) return;
   fprintf(stderr, "train_listops: %s: %s\n", filtra_status_name(status), filtra_error_message());
@@ -22,7 +22,7 @@ static void check(filtra_status status) {
 static filtra_dataset *open_data(const char *folder) {
   filtra_dataset *data;
   filtra_status status = filtra_dataset_open(folder, NULL, &data);
-  if (status == FILTRA_ERROR_PATH) { /* nothing there: short expressions, learned in minutes */
+  if (status == FILTRA_ERROR_PATH) { /* no data: generate short expressions, learned in minutes */
     check(filtra_listops_generate(folder, &(filtra_listops_options){.train = 20000,
                                                                     .val = 500,
                                                                     .test = 1000,
@@ -74,7 +74,7 @@ static void train(filtra_model *model, filtra_loader *loader, uint64_t steps) {
   for (uint64_t i = 0; i < steps; i++) {
     filtra_batch batch;
     check(filtra_loader_next(loader, &batch));
-    check(filtra_trainer_step(trainer, &batch, &metrics)); /* of the newest step that is done */
+    check(filtra_trainer_step(trainer, &batch, &metrics)); /* of the last finished step */
     if (metrics.step && metrics.step % 50 == 0)
       printf("step %4llu  loss %.3f  accuracy %.2f\n", (unsigned long long)metrics.step,
              metrics.loss, metrics.accuracy);

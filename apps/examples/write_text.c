@@ -1,9 +1,9 @@
-/* Learns the characters of a text, then writes one like it, with nothing but the public API.
+/* Learns the characters of a text, then writes a similar one, with the public API only.
  *
  *   write_text FILE [STEPS]
  *
- * FILE is plain text in UTF-8, 100 kB or more for words to appear. STEPS (1000) is how many batches
- * of 16 times 64 characters are learned from. */
+ * FILE is plain text in UTF-8, at least 100 kB for words to appear. STEPS (1000) is the number of
+ * training steps with batches of 16 times 64 characters. */
 #include <filtra/filtra.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { BATCH = 16, CONTEXT = 64, WRITTEN = 500 };
 
-/* An example may just end; a program would destroy its handles and carry on. */
+/* An example may just exit; a program would destroy its handles and go on. */
 static void check(filtra_status status) {
   if (!status) return;
   fprintf(stderr, "write_text: %s: %s\n", filtra_status_name(status), filtra_error_message());
@@ -53,7 +53,7 @@ static void train(filtra_model *model, const filtra_dataset *data, uint64_t step
   for (uint64_t i = 0; i < steps; i++) {
     filtra_batch batch;
     check(filtra_loader_next(loader, &batch));
-    check(filtra_trainer_step(trainer, &batch, &metrics)); /* of the newest step that is done */
+    check(filtra_trainer_step(trainer, &batch, &metrics)); /* of the last finished step */
     if (metrics.step && metrics.step % 50 == 0)
       printf("step %4llu  loss %.3f\n", (unsigned long long)metrics.step, metrics.loss);
   }
@@ -62,7 +62,7 @@ static void train(filtra_model *model, const filtra_dataset *data, uint64_t step
   filtra_loader_destroy(&loader);
 }
 
-/* Goes on from the first character of the data. */
+/* Continues the first character of the data. */
 static void write_text(filtra_model *model, const filtra_dataset *data) {
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
   const filtra_sampling sampling = {.temperature = 0.8f, .seed = 1};

@@ -1,5 +1,5 @@
-/* The `filtra` command: runs the subcommand, prints warnings, and has functions of command.h that
- * all subcommands use. */
+/* The `filtra` command: runs the subcommand, prints warnings, and implements the functions of
+ * command.h that all subcommands use. */
 #include "base/json.h"
 #include "base/number.h"
 #include "common/command.h"
@@ -160,7 +160,7 @@ static void print_help(FILE *to) {
 static int run_command(int argc, char **argv) {
   for (size_t i = 0; i < FT_COUNT(commands); i++) {
     if (strcmp(argv[1], commands[i].name)) continue;
-    char name[32]; /* getopt_long's messages begin with it */
+    char name[32]; /* getopt_long's messages begin with this */
     snprintf(name, sizeof name, "filtra %s", commands[i].name);
     argv[1] = name;
     return commands[i].run(argc - 1, argv + 1);
@@ -196,7 +196,8 @@ static int run(int argc, char **argv) {
   return help ? run_help(argc, argv) : run_command(argc, argv);
 }
 
-/* Whether the command prints an object, by --json or a beginning of it that getopt_long takes. */
+/* Whether the command prints an object: it has --json or an abbreviation that getopt_long
+ * accepts. */
 static bool prints_json(int argc, char **argv) {
   bool json = false;
   for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -207,7 +208,7 @@ static bool prints_json(int argc, char **argv) {
   return json;
 }
 
-/* False: a full disk or a closed pipe, with the reason in errno. */
+/* False: a full disk or a closed pipe; errno gives the reason. */
 static bool flush(FILE *stream) {
   if (fflush(stream)) return false;
   if (!ferror(stream)) return true;
@@ -229,7 +230,7 @@ int main(int argc, char **argv) {
   json_set_alloc_funcs(allocate_json, free);
   int code = command_load_plugins(&argc, argv);
   if (!code) code = run(argc, argv);
-  bool failed = !flush(command_results()); /* shows a full disk or a closed pipe at the latest */
+  bool failed = !flush(command_results()); /* the last chance to see a full disk or closed pipe */
   if (!failed || code != COMMAND_DONE) return code;
   fprintf(stderr, "filtra: cannot write to standard output: %s\n", strerror(errno));
   return COMMAND_FAILED;

@@ -6,9 +6,9 @@
 
 /** Whether tensors on a device may be of this type. */
 bool ft_dtype_on_device(filtra_dtype dtype);
-/** Whether it is a floating-point type. */
+/** Whether the type is a floating-point type. */
 bool ft_dtype_is_float(filtra_dtype dtype);
-/** The type that safetensors calls `name`; false when there is none. */
+/** The type that safetensors calls `name`; false if there is none. */
 bool ft_dtype_find(const char *name, filtra_dtype *dtype);
 /** All names, for messages: "F32, I32, ...". */
 const char *ft_dtype_names(void);

@@ -1,4 +1,5 @@
-/* Files, folders, processes and time: all calls of the operating system but threads and modules. */
+/* Files, folders, processes and time: all calls of the operating system except threads and
+ * modules. */
 #ifndef FT_BASE_FILE_H
 #define FT_BASE_FILE_H
 
@@ -18,7 +19,7 @@ filtra_status ft_file_open(const char *path, FILE **stream);
  * the end. Do not mix with stdio's buffered reads. */
 filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t size, size_t *got);
 
-/** Moves to byte `at`, from which ft_stream_read then reads. */
+/** Moves to byte `at`, where the next ft_stream_read begins. */
 filtra_status ft_stream_seek(FILE *stream, const char *path, uint64_t at);
 
 /** Atomic write: data go to a temporary file beside `path`; commit flushes it to disk and renames
@@ -26,8 +27,8 @@ filtra_status ft_stream_seek(FILE *stream, const char *path, uint64_t at);
 typedef struct ft_atomic_file {
   FILE *stream; /* write here; check ft_atomic_commit's status, not each write */
   char *path, *temporary;
-  int folder;  /* open, where both files are */
-  size_t name; /* where the file's name begins in both paths */
+  int folder;  /* file descriptor of the folder that holds both files */
+  size_t name; /* offset of the file's name in both paths */
 } ft_atomic_file;
 filtra_status ft_atomic_open(const char *path, ft_atomic_file *file);
 filtra_status ft_atomic_commit(ft_atomic_file *file);
@@ -37,20 +38,20 @@ filtra_status ft_file_write(const char *path, const void *data, size_t size);
 /** Files of a folder that someone else may have made, such as a run's or a sweep's: `within` is the
  * folder, and `path` begins with it (ft_path_join). Below `within` no symbolic link is followed: a
  * link fails with PATH and a sentence that names it. The functions without `within` follow links:
- * they are for paths that a person gave. */
+ * for paths that a person gave. */
 filtra_status ft_atomic_open_in(const char *within, const char *path, ft_atomic_file *file);
 filtra_status ft_file_write_in(const char *within, const char *path, const void *data, size_t size);
 filtra_status ft_append_open_in(const char *within, const char *path, FILE **stream);
-/** Makes one folder, unless it is there. */
+/** Makes one folder unless it exists. */
 filtra_status ft_make_folder_in(const char *within, const char *path);
-/** Fails where a link is on the way to `path`, which need not exist: before another process, or a
- * function that reads, opens it. */
+/** Fails if a link lies on the way to `path`, which need not exist. Call it before another process,
+ * or a function that only reads, opens the path. */
 filtra_status ft_check_in(const char *within, const char *path);
 /** Fails if there is a link anywhere in a folder. */
 filtra_status ft_check_tree(const char *folder);
-/** Whether `path` begins with the folder's name, and goes on. */
+/** Whether `path` lies in the folder, by their texts alone. */
 bool ft_lies_in(const char *folder, const char *path);
-/** The sentence of these. */
+/** Fails with PATH: `path` is a symbolic link below `within`. */
 filtra_status ft_fail_link(const char *path, const char *within);
 /** As ft_file_write; creates the folder if needed. Only this user can access the folder and write
  * the file. */
@@ -60,8 +61,8 @@ filtra_status ft_file_write_below(const char *path, const void *data, size_t siz
 filtra_status ft_file_create(const char *path, const void *data, size_t size);
 /** Flushes a folder's files to disk and renames the folder to `path`, which must not exist. */
 filtra_status ft_folder_commit(const char *temporary, const char *path);
-/** Makes a folder whole or not at all: `fill` writes into a temporary one beside it, which then is
- * renamed. `path` must not exist, or be an empty folder; folders above it are made. */
+/** Makes a folder whole or not at all: `fill` writes into a temporary one beside `path`, which is
+ * then renamed. `path` must not exist, or be an empty folder; missing parent folders are made. */
 typedef filtra_status (*ft_folder_fn)(void *user, const char *temporary);
 filtra_status ft_folder_make(const char *path, ft_folder_fn fill, void *user);
 /** Removes a folder and its content, as far as possible. */
@@ -75,7 +76,7 @@ bool ft_is_temporary(const char *entry, const char *name);
 /** Opens a file for appending and creates it if needed. Locks it: another process fails with PATH
  * until this one closes it or ends. */
 filtra_status ft_append_open(const char *path, FILE **stream);
-/** Whether another process has it open for appending; false: there is no such file. */
+/** Whether another process has the file open for appending; false if there is no such file. */
 bool ft_is_locked(const char *path);
 /** Appends all of `data`, or on failure nothing. */
 filtra_status ft_append_write(FILE *stream, const char *path, const void *data, size_t size);
@@ -99,8 +100,8 @@ filtra_status ft_make_directories(const char *path);
 /** The full path of an existing file or folder, with '/' on every system, for malloc's free; NULL
  * with errno's reason, ENOMEM where memory ran out. */
 char *ft_full_path(const char *path);
-/** Where a stored path leads here: one of Windows, "Z:/data", is tried without its drive on others,
- * if it is not there. `path`, or a part of it. */
+/** A stored path as it is on this machine: except on Windows, a path such as "Z:/data" that does
+ * not exist is tried without its drive. Returns `path` or a part of it. */
 const char *ft_path_here(const char *path);
 /** Names in a directory, sorted, without "." and ".."; caller frees them with ft_free_names. */
 filtra_status ft_list_directory(const char *path, char ***names, size_t *count);
@@ -108,15 +109,15 @@ filtra_status ft_list_directory(const char *path, char ***names, size_t *count);
 filtra_status ft_each_entry(const char *folder,
                             filtra_status (*take)(void *user, const char *path, const char *name),
                             void *user);
-/** $XDG_CACHE_HOME/filtra or ~/.cache/filtra, on Windows %LOCALAPPDATA%\filtra\cache; caller frees;
- * NULL when none is set. */
+/** The cache folder: $XDG_CACHE_HOME/filtra or ~/.cache/filtra, on Windows
+ * %LOCALAPPDATA%\filtra\cache. Caller frees; NULL if the variables are not set. */
 char *ft_cache_directory(void);
 
 /** Seconds of a monotonic clock. */
 double ft_seconds(void);
 /** Date and time in UTC, "2026-11-21T09:00:00Z", in a buffer per thread. */
 const char *ft_date(void);
-/** This process's id, for names of temporary files. */
+/** This process's id. */
 long ft_process(void);
 /** Whether a process with that id runs on this machine. */
 bool ft_process_runs(long process);

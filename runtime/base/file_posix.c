@@ -62,7 +62,7 @@ filtra_status ft_file_open_sized(const char *path, FILE **stream, uint64_t *size
 
 filtra_status ft_stream_read(FILE *stream, const char *path, void *data, size_t size, size_t *got) {
   ssize_t count;
-  do /* not fread, which waits for all of it */
+  do /* not fread, which waits for all `size` bytes */
     count = read(fileno(stream), data, size);
   while (count < 0 && errno == EINTR);
   *got = count > 0 ? (size_t)count : 0;

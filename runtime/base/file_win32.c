@@ -1,5 +1,5 @@
-/* file.h for Windows except writing and what the machine says: names, reading and folders. Called
- * by everything above base/ that touches the file system. */
+/* file.h for Windows except writing and the machine: names, reading and folders. Called by
+ * everything above base/ that touches the file system. */
 #include "base/file.h"
 
 #include "base/file_parts.h"
@@ -65,7 +65,7 @@ wchar_t *ft_wide_path(const char *path) {
   return full;
 }
 
-/* Paths of other systems lead to places on the current drive, as they are. */
+/* Paths of other systems are used as they are: they lead to places on the current drive. */
 const char *ft_path_here(const char *path) {
   return path;
 }
@@ -229,7 +229,7 @@ bool ft_is_directory(const char *path) {
   return attributes(path, &info) && info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
 }
 
-/* A symbolic link, or what leads from one folder to another (a junction). */
+/* A symbolic link or a junction. */
 bool ft_is_link(const char *path) {
   WIN32_FIND_DATAW found;
   wchar_t *name = ft_wide_path(path);

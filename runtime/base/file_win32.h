@@ -1,4 +1,4 @@
-/* What the files of this folder for Windows share. Names for it are UTF-16. */
+/* What this folder's files for Windows share. File names are UTF-16. */
 #ifndef FT_BASE_FILE_WIN32_H
 #define FT_BASE_FILE_WIN32_H
 
@@ -15,7 +15,7 @@ wchar_t *ft_wide_path(const char *path);
 /** Fails with Windows' reason: "cannot WHAT PATH: REASON". PATH where the path is wrong, else IO.
  */
 filtra_status ft_fail_windows(const char *what, const char *path);
-/** Windows' reason for the last failed call as errno has it; 0: no such reason is known. */
+/** The errno value for Windows' last error; 0 if there is none. */
 int ft_windows_errno(void);
 
 #endif

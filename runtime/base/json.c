@@ -45,12 +45,12 @@ static size_t count_digits(const char *text, const char *end) {
   return count;
 }
 
-/* Copies JSON text, with ".0" after whole numbers that are too big for 64 bits: they become
- * floating. NULL when out of memory. */
+/* Copies JSON text and appends ".0" to whole numbers that do not fit 64 bits: they become
+ * floating-point. NULL when out of memory. */
 static char *widen(const char *text, size_t size, size_t *length) {
   const char *end = text + size;
   char *copy = ft_calloc(size + size / 8 + 1, 1), *to = copy, before = ' ';
-  bool within = false; /* a string */
+  bool within = false; /* inside a string */
   while (copy && text < end) {
     const size_t digits = count_digits(text, end);
     const bool escape = within && *text == '\\' && text + 1 < end;
@@ -102,8 +102,8 @@ typedef struct growing_text {
   bool failed;
 } growing_text;
 
-/* Jansson ignores refused bytes and writes the next: refuse those too, so that none is missing
- * between others. */
+/* Jansson ignores refused bytes and writes the next ones: refuse those too, so that no gap
+ * remains. */
 static int add_bytes(const char *bytes, size_t size, void *user) {
   growing_text *t = user;
   while (!t->failed && t->capacity - t->size <= size) { /* room for the NUL */

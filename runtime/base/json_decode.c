@@ -42,7 +42,7 @@ static void release(void *p) {
   free_below(p);
 }
 
-/* Installs our allocator; again if the application has set another since. */
+/* Installs our allocator, again if the application has set another one since. */
 static void hook(void) {
   json_malloc_t allocates;
   json_free_t frees;
@@ -56,7 +56,7 @@ static void hook(void) {
   ft_unlock(&hooking);
 }
 
-/* Supplies one byte at a time, so that no byte follows one that there was no memory for. */
+/* Supplies one byte at a time, so that no byte follows one for which memory was lacking. */
 static size_t next_byte(void *to, size_t room, void *user) {
   reading *r = user;
   if (!room || r->starved || r->text == r->end) return 0;

@@ -149,7 +149,8 @@ static filtra_status read_number(const json_t *value, const ft_key *k, source fr
   return check_range(k, *out, from);
 }
 
-/* The value as text: where a whole number may stand for one, its digits. NULL: it is neither. */
+/* The value as text: a string, or the digits of a whole number where the key accepts one. NULL: the
+ * value is neither. */
 static const char *text_of(const ft_key *k, const json_t *value, char digits[24]) {
   if (k->numbered && json_is_integer(value)) {
     snprintf(digits, 24, "%lld", (long long)json_integer_value(value));
@@ -169,7 +170,7 @@ static filtra_status read_string(const json_t *value, const ft_key *k, source fr
   return FILTRA_OK;
 }
 
-/* Adds one text of a list after the others. */
+/* Appends one text to a list. */
 static filtra_status add_text(const ft_key *k, source from, const char *text, char *out) {
   const size_t used = strlen(out), length = strlen(text);
   if (!*text || strchr(text, ','))

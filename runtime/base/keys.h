@@ -1,6 +1,6 @@
-/* Keys: one table over an option struct. The table reads the struct from JSON, writes it, checks
- * one that a program filled in, and explains each key to people: a new key is one row and one field
- * of the struct. */
+/* Keys: one table over an option struct. The table reads the struct from JSON, writes it to JSON,
+ * checks one that a program filled in, and prints the help of each key. A new key is one row and
+ * one field of the struct. */
 #ifndef FT_BASE_KEYS_H
 #define FT_BASE_KEYS_H
 
@@ -15,7 +15,7 @@ typedef enum ft_key_type {
   FT_KEY_BOOL,   /* bool */
   FT_KEY_ENUM,   /* int or an enum: the index of one of the names */
   FT_KEY_STRING, /* char array */
-  FT_KEY_LIST,   /* char array, texts with commas between; also from a list, or from an object of
+  FT_KEY_LIST,   /* char array, comma-separated texts; also from a list, or from an object of
                     numbers as NAME=NUMBER */
   FT_KEY_FLOATS  /* ft_floats, from a list of numbers or from one number */
 } ft_key_type;
@@ -30,17 +30,17 @@ typedef struct ft_floats {
 typedef struct ft_key {
   const char *name;
   ft_key_type type;
-  bool numbered;              /* of a text: a whole number is its digits, as of a column */
+  bool numbered;              /* of a text: also takes a whole number, such as a column's index */
   size_t offset, size;        /* of the field */
   double fallback, low, high; /* default; accepted range */
-  const char *const *names;   /* of an enum, by value; NULL-terminated; "" stands for a gap */
+  const char *const *names;   /* of an enum, by value; NULL-terminated; "": value without a name */
   const float *list;          /* default of a list of numbers; ends with a NaN */
   const char *help;           /* what the key does, in sentences for people */
   const char *paper;          /* author, year, equation or section; NULL: none */
-  const char *usual;          /* the default in words where others decide it; NULL: `fallback` */
+  const char *usual;          /* the default in words if it is computed; NULL: `fallback` */
 } ft_key;
 
-/** A table of them. */
+/** A table of keys. */
 typedef struct ft_keys {
   const ft_key *list;
   size_t count;
@@ -82,16 +82,16 @@ filtra_status ft_keys_read(const json_t *object, const ft_keys *keys, void *out,
 /** A new object with every key but FT_KEY_OTHER; NULL when out of memory (message set). */
 json_t *ft_keys_write(const ft_keys *keys, const void *from);
 /** Completes a struct that a program filled in: a number or enum of 0 becomes the default. Fails
- * with ARGUMENT, in the sentences of ft_keys_read, for a value that the key does not accept. */
+ * with ARGUMENT and the messages of ft_keys_read for a value that the key does not accept. */
 filtra_status ft_keys_complete(const ft_keys *keys, void *options, const char *context);
 
-/** Whether the struct has the key's default. */
+/** Whether the struct's field has the key's default. */
 bool ft_key_is_default(const ft_key *key, const void *options);
 
 enum { FT_KEY_TEXT = 256 };
 /** What the key accepts, in words: "whole number, 1 to 256". */
 void ft_key_accepted(const ft_key *key, char text[FT_KEY_TEXT]);
-/** Its default as JSON, or in words; "" for an empty string. */
+/** The key's default as JSON, or in words; "" for an empty string. */
 void ft_key_default(const ft_key *key, char text[FT_KEY_TEXT]);
 
 #endif

@@ -6,9 +6,9 @@
 
 enum { FT_SHORTEST_LENGTH = 16 };
 
-/** The smallest of `least`, 2 least, 4 least, .. that is at least `n`, but at most `most`. Training
- * and prediction pad sequences with least FT_SHORTEST_LENGTH and most max_length, so that models
- * whose results depend on padding give the same in both. */
+/** The smallest of `least`, 2 least, 4 least, .. that is at least `n`; at most `most`. Training and
+ * prediction pad sequences with least FT_SHORTEST_LENGTH and most max_length, so a model whose
+ * results depend on padding gives the same results in both. */
 static inline int64_t ft_graph_length(int64_t n, int64_t least, int64_t most) {
   while (least < n && least < most)
     least *= 2;

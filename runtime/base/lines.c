@@ -34,7 +34,7 @@ void ft_lines_close(ft_lines *lines) {
   *lines = (ft_lines){0};
 }
 
-/* Reads the next chunk; an empty one at the end of the file. */
+/* Reads the next chunk; it is empty at the end of the file. */
 static filtra_status refill(ft_lines *lines) {
   lines->buffer_at = 0;
   return ft_source_read(lines->source, lines->buffer, CHUNK_BYTES, &lines->buffer_end);

@@ -13,7 +13,7 @@ typedef struct ft_lines {
   size_t length;   /* its bytes; none of them is NUL */
   uint64_t number; /* of the current line, from 1 */
   size_t capacity;
-  char *buffer; /* bytes [buffer_at, buffer_end) are read, but not yet returned */
+  char *buffer; /* bytes [buffer_at, buffer_end) are read but not yet returned */
   size_t buffer_at, buffer_end;
 } ft_lines;
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
-/* after windows.h */
+/* must follow windows.h */
 #include <aclapi.h>
 #include <sddl.h>
 
@@ -59,8 +59,8 @@ char *ft_cache_directory(void) {
 
 /* ---- who may write ---- */
 
-/* This user, and those who may do everything anyway: the system and its administrators. What its
- * owner may do to a file (OW of the list below) one of them may, since the owner must be one. */
+/* This user, and those who have full access anyway: the system and its administrators. Rights of
+ * the file's owner (OW in the list below) are allowed too, since the owner must be one of these. */
 typedef struct trusted {
   TOKEN_USER *user;
   BYTE system[SECURITY_MAX_SID_SIZE], administrators[SECURITY_MAX_SID_SIZE];
@@ -89,7 +89,7 @@ static bool is_trusted(const trusted *t, PSID who) {
          EqualSid(who, (PSID)t->administrators);
 }
 
-/* Whether the list lets only those write; without a list everyone may. */
+/* Whether the access-control list lets only those write; without a list everyone may. */
 static bool keeps_others_out(const trusted *t, PACL list) {
   const DWORD writes = FILE_WRITE_DATA | FILE_APPEND_DATA | WRITE_DAC | WRITE_OWNER | DELETE |
                        FILE_DELETE_CHILD | GENERIC_WRITE | GENERIC_ALL;
@@ -126,8 +126,8 @@ bool ft_is_private(const char *path) {
 
 /* ---- making folders ---- */
 
-/* A descriptor for this user, the system and administrators; the caller frees by LocalFree. NULL:
- * what the folder above has counts. */
+/* A security descriptor for this user, the system and administrators; the caller frees it with
+ * LocalFree. NULL: inherit the parent folder's. */
 static void *own_descriptor(void) {
   void *descriptor;
   return ConvertStringSecurityDescriptorToSecurityDescriptorA(

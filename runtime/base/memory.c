@@ -70,7 +70,7 @@ filtra_status ft_grow(void *data, size_t count, size_t *capacity, size_t element
   size_t wanted = *capacity < 8 ? 8 : *capacity + *capacity / 2;
   if (wanted <= count) wanted = count + 1;
   void *block;
-  memcpy(&block, data, sizeof block); /* not read as void *: the pointer has another type */
+  memcpy(&block, data, sizeof block); /* memcpy, since the pointer is not a void * */
   block = ft_realloc(block, wanted, element_size);
   if (!block) return FILTRA_ERROR_HOST_MEMORY;
   memcpy(data, &block, sizeof block);

@@ -5,9 +5,10 @@
 #include "base/status.h"
 
 /** Loads a module from beside libfiltra, beside the program, or from the installation, and returns
- * its function `symbol`. Fails with UNSUPPORTED, saying what is missing. */
+ * its function `symbol`. Fails with UNSUPPORTED and names what is missing. */
 filtra_status ft_module_load(const char *name, const char *symbol, void **function);
-/** Loads the module at a path and returns its function `symbol`. Fails with PATH, saying why. */
+/** Loads the module at a path and returns its function `symbol`. Fails with PATH and gives the
+ * reason. */
 filtra_status ft_module_open(const char *path, const char *symbol, void **function);
 
 #endif

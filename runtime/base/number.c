@@ -1,4 +1,5 @@
-/* Text with numbers, on top of number_posix.c and number_win32.c. Called by what writes files. */
+/* Printing of numbers, on top of number_posix.c and number_win32.c. Called by whatever writes
+ * files. */
 #include "base/number.h"
 
 int ft_print(char *text, size_t size, const char *format, ...) {

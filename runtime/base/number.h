@@ -17,7 +17,7 @@ int ft_print(char *text, size_t size, const char *format, ...)
  * when out of memory. */
 char *ft_format_list(const char *format, va_list arguments);
 
-/** exp(loss), limited so that it is finite as a float: JSON has no infinity. */
+/** exp(loss), clamped to a finite float: JSON has no infinity. */
 static inline double ft_perplexity(double loss) {
   return exp(fmin(loss, 80.0));
 }

@@ -1,4 +1,4 @@
-/* Numbers as text, the same in every locale. Called by status.c and memory.c for all sentences, by
+/* Numbers as text, the same in every locale. Called by status.c and memory.c for all messages, by
  * keys.c, and by readers of files. */
 #define _GNU_SOURCE
 #include "base/number.h"
@@ -14,7 +14,7 @@ static void make_locale(void) {
   c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* (locale_t)0 where memory ran out: then the program's locale counts. */
+/* (locale_t)0 if memory ran out: the program's locale then applies. */
 static locale_t plain_locale(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, make_locale);

@@ -1,5 +1,5 @@
 /* number.h for Windows: numbers as text, the same in every locale. Called by status.c and memory.c
- * for all sentences, by keys.c, and by readers of files. */
+ * for all messages, by keys.c, and by readers of files. */
 #include "base/number.h"
 
 #include <locale.h>
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a thread's numbers are written by. */
+/* A thread's locale for numbers. */
 typedef struct numeric_locale {
-  char name[256]; /* "": it was not changed */
+  char name[256]; /* "": unchanged */
   int per_thread;
 } numeric_locale;
 
-/* Gives this thread the locale "C" where its numbers have another point. Returns what
- * restore_locale brings back. */
+/* Gives this thread the locale "C" if its decimal point differs. Returns what restore_locale
+ * needs. */
 static numeric_locale plain_locale(void) {
   numeric_locale before = {.name = ""};
   if (!strcmp(localeconv()->decimal_point, ".")) return before;

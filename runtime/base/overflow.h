@@ -1,17 +1,17 @@
-/* Sums and products that may be too large, in plain C. */
+/* Overflow checks for unsigned sums and products, in plain C. */
 #ifndef FT_BASE_OVERFLOW_H
 #define FT_BASE_OVERFLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Whether `*out`, a + b, is less than that. */
+/** Sets *out to a + b modulo 2^64; returns whether the sum overflowed. */
 static inline bool ft_add_overflows(uint64_t a, uint64_t b, uint64_t *out) {
   *out = a + b;
   return *out < a;
 }
 
-/** Whether `*out`, a * b, is less than that. */
+/** Sets *out to a * b modulo 2^64; returns whether the product overflowed. */
 static inline bool ft_multiply_overflows(uint64_t a, uint64_t b, uint64_t *out) {
   *out = a * b;
   return a && *out / a != b;

@@ -1,16 +1,16 @@
-/* Paths as texts: nothing here looks at files. */
+/* Paths as texts; no function here accesses the file system. */
 #ifndef FT_BASE_PATH_H
 #define FT_BASE_PATH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Whether the character stands between the parts of a path: '/', on Windows '\', too. */
+/** Whether the character separates parts of a path: '/', on Windows also '\'. */
 bool ft_is_separator(char c);
-/** How many characters of a path come before its first part: "/", on Windows "C:/" or "C:", too. */
+/** Length of a path's root: "/", on Windows also "C:/" or "C:". */
 size_t ft_path_root(const char *path);
 bool ft_path_is_absolute(const char *path);
-/** The last part of a path, in it; "" for one that ends with a separator. */
+/** The last part of a path, a pointer into it; "" if the path ends with a separator. */
 const char *ft_path_name(const char *path);
 /** The path's length without separators at its end. */
 size_t ft_path_length(const char *path);
@@ -22,7 +22,7 @@ char *ft_path_folder(const char *path);
 bool ft_ends_with(const char *name, const char *end);
 /** "a/b"; caller frees. */
 char *ft_path_join(const char *a, const char *b);
-/** Between the paths of a list in a variable of the environment: ':', on Windows ';'. */
+/** The separator of paths in an environment variable: ':', on Windows ';'. */
 char ft_list_separator(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The part of path.h that POSIX decides. */
+/* The part of path.h that is POSIX's own. */
 #define _GNU_SOURCE
 #include "base/path.h"
 

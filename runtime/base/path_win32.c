@@ -1,4 +1,4 @@
-/* The part of path.h that Windows decides. */
+/* The part of path.h that is Windows' own. */
 #include "base/path.h"
 
 bool ft_is_separator(char c) {

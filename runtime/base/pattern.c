@@ -1,10 +1,10 @@
-/* Patterns of the shell. Called by the command for lists of cells. */
+/* Shell patterns. Called by the command for lists of cells. */
 #include "base/pattern.h"
 
 #include <stddef.h>
 
-/* Whether the byte is in [...], whose beginning is *pattern; sets that to its end. NULL: it has no
- * end, and "[" stands for itself. */
+/* Whether the byte is in the set [...] that begins at *pattern; moves *pattern to its end. NULL:
+ * the set has no end, and "[" is literal. */
 static const char *match_set(const char *pattern, char byte, bool *in) {
   const bool inverted = *pattern == '!' || *pattern == '^';
   const char *first = pattern += inverted;

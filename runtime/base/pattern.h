@@ -1,11 +1,11 @@
-/* Patterns of the shell. */
+/* Shell patterns (globs). */
 #ifndef FT_BASE_PATTERN_H
 #define FT_BASE_PATTERN_H
 
 #include <stdbool.h>
 
-/** Whether the whole text is as the pattern says: `*` is any bytes, `?` one, [a-z] one of these,
- * [!a-z] one of the others, and what follows a \ stands for itself. */
+/** Whether the whole text matches the pattern: `*` matches any bytes, `?` one byte, [a-z] one of
+ * these, [!a-z] one of the others; a \ makes the next byte literal. */
 bool ft_matches(const char *pattern, const char *text);
 
 #endif

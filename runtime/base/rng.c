@@ -51,7 +51,7 @@ static uint64_t next_u64(ft_rng *rng) {
 }
 
 uint64_t ft_rng_below(ft_rng *rng, uint64_t bound) {
-  uint64_t excess = -bound % bound; /* 2^64 mod bound; draws below it favour small results */
+  uint64_t excess = -bound % bound; /* 2^64 mod bound; draws below it would favour small results */
   uint64_t draw;
   do
     draw = next_u64(rng);

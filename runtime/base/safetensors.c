@@ -366,7 +366,8 @@ static filtra_status write_header(writer *w, const char *text) {
   return FILTRA_OK;
 }
 
-/* Overwrites the zeros with the digits, then seeks to the end, where a memory stream ends. */
+/* Overwrites the zeros with the digits, then seeks to the end: a memory stream ends where its
+ * position is. */
 static filtra_status write_sum(writer *w, const char *header) {
   char digits[16];
   long end = ftell(w->file.stream);

@@ -56,8 +56,8 @@ const char *ft_safetensors_meta(const ft_safetensors *file, const char *key);
  * tensors need not be set. */
 filtra_status ft_safetensors_write(const char *path, const ft_safetensor *tensors, size_t count,
                                    const ft_safetensors_meta_pair *meta, size_t meta_count);
-/** As ft_safetensors_write, through no link below `within`, as ft_atomic_open_in; NULL: a path that
- * a person gave. */
+/** As ft_safetensors_write. Follows no link below `within` (ft_atomic_open_in); `within` NULL: a
+ * path that a person gave. */
 filtra_status ft_safetensors_write_in(const char *within, const char *path,
                                       const ft_safetensor *tensors, size_t count,
                                       const ft_safetensors_meta_pair *meta, size_t meta_count);

@@ -10,8 +10,8 @@
 
 enum { CHUNK_BYTES = 1 << 16 };
 
-/* Accepted expansion: this many times the packed size, plus this many bytes. Text shrinks to a
- * third to a tenth; only data made to fill memory shrinks to a thousandth. */
+/* Accepted expansion: this many times the packed size, plus this many bytes. Text compresses 3 to
+ * 10 times; only data made to fill memory compress 1000 times. */
 enum { UNPACKED_TIMES = 20, UNPACKED_MORE = 64 << 20 };
 
 struct ft_source {

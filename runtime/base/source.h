@@ -12,13 +12,13 @@ filtra_status ft_source_open(const char *path, ft_source **source);
  * failure. */
 filtra_status ft_source_open_stream(FILE *stream, const char *path, ft_source **source);
 /** Reads the next bytes, at most `size`, and waits for at least one; *got is 0 only at the end.
- * Fails with INPUT, naming the file, when packed data are damaged or truncated, and as
- * ft_check_unpacked says. */
+ * Fails with INPUT, naming the file, when packed data are damaged or truncated, or grow beyond the
+ * limit of ft_check_unpacked. */
 filtra_status ft_source_read(ft_source *source, void *data, size_t size, size_t *got);
 /** Reads `size` bytes, or fewer only at the end. */
 filtra_status ft_source_fill(ft_source *source, void *data, size_t size, size_t *got);
-/** Fails with INPUT, naming `name`, when packed bytes grow beyond FILTRA_UNPACKED_TIMES
- * (environment variable, else 20) times their number plus 64 MiB. */
+/** Fails with INPUT and `name` when unpacked bytes exceed 64 MiB plus FILTRA_UNPACKED_TIMES
+ * (environment variable, else 20) times the packed bytes. */
 filtra_status ft_check_unpacked(const char *name, uint64_t packed, uint64_t unpacked);
 /** Sets *source to NULL. */
 void ft_source_close(ft_source **source);

@@ -54,9 +54,9 @@ const char *filtra_version(void) {
   return FILTRA_VERSION;
 }
 
-/* `text` may have been made from the current message, so free that one only now. */
+/* `text` may have been made from the current message, so free that message only now. */
 static void set_message(char *text) {
-  if (text) ft_hide_controls(text, strlen(text), false); /* files may have put them there */
+  if (text) ft_hide_controls(text, strlen(text), false); /* messages may quote text from files */
   free(message);
   message = text;
   failed = true;
@@ -71,7 +71,8 @@ filtra_status ft_fail(filtra_status status, const char *format, ...) {
   return status;
 }
 
-/* The message without a file's name with which the prefix begins, too ("a.csv:3", "a.csv: ..."). */
+/* The message without its own file name if the prefix begins with the same ("a.csv:3", "a.csv:
+ * ..."). */
 static const char *without_subject(const char *text, const char *prefix) {
   const char *end = strstr(text, ": ");
   size_t length = end ? (size_t)(end - text) : 0;
@@ -144,7 +145,7 @@ void filtra_log_set(filtra_log_fn fn, void *user) {
   if (!inside_sink) ft_unlock(&sink_mutex);
 }
 
-/* Messages kept back, the oldest first. */
+/* Log messages held back, the oldest first. */
 typedef struct held_message {
   struct held_message *next;
   filtra_log_level level;

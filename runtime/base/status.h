@@ -8,13 +8,13 @@
 #define FT_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 
 /** Sets this thread's error message and returns `status`, so that `return ft_fail(...)` reads well.
- * End with what to do next where there is something to do. */
+ * If the user can do something about it, end with that. */
 filtra_status ft_fail(filtra_status status, const char *format, ...) FT_PRINTF(2, 3);
 /** Puts a prefix, such as a file name, before the current message; returns `status`. */
 filtra_status ft_fail_context(filtra_status status, const char *format, ...) FT_PRINTF(2, 3);
 
-/** Takes this thread's message away, and puts it in the place of what came since: for cleaning up,
- * whose failures are only logged. */
+/** Saves this thread's message and restores it over later ones: for clean-up, whose own failures
+ * are only logged. */
 typedef struct ft_kept_message {
   char *text;
   bool failed;
@@ -32,14 +32,15 @@ filtra_status ft_check_reserved(const char *type, const uint64_t *words, size_t 
 /** Fails with ARGUMENT, naming function and argument, if one of the pointers is NULL. `names` is
  * comma-separated. */
 filtra_status ft_need(const char *function, const char *names, const void *const *pointers);
-/** Returns that failure from the calling function. */
+/** Returns from the calling function with the failure of ft_need. */
 #define FT_NEED(...) FT_TRY(ft_need(__func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}))
 
-/** Fails with ARGUMENT while `users` things that need an object are there, which must go first. */
+/** Fails with ARGUMENT while `users` other objects depend on the object: they must be closed
+ * first. */
 filtra_status ft_check_unused(const char *object, unsigned users);
 
-/** Keeps this thread's log messages back until ft_log_release, which passes them on or drops them:
- * for what may be tried again in another way. Not to be nested. */
+/** Holds back this thread's log messages until ft_log_release, which passes them on or drops them:
+ * for attempts that may be repeated in another way. Do not nest. */
 void ft_log_hold(void);
 void ft_log_release(bool pass_on);
 

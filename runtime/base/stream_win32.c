@@ -1,5 +1,5 @@
-/* stream.h for Windows, and what missing_win32.h has in place of C's functions: names of files and
- * variables are UTF-8. */
+/* stream.h for Windows, and the functions that missing_win32.h puts in place of C's: names of files
+ * and variables are UTF-8. */
 #include "base/stream.h"
 
 #include "base/file_win32.h"
@@ -54,13 +54,13 @@ int ft_rename(const char *from, const char *to) {
 
 typedef struct variable {
   struct variable *next;
-  char *text; /* what getenv gave, which must stay; never freed */
+  char *text; /* a result of getenv, which must stay valid; never freed */
 } variable;
 
 static variable *given;
 static ft_mutex lock = FT_MUTEX_INIT;
 
-/* The kept text that is equal, which may be this. */
+/* Returns the kept text that equals this one, or keeps this one. */
 static char *keep(char *text) {
   variable *v;
   ft_lock(&lock);
@@ -95,7 +95,7 @@ int ft_setenv(const char *name, const char *value, int replace) {
 }
 
 int ft_unsetenv(const char *name) {
-  ft_setenv(name, NULL, 1); /* fails where it is not set */
+  ft_setenv(name, NULL, 1); /* fails if the variable is not set */
   return 0;
 }
 
@@ -110,7 +110,7 @@ typedef struct memory_stream {
 
 static memory_stream *memory_streams;
 
-/* A file that is gone once it is closed. */
+/* A temporary file that is deleted when it is closed. */
 static FILE *open_temporary(void) {
   wchar_t folder[MAX_PATH + 1], path[MAX_PATH + 1];
   if (!GetTempPathW(FT_COUNT(folder), folder) || !GetTempFileNameW(folder, L"ft", 0, path))
@@ -143,7 +143,7 @@ FILE *ft_open_memstream(char **text, size_t *size) {
   return stream;
 }
 
-/* Reads what was written so far; false: not all of it could be. */
+/* Reads what was written so far; false: a part could not be read. */
 static bool refresh(const memory_stream *m) {
   const HANDLE file = (HANDLE)_get_osfhandle(_fileno(m->stream));
   LARGE_INTEGER size;

@@ -1,4 +1,4 @@
-/* Functions on texts that C11 lacks. Called by readers of files and options. */
+/* String functions that C11 lacks. Called by readers of files and options. */
 #include "base/text.h"
 
 #include <stdint.h>

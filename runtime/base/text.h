@@ -1,5 +1,5 @@
-/* Functions on texts that C11 lacks and POSIX or GNU has: by bytes, the same in every locale, in
- * which upper and lower case are those of ASCII. */
+/* String functions of POSIX or GNU that C11 lacks. They compare bytes, in the same way in every
+ * locale; upper and lower case are those of ASCII. */
 #ifndef FT_BASE_TEXT_H
 #define FT_BASE_TEXT_H
 
@@ -10,8 +10,8 @@ int ft_strcasecmp(const char *a, const char *b);
 int ft_strncasecmp(const char *a, const char *b, size_t most);
 char *ft_strcasestr(const char *text, const char *part);
 
-/* As strsep: ends the text at the first of the separators, moves *rest past it, or to NULL where
- * there is none, and returns what *rest was. */
+/* As strsep: ends the text at the first separator, moves *rest past it (NULL if there is none), and
+ * returns the old *rest. */
 char *ft_strsep(char **rest, const char *separators);
 
 /* As memrchr and memmem. */

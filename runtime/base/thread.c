@@ -1,5 +1,5 @@
-/* thread.h except what differs between systems (thread_posix.c, thread_win32.c): POSIX threads,
- * which mingw-w64 has on Windows, too. Called by everything that has threads. */
+/* thread.h except the parts that differ between systems (thread_posix.c, thread_win32.c). Uses
+ * POSIX threads, which mingw-w64 provides on Windows. Called by everything that has threads. */
 #include "base/thread.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Threads, mutexes and conditions. Another operating system needs other versions of this header's
- * three types, of thread.c and of ft_threads_start. */
+/* Threads, mutexes and condition variables. Another operating system needs other versions of this
+ * header's three types, of thread.c and of ft_threads_start. */
 #ifndef FT_BASE_THREAD_H
 #define FT_BASE_THREAD_H
 
@@ -24,11 +24,12 @@ void ft_condition_signal(ft_condition *condition);
 /** Wakes all waiting threads. */
 void ft_condition_wake_all(ft_condition *condition);
 
-/** Starts up to `most` threads; returns how many started. They block all signals, which stay with
- * the program's own threads. */
+/** Starts up to `most` threads; returns how many started. They block all signals, so that the
+ * program's own threads get them. */
 unsigned ft_threads_start(ft_thread *threads, unsigned most, void *(*run)(void *), void *user);
 void ft_threads_join(ft_thread *threads, unsigned count);
-/** Registers a pointer to be freed when the calling thread ends, instead of the one before. */
+/** Registers a pointer to be freed when the calling thread ends; replaces the one registered
+ * earlier. */
 void ft_free_with_thread(void *pointer);
 
 #endif

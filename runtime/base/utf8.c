@@ -1,5 +1,5 @@
-/* UTF-8, and what of a text is not for terminals. Called by readers of files and where text is
- * shown. */
+/* UTF-8, and replacing what a terminal would obey. Called by readers of files and by whatever shows
+ * text. */
 #include "base/utf8.h"
 
 size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point) {

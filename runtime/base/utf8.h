@@ -8,18 +8,18 @@
 
 /** Bytes of the character at the start of `text`, 1 to 4; 0 if it is not valid. */
 size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point);
-/** Bytes that one U+FFFD stands for where ft_utf8_next gives 0: those that begin a character, as
- * Unicode recommends (and Rust and Python do). */
+/** Bytes that one U+FFFD replaces where ft_utf8_next returns 0: the longest valid beginning of a
+ * character, as Unicode recommends (Rust and Python do the same). */
 size_t ft_utf8_damaged(const char *text, size_t length);
 /** Writes a character; returns its number of bytes. */
 size_t ft_utf8_write(uint32_t code_point, char text[4]);
 bool ft_utf8_valid(const char *text, size_t length);
-/** Whether a terminal would obey a character instead of showing it: control characters, the marks
- * that turn text around, and Unicode's ends of lines and paragraphs. */
+/** Whether a terminal would obey a character instead of showing it: control characters,
+ * bidirectional formatting characters, and Unicode's line and paragraph separators. */
 bool ft_utf8_obeyed(uint32_t code_point);
 
-/** Replaces by "?" each byte of what a terminal would obey instead of showing: control characters,
- * those of C1 also as single bytes outside of UTF-8, and the marks that turn text around. `lines`
+/** Replaces by "?" each byte that a terminal would obey instead of showing: control characters
+ * (those of C1 also as single bytes outside UTF-8) and bidirectional formatting characters. `lines`
  * keeps tab and line feed. */
 void ft_hide_controls(char *text, size_t length, bool lines);
 

@@ -1,6 +1,6 @@
 /* The part of file.h that writes, for POSIX and Linux. A file is opened relative to its open
- * folder, and where the folder may be a stranger's, through no symbolic link below it. Called by
- * everything that writes files. */
+ * folder; if someone else may have made the folder, no symbolic link below it is followed. Called
+ * by everything that writes files. */
 #define _GNU_SOURCE
 #include "base/file.h"
 
@@ -21,7 +21,7 @@
 
 /* ---- folders of others ---- */
 
-/* An open folder, and the name of a file in it, the end of a path. */
+/* An open folder, and the name of a file in it: a pointer to the end of a path. */
 typedef struct spot {
   int folder;
   const char *name;
@@ -43,7 +43,7 @@ static filtra_status examine(const spot *at, const char *path, const char *withi
   return errno == ENOENT ? FILTRA_OK : ft_fail_errno("examine", path);
 }
 
-/* Goes from the open folder, which `path` names up to `given`, to that of the file. */
+/* Goes from the open folder, which is the first `given` bytes of `path`, to the file's folder. */
 static filtra_status descend(char *path, size_t given, const char *within, spot *at) {
   char *part = path + given, *slash;
   while (part += strspn(part, "/"), (slash = strchr(part, '/'))) {
@@ -99,8 +99,8 @@ filtra_status ft_make_folder_in(const char *within, const char *path) {
 
 /* ---- atomic writing ---- */
 
-/* The path to rename onto: `path`, or what a symbolic link points to, so that the link remains.
- * Refuses devices and pipes, which a rename would replace. */
+/* The path to rename onto: `path`, or a symbolic link's target, so that the link remains. Refuses
+ * devices and pipes, which a rename would replace. */
 static filtra_status write_target(const char *path, char **target) {
   struct stat info;
   if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -180,7 +180,8 @@ void ft_atomic_abort(ft_atomic_file *file) {
   *file = (ft_atomic_file){0};
 }
 
-/* Syncs a folder; else a power failure may undo a rename in it. EINVAL: the file system cannot. */
+/* Syncs a folder; else a power failure may undo a rename in it. EINVAL: the file system cannot sync
+ * folders. */
 static filtra_status sync_folder(int fd, const char *path) {
   return fsync(fd) && errno != EINVAL ? ft_fail_errno("sync the folder of", path) : FILTRA_OK;
 }

@@ -1,6 +1,6 @@
-/* The part of file.h that writes, for Windows. Where a folder may be a stranger's, links below it
- * are looked for before each file is opened. A file that is open for appending shares no writing,
- * which is its lock. Called by everything that writes files. */
+/* The part of file.h that writes, for Windows. If someone else may have made a folder, each path
+ * below it is checked for links before it is opened. A file that is open for appending refuses
+ * other writers, which is its lock. Called by everything that writes files. */
 #include "base/file.h"
 
 #include "base/file_parts.h"
@@ -100,7 +100,7 @@ void ft_atomic_abort(ft_atomic_file *file) {
   *file = (ft_atomic_file){0};
 }
 
-/* Who reads the old file, such as a scanner for viruses, may keep it for a moment. */
+/* Another program, such as a virus scanner, may still have the old file open for a moment. */
 static bool replace(const char *from, const char *to, DWORD flags) {
   wchar_t *old = ft_wide_path(from), *name = ft_wide_path(to);
   bool done = false;
@@ -238,7 +238,7 @@ bool ft_is_locked(const char *path) {
   return false;
 }
 
-/* Cuts the file to that many bytes, or fills it up to them; what is written next follows them. */
+/* Cuts or extends the file to that many bytes; later writes follow them. */
 static bool set_size(HANDLE file, uint64_t bytes) {
   const LARGE_INTEGER at = {.QuadPart = (LONGLONG)bytes};
   return SetFilePointerEx(file, at, NULL, FILE_BEGIN) && SetEndOfFile(file);

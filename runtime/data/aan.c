@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS = 5, TASK_LENGTH = 4000 }; /* bytes that the task keeps of a paper */
+enum { FIELDS = 5, TASK_LENGTH = 4000 }; /* bytes of a paper that the task keeps */
 
 static const char *const endings[] = {".tsv", NULL};
 static const char *const classes[2] = {"0", "1"};

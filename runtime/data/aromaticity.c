@@ -1,6 +1,6 @@
 /* Aromatic rings, by the rules that RDKit documents: each atom of a ring gives 0, 1 or 2 electrons,
- * and rings, or up to six rings that share bonds, with 4 n + 2 electrons are aromatic. Called by
- * smiles.c. */
+ * and rings, or sets of up to six rings that share bonds, are aromatic with 4 n + 2 electrons.
+ * Called by smiles.c. */
 #include "data/aromaticity.h"
 
 #include "base/memory.h"
@@ -26,9 +26,9 @@ typedef struct finder {
   ring *rings;
   size_t ring_count, ring_capacity;
   uint32_t *distance, *queue;          /* [atoms] */
-  uint32_t *atom_counts, *bond_counts; /* of some rings; zeros between uses */
+  uint32_t *atom_counts, *bond_counts; /* counts over some rings; zeros between uses */
   bool *aromatic_atom, *aromatic_bond; /* the result */
-  /* [atoms] of the search for double bonds: who needs one, with whom he has it, and the tree */
+  /* [atoms], matching of double bonds: who needs one, the partner, and the search tree */
   bool *open, *tried, *reached, *odd;
   uint32_t *partner, *parent, *base; /* UINT32_MAX: none */
 } finder;
@@ -39,10 +39,10 @@ static uint32_t other_end(const ft_bond *bond, uint32_t atom) {
 
 /* ---- atoms ---- */
 
-/* Electrons of the outer shell, and bonds of the neutral atom; of main groups. */
+/* Electrons in the outer shell of a main-group element. */
 static int outer_electrons(int element) {
   static const struct {
-    uint8_t from, electrons; /* elements from there on, in rows of the table */
+    uint8_t from, electrons; /* the row's first element, and its electrons */
   } rows[] = {{5, 3}, {13, 3}, {31, 3}, {49, 3}, {81, 3}};
   for (size_t i = FT_COUNT(rows); i-- > 0;)
     if (element >= rows[i].from && element < rows[i].from + 6)
@@ -68,7 +68,7 @@ static unsigned sum_orders(const finder *f, uint32_t atom) {
   return sum;
 }
 
-/* Hydrogens of an atom without brackets: as many as complete its bonds to a usual number. */
+/* Hydrogens of an atom without brackets: as many as fill its bonds up to a usual number. */
 static int hydrogens_of(const finder *f, uint32_t atom) {
   static const struct {
     uint8_t element, bonds[3];
@@ -83,10 +83,10 @@ static int hydrogens_of(const finder *f, uint32_t atom) {
   return a->hydrogens;
 }
 
-/* ---- double bonds of what is written in lower case ---- */
+/* ---- double bonds for atoms in lower case ---- */
 
-/* Whether an atom in lower case needs a double bond: it has fewer bonds than it can have, as also
- * sulfur of four and phosphorus of five. */
+/* Whether an atom in lower case needs a double bond: it has fewer bonds than its valence; sulfur
+ * and phosphorus may have more bonds, such as S of four and P of five. */
 static bool needs_double(const finder *f, uint32_t atom) {
   const ft_atom *a = &f->m->atoms[atom];
   const int bonds = (int)sum_orders(f, atom) + hydrogens_of(f, atom);
@@ -101,7 +101,7 @@ static bool may_double(const finder *f, uint32_t bond) {
   return b->kind == FT_BOND_AROMATIC && f->open[b->first] && f->open[b->second];
 }
 
-/* The atom at which the ways of two atoms to the root of the search meet. */
+/* The atom where the paths of two atoms to the root of the search tree meet. */
 static uint32_t meeting_point(finder *f, uint32_t a, uint32_t b) {
   memset(f->tried, 0, f->m->atom_count * sizeof *f->tried);
   for (;; a = f->parent[f->partner[a]]) {
@@ -114,8 +114,8 @@ static uint32_t meeting_point(finder *f, uint32_t a, uint32_t b) {
   return f->base[b];
 }
 
-/* Marks the atoms of an odd ring from `atom` up to its base, and leads them back through
- * `child`. */
+/* Marks the atoms of an odd cycle (blossom) from `atom` up to its base, and sets their parents back
+ * through `child`. */
 static void mark_odd_ring(finder *f, uint32_t atom, uint32_t base, uint32_t child) {
   while (f->base[atom] != base) {
     const uint32_t partner = f->partner[atom];
@@ -126,7 +126,7 @@ static void mark_odd_ring(finder *f, uint32_t atom, uint32_t base, uint32_t chil
   }
 }
 
-/* Contracts the odd ring that the bond between two atoms closes. */
+/* Contracts the odd cycle (blossom) closed by the bond between two atoms. */
 static void contract(finder *f, uint32_t a, uint32_t b, size_t *tail) {
   const uint32_t base = meeting_point(f, a, b);
   memset(f->odd, 0, f->m->atom_count * sizeof *f->odd);
@@ -141,8 +141,8 @@ static void contract(finder *f, uint32_t a, uint32_t b, size_t *tail) {
   }
 }
 
-/* Looks for an atom without a double bond that can have one if those on the way from `root` move
- * (Edmonds 1965). UINT32_MAX: there is none. */
+/* Finds an augmenting path from `root` (Edmonds 1965): an unmatched atom that gets a double bond if
+ * those on the path move. UINT32_MAX: there is none. */
 static uint32_t find_free(finder *f, uint32_t root) {
   size_t head = 0, tail = 0;
   memset(f->reached, 0, f->m->atom_count * sizeof *f->reached);
@@ -170,7 +170,7 @@ static uint32_t find_free(finder *f, uint32_t root) {
   return UINT32_MAX;
 }
 
-/* Gives as many atoms as possible a double bond. */
+/* Matches as many atoms as possible by double bonds. */
 static void pair_atoms(finder *f) {
   for (uint32_t root = 0; root < f->m->atom_count; root++) {
     if (!f->open[root] || f->partner[root] != UINT32_MAX) continue;
@@ -189,7 +189,8 @@ static bool is_in_ring(const finder *f, uint32_t atom) {
   return false;
 }
 
-/* Writes lower case with double bonds (Kekule's structure); what is aromatic is found again. */
+/* Replaces lower case by double bonds (a Kekulé structure); aromaticity is determined again
+ * afterwards. */
 static filtra_status write_double_bonds(finder *f) {
   ft_molecule *m = f->m;
   for (uint32_t i = 0; i < m->atom_count; i++) {
@@ -217,7 +218,7 @@ static filtra_status write_double_bonds(finder *f) {
 
 /* ---- electrons ---- */
 
-/* The atom at the other end of a double or triple bond outside of rings; -1: there is none. */
+/* The atom at the other end of a double or triple bond outside rings; -1: none. */
 static long exocyclic(const finder *f, uint32_t atom) {
   for (uint32_t i = f->first[atom]; i < f->first[atom + 1]; i++) {
     const ft_bond *bond = &f->m->bonds[f->list[i]];
@@ -231,7 +232,7 @@ static bool attracts_more(int element, int other) {
   return a > b || (a == b && element < other);
 }
 
-/* Electrons that an atom of a ring could give, before its multiple bonds are looked at. */
+/* Electrons that an atom of a ring could give, before its multiple bonds are considered. */
 static int spare_electrons(const ft_atom *a, int neighbours, unsigned multiple) {
   const int bonds = usual_bonds(a->element);
   if (bonds <= 1 || neighbours > 3) return NONE;
@@ -264,7 +265,7 @@ static int electrons_of(const finder *f, uint32_t atom) {
 
 /* ---- rings ---- */
 
-/* Counts how many of some rings have each bond. */
+/* Adds a ring to the counts of rings per bond, or resets its bonds' counts. */
 static void count_bonds(finder *f, const ring *r, bool add) {
   for (size_t i = 0; i < r->size; i++)
     f->bond_counts[r->bonds[i]] = add ? f->bond_counts[r->bonds[i]] + 1 : 0;
@@ -291,7 +292,8 @@ static filtra_status add_ring(finder *f, const ring *found) {
   return FILTRA_OK;
 }
 
-/* Distances from an atom, up to those within the largest rings, without going along a bond. */
+/* Distances from an atom along bonds of rings except one bond, up to those possible within the
+ * largest rings. */
 static void measure(finder *f, uint32_t from, uint32_t without) {
   size_t head = 0, tail = 0;
   memset(f->distance, 0xff, f->m->atom_count * sizeof *f->distance);
@@ -310,8 +312,8 @@ static void measure(finder *f, uint32_t from, uint32_t without) {
   }
 }
 
-/* Adds the rings of a bond's shortest ways round, which go on from the last atom of `r` down the
- * distances. At most LARGEST_RING deep. */
+/* Adds the rings that a bond's shortest detours close, going on from the last atom of `r` along
+ * falling distances. At most LARGEST_RING deep. */
 static filtra_status follow(finder *f, ring *r, uint32_t closing, unsigned *ways) {
   const uint32_t atom = r->atoms[r->size - 1];
   if (f->distance[atom] == 0) {
@@ -347,7 +349,7 @@ static filtra_status find_rings(finder *f) {
   return FILTRA_OK;
 }
 
-/* Leaves rings in which every atom gives electrons. */
+/* Keeps only rings in which every atom gives electrons. */
 static void keep_candidates(finder *f) {
   size_t kept = 0;
   for (size_t i = 0; i < f->ring_count; i++) {
@@ -361,7 +363,7 @@ static void keep_candidates(finder *f) {
 
 /* ---- Hueckel's rule ---- */
 
-/* Atoms that three rings share lie inside and do not count. */
+/* Atoms shared by three rings lie inside and do not count. */
 static bool has_right_number(finder *f, const size_t *set, size_t size) {
   int sum = 0;
   for (size_t i = 0; i < size; i++)
@@ -398,7 +400,7 @@ static bool is_done(const finder *f, const size_t *set, size_t size) {
   return true;
 }
 
-/* Whether each ring shares a bond with some other of the set, and all hang together. */
+/* Whether the rings of the set are connected by shared bonds. */
 static bool is_fused(finder *f, const size_t *set, size_t size) {
   bool reached[MOST_FUSED] = {true};
   for (size_t round = 1; round < size; round++)
@@ -410,7 +412,7 @@ static bool is_fused(finder *f, const size_t *set, size_t size) {
   return true;
 }
 
-/* Tries the sets of `size` of some rings in turn. */
+/* Tries all sets of `size` rings in turn. */
 static void try_sets(finder *f, const size_t *rings, size_t count, size_t size) {
   size_t at[MOST_FUSED], set[MOST_FUSED];
   for (size_t i = 0; i < size; i++)
@@ -430,8 +432,8 @@ static void try_sets(finder *f, const size_t *rings, size_t count, size_t size) 
   }
 }
 
-/* Moves the rings that hang together by bonds with the first of `rings` to its beginning. Returns
- * how many these are. */
+/* Moves the rings that are connected by bonds to the first of `rings` to the front. Returns their
+ * number. */
 static size_t gather_fused(finder *f, size_t *rings, size_t count) {
   size_t gathered = 1;
   for (size_t from = 0; from < gathered; from++)
@@ -444,7 +446,7 @@ static size_t gather_fused(finder *f, size_t *rings, size_t count) {
   return gathered;
 }
 
-/* Of rings that hang together, first each alone, then two, up to six together. */
+/* For connected rings: tries each one alone, then two, up to six together. */
 static filtra_status find_aromatic_sets(finder *f) {
   size_t *rings = ft_calloc(f->ring_count + 1, sizeof *rings), count = 0;
   if (!rings) return FILTRA_ERROR_HOST_MEMORY;

@@ -10,9 +10,9 @@ typedef struct ft_adjacency {
 } ft_adjacency;
 
 /** Finds aromatic rings by Hückel's rule, as RDKit does, and sets atoms and bonds: a molecule
- * written with double bonds becomes the same as one in lower case. `cyclic` [bonds]: those that are
- * in a ring. Fails with INPUT where what is
- * written as aromatic is not, and cannot be written with double bonds either. */
+ * written with double bonds gives the same result as one in lower case. `cyclic` [bonds]: whether a
+ * bond is in a ring. Fails with INPUT if atoms written as aromatic are not, and cannot be written
+ * with double bonds either. */
 filtra_status ft_find_aromatic(ft_molecule *molecule, const ft_adjacency *near, const bool *cyclic);
 
 #endif

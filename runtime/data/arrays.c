@@ -44,7 +44,7 @@ static filtra_status check_arrays(const filtra_dataset_arrays *a) {
   return FILTRA_OK;
 }
 
-/* The field of targets that a split needs and does not have, for the error; "": none. */
+/* The target field that a split needs and lacks, for the error; "": none. */
 static const char *missing_target(const filtra_dataset_arrays *a, const filtra_samples *s) {
   if (a->target == FILTRA_TARGET_CLASS) return s->labels ? "" : ", labels";
   if (a->target == FILTRA_TARGET_VALUE) return s->values ? "" : ", values";
@@ -141,7 +141,7 @@ static filtra_status take_weights(const filtra_samples *s, ft_samples *to) {
   return FILTRA_OK;
 }
 
-/* Whether a sample is as long as images and rows of columns have to be. */
+/* Checks a sample's length, which images and rows of columns prescribe. */
 static filtra_status check_length(const filtra_dataset_arrays *a, uint32_t length,
                                   const ft_samples *to, const filtra_dataset *ds) {
   const uint64_t pixels = (uint64_t)a->height * a->width;
@@ -155,7 +155,7 @@ static filtra_status check_length(const filtra_dataset_arrays *a, uint32_t lengt
   return FILTRA_OK;
 }
 
-/* Offsets of the current sample's data in the caller's arrays, in tokens and edges. */
+/* Offsets of the current sample's tokens and edges in the caller's arrays. */
 typedef struct position {
   uint64_t first, second, edge;
 } position;

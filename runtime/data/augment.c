@@ -1,5 +1,5 @@
 /* Augments single images and checks the options of filtra_augmentation. Called by loader.c for each
- * training sample; rand_augment.c and mix.c have the larger operations. */
+ * training sample; rand_augment.c and mix.c implement the larger operations. */
 #include "data/augment.h"
 
 #include "base/memory.h"
@@ -14,7 +14,7 @@ enum { TRIES = 10 }; /* boxes drawn until one fits, as in torchvision and timm *
 /* ---- checks ---- */
 
 filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_dataset *ds) {
-  filtra_augmentation complete = *a; /* only this copy gets defaults; 0 in *a means none */
+  filtra_augmentation complete = *a; /* only this copy gets defaults; in *a, 0 means none */
   FT_TRY(FT_CHECK_RESERVED(filtra_augmentation, a));
   FT_TRY(ft_keys_complete(&ft_augmentation_keys, &complete, "augmentation"));
   if ((a->mixup > 0.0f && a->mixup < 0.01f) || (a->cutmix > 0.0f && a->cutmix < 0.01f))
@@ -114,7 +114,8 @@ void ft_erase(ft_rng *rng, float *features, uint32_t height, uint32_t width, uin
 
 /* ---- a sample ---- */
 
-/* Reads the sample's pixels [height, width, features]: a random crop, or the crop of evaluation. */
+/* Reads the sample's pixels [height, width, features]: a random crop, or the crop used in
+ * evaluation. */
 static filtra_status take_pixels(const filtra_dataset *ds, const ft_samples *samples,
                                  const ft_sample_row *row, const filtra_augmentation *a,
                                  ft_rng *rng, ft_image *image) {

@@ -1,5 +1,5 @@
-/* Random changes of images in training: filtra_augmentation. Results depend on the arguments and on
- * the random generator of the sample or batch only. */
+/* Random changes of images in training: filtra_augmentation. Results depend only on the arguments
+ * and on the random generator of the sample or batch. */
 #ifndef FT_DATA_AUGMENT_H
 #define FT_DATA_AUGMENT_H
 
@@ -15,7 +15,7 @@ bool ft_augments_samples(const filtra_augmentation *a);
 bool ft_augments_batches(const filtra_augmentation *a);
 
 /** Sample `index` of a split in that epoch as features [length, features], standardised. `view`
- * counts how often the epoch had it before. */
+ * counts earlier uses of the sample in the epoch. */
 filtra_status ft_augment_sample(const filtra_dataset *ds, filtra_split split, uint64_t index,
                                 const filtra_augmentation *a, uint64_t seed, uint64_t epoch,
                                 uint64_t view, float *features);
@@ -41,7 +41,7 @@ typedef enum ft_image_operation {
   FT_IMAGE_INVERT,
   FT_IMAGE_ROTATE,       /* by up to 30 degrees */
   FT_IMAGE_POSTERIZE,    /* keeps 4 bits, down to none */
-  FT_IMAGE_SOLARIZE,     /* inverts values from a threshold on, 256 down to 0 */
+  FT_IMAGE_SOLARIZE,     /* inverts values from a threshold up; the threshold falls from 256 to 0 */
   FT_IMAGE_SOLARIZE_ADD, /* adds up to 110 to values below 128 */
   FT_IMAGE_COLOR,      /* blends with grey, by up to 0.9, or away from it; so do the next three: */
   FT_IMAGE_CONTRAST,   /* with the mean, */
@@ -74,7 +74,7 @@ typedef struct ft_mixture {
   float *label_fractions;         /* [size] */
 } ft_mixture;
 
-/** Mixes samples i and count - 1 - i with the generator of this batch of the epoch, and fills
+/** Mixes samples i and count - 1 - i with the random generator of this batch and epoch, and fills
  * other_labels and label_fractions, even if nothing is mixed. */
 void ft_mix_batch(ft_mixture *m, const filtra_augmentation *a, uint64_t seed, uint64_t epoch,
                   uint64_t batch);

@@ -22,7 +22,8 @@ static filtra_status make_default(const filtra_dataset *ds, uint32_t **buckets, 
   if (!*buckets) return FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t below = 0, length; below < ds->info.longest; below = length) {
     length = (uint32_t)ft_graph_length((int64_t)below + 1, FT_SHORTEST_LENGTH, limit);
-    /* All windows of a text have one length except its last, which needs no bucket. */
+    /* All windows of a text have the same length except the last, which needs no bucket of its
+     * own. */
     bool rest = ds->info.target == FILTRA_TARGET_NEXT && length < ds->info.longest;
     if (!rest && is_used(ds, below, length)) (*buckets)[(*count)++] = length;
   }

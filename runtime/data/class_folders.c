@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBED = 8 }; /* subfolders that a probe looks into */
+enum { PROBED = 8 }; /* subfolders that a probe checks */
 
-/* IMDb's reviews without classes. */
+/* Skips IMDb's reviews without classes. */
 static bool is_passed_over(const char *name) {
   return !strcmp(name, "unsup");
 }
@@ -51,7 +51,7 @@ static void free_layout(layout *l) {
     free(l->folders[i]);
 }
 
-/* Takes DIR/NAME as a split's folder if it is called so and holds classes. */
+/* Takes DIR/NAME as a split's folder if it has a split's name and holds classes. */
 static filtra_status take_split(layout *l, const char *path, const char *name,
                                 ft_class_named named) {
   filtra_split split;
@@ -156,8 +156,7 @@ static filtra_status list_folder(ft_class_folders *f, const char *folder, const 
   return list_class(f, folder, split, label);
 }
 
-/* Lists the classes' folders; says how many files of data lie beside them, which a README does
- * not. */
+/* Lists the classes' folders; warns of data files beside them (a README is none). */
 static filtra_status list_split(ft_class_folders *f, const char *path, filtra_split split,
                                 filtra_dataset *ds) {
   char **names;
@@ -185,8 +184,8 @@ static filtra_status list_split(ft_class_folders *f, const char *path, filtra_sp
 
 /* ---- folders beside those of splits ---- */
 
-/* A test folder without classes has samples without labels; files of data elsewhere are refused;
- * other folders are left out, with a word. */
+/* Takes a test folder without classes as unlabelled samples; refuses data files in other folders;
+ * skips other folders with a warning. */
 static filtra_status take_other(ft_class_folders *f, const char *folder, const char *name,
                                 bool unlabelled) {
   filtra_split split;
@@ -229,8 +228,8 @@ static filtra_status list_others(ft_class_folders *f, const layout *l, const cha
 
 /* ---- all ---- */
 
-/* Fails where folders that hold files are called like splits, as train1 and test1: their files
- * would be of classes of these names. */
+/* Fails if the folders with files have names of splits, such as train1 and test1, which would
+ * become classes. */
 static filtra_status check_not_splits(const filtra_dataset *ds, const char *path) {
   const uint32_t count = ds->info.classes;
   for (uint32_t i = 0; i < count; i++) {

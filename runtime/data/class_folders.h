@@ -10,25 +10,25 @@ typedef struct ft_class_file {
   int32_t label; /* -1: unknown */
 } ft_class_file;
 
-/** Whether a file's name is of the accepted kind. */
+/** Whether a file's name is accepted. */
 typedef bool (*ft_class_named)(const char *name);
 
 typedef struct ft_class_folders {
-  ft_class_named named; /* of the accepted files */
+  ft_class_named named; /* accepts file names */
   const char *kinds;    /* accepted endings, for messages: ".txt or .txt.gz" */
   ft_class_file *files; /* [count], sorted by split, class and name */
   size_t count, capacity;
-  size_t class_capacity; /* of the dataset's list of class names */
+  size_t class_capacity; /* capacity of the dataset's list of class names */
 } ft_class_folders;
 
 /** Whether a folder looks like class folders with such files; checks only a few files. */
 bool ft_class_folders_probe(const ft_dataset_probe *p, ft_class_named named);
 /** Lists all files and sets the dataset's classes: those of the first split, sorted by name. A test
- * folder without classes, beside other splits, has label -1 with `options->unlabelled`, else it is
- * left out. Leaves out "unsup" (IMDb's unlabelled reviews) silently, other folders beside those of
- * splits and files beside those of classes with a warning. Fails with INPUT for a file of another
- * kind, a class without files or with folders, a class that the first split does not have, and two
- * folders of one split. */
+ * folder without classes, beside other splits, gets label -1 with `options->unlabelled`, and is
+ * left out otherwise. Leaves out "unsup" (IMDb's unlabelled reviews) silently, and, with a warning,
+ * other folders beside those of splits and files beside those of classes. Fails with INPUT for a
+ * file of another kind, a class without files or with folders, a class that the first split lacks,
+ * and two folders for one split. */
 filtra_status ft_class_folders_list(ft_class_folders *folders, const char *path,
                                     const filtra_dataset_options *options, filtra_dataset *ds);
 void ft_class_folders_free(ft_class_folders *folders);

@@ -1,4 +1,4 @@
-/* Checks the names of classes, whatever they come from. Called by dataset.c and arrays.c. */
+/* Checks names of classes from any source. Called by dataset.c and arrays.c. */
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/dataset.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes text with \xNN for what is not printable ASCII, cut where `to` is full. */
+/* Writes text with \xNN for bytes that are not printable ASCII, and stops when `to` is full. */
 static void escape(const char *text, size_t length, char *to, size_t size) {
   for (size_t used = 0, i = 0; i < length && used + 5 <= size; i++) {
     unsigned char c = (unsigned char)text[i];
@@ -36,7 +36,7 @@ filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path) {
 /* ---- names that look alike ---- */
 
 typedef struct folded {
-  char *text; /* without case, spaces and what is not seen */
+  char *text; /* without case, spaces and invisible characters */
   uint32_t label;
 } folded;
 
@@ -46,7 +46,7 @@ static int compare_folded(const void *a, const void *b) {
   return order ? order : (x->label > y->label) - (x->label < y->label);
 }
 
-/* The caller frees; NULL when out of memory. */
+/* Folds a name for comparison. The caller frees; NULL when out of memory. */
 static char *fold(const char *name) {
   const size_t length = strlen(name);
   char *text = ft_calloc(length * FT_UNICODE_MOST_PARTS * 4 * 2 + 1, 1), *to = text;

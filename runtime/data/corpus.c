@@ -62,7 +62,7 @@ static filtra_status choose_tokenizer(ft_corpus *corpus, const char *fallback, f
   return FILTRA_OK;
 }
 
-/* Graphs have a class or a value each. */
+/* Checks that each graph has a class or a value. */
 static filtra_status check_graphs(const filtra_dataset_info *info) {
   const bool next = info->target == FILTRA_TARGET_NEXT;
   if (!info->tokenizer->encode_graph || (!next && info->sequences < 2)) return FILTRA_OK;
@@ -97,7 +97,7 @@ static ft_tokens *tokens_of(ft_corpus *corpus) {
   return &corpus->ds->samples[corpus->split].tokens;
 }
 
-/* Keeps text until all of the sequence is there: words, merges and molecules go over the ends of
+/* Keeps text until the sequence is complete: words, merges and molecules may cross the ends of
  * passages. */
 static filtra_status keep_text(ft_corpus *corpus, const char *text, size_t length) {
   uint32_t c;
@@ -136,8 +136,8 @@ filtra_status ft_corpus_add(ft_corpus *corpus, const char *text, size_t length) 
   return tokenizer->encode(tokenizer, text, length, tokens_of(corpus));
 }
 
-/* Reads a failed passage again line by line: the message then counts columns within the line, and
- * this adds the line's number. */
+/* Encodes a failed passage again line by line, so that the message counts columns within the line;
+ * adds the line's number. */
 static filtra_status fail_line(ft_corpus *corpus, const ft_text *text, filtra_status failed) {
   uint64_t line = text->line;
   const char *end = text->passage + text->length, *next;
@@ -150,7 +150,7 @@ static filtra_status fail_line(ft_corpus *corpus, const ft_text *text, filtra_st
   return ft_fail_context(failed, "%s", text->path);
 }
 
-/* Whether the rest of the file makes no difference: the sequence has all tokens that are kept, or
+/* Whether the rest of the file can be skipped: the sequence has all tokens that are kept, or
  * already too many. */
 static bool is_full(ft_corpus *corpus) {
   size_t limit = corpus->options->max_length;
@@ -191,7 +191,7 @@ filtra_status ft_corpus_add_second(ft_corpus *corpus) {
                  corpus->vocabulary ? "characters or words" : tokenizer->name);
 }
 
-/* What is done about sequences that are too long; NULL: they are cut. */
+/* Advice for sequences that are too long; NULL: they are cut. */
 static const char *advice(const ft_corpus *corpus, bool truncate) {
   if (corpus->ds->info.tokenizer->encode_graph) return "leave it out, or raise max_length";
   return truncate ? NULL : ft_length_advice(corpus->ds);
@@ -215,7 +215,7 @@ filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool tru
   return FILTRA_OK;
 }
 
-/* Puts the edges of a graph after its nodes. */
+/* Appends the edges of a graph after its nodes. */
 static filtra_status add_edges(ft_corpus *corpus, uint32_t *count) {
   ft_tokens *to = tokens_of(corpus), *edges = &corpus->edges;
   FT_TRY(ft_tokens_reserve(to, edges->count));

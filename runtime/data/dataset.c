@@ -17,7 +17,7 @@
 
 /* clang-format off */
 static const ft_dataset_format *const formats[] = {
-    &ft_format_ucr, /* by the name too, so before those that look at the content alone */
+    &ft_format_ucr, /* checks names, so it precedes formats that check only the content */
     &ft_format_lra_listops,
     &ft_format_listops,
     &ft_format_cifar10,
@@ -106,7 +106,7 @@ static const ft_dataset_format *format_named(const char *name) {
   return NULL;
 }
 
-/* Kind of archive by the file's first bytes; for the message that says to unpack it. */
+/* The kind of archive that the first bytes indicate, for an error that says to unpack it. */
 static const char *archive_kind(const char *head, size_t count) {
   if (count >= 262 && !memcmp(head + 257, "ustar", 5)) return "tar";
   if (count >= 4 && !memcmp(head, "PK\3\4", 4)) return "zip";
@@ -134,7 +134,7 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
   return FILTRA_OK;
 }
 
-/* The only file in a folder of unknown format, which is then opened instead; else *file is NULL. */
+/* The only file in a folder of unknown format, to be opened instead; else *file is NULL. */
 static filtra_status only_file(const char *folder, char **file) {
   char **names;
   size_t count;
@@ -209,13 +209,13 @@ static const char *sample_name(const ft_samples *samples, const ft_sample_row *r
 
 /* ---- unknown targets ---- */
 
-/* Whether the data do not say a sample's target. */
+/* Whether a sample's target is unknown. */
 static bool is_unlabelled(const filtra_dataset *ds, const ft_sample_row *row) {
   if (ds->info.target == FILTRA_TARGET_VALUE) return isnan(row->value);
   return ds->info.target != FILTRA_TARGET_NEXT && row->label < 0;
 }
 
-/* Gives data without targets unknown ones of the kind that the training data have. */
+/* Gives data without targets unknown ones, of the kind that the training data have. */
 static void make_unlabelled(filtra_dataset *ds, const ft_data_fit *fit) {
   ds->info.target = fit->values   ? FILTRA_TARGET_VALUE
                     : fit->labels ? FILTRA_TARGET_LABELS
@@ -250,7 +250,7 @@ filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split spli
 
 /* ---- public ---- */
 
-/* `targets` is free for all: a run sets it by its task. */
+/* Does not check `targets`, which a run sets by its task for any data. */
 static filtra_status check_table_use(const filtra_dataset *ds, const filtra_dataset_options *o) {
   const struct {
     const char *key;
@@ -344,7 +344,7 @@ filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_opti
   if ((unsigned)options->targets > FILTRA_TARGETS_LABELS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "targets is %d, not a filtra_targets",
                    (int)options->targets);
-  filtra_dataset_options complete = *options; /* 0 in *options keeps its meaning */
+  filtra_dataset_options complete = *options; /* in *options 0 keeps its meaning */
   FT_TRY(ft_keys_complete(&ft_dataset_keys, &complete, "data set"));
   if (options->max_vocabulary && options->max_vocabulary <= FT_WORD_END_OF_LINE)
     return ft_fail(FILTRA_ERROR_ARGUMENT,

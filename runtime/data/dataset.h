@@ -1,21 +1,21 @@
-/* Inside of datasets: how samples are stored, and what a file format provides. A new format is one
- * file with one ft_dataset_format, which dataset.c lists. */
+/* Internals of datasets: how samples are stored, and what a file format provides. A new format is
+ * one file with one ft_dataset_format, which dataset.c lists. */
 #ifndef FT_DATA_DATASET_H
 #define FT_DATA_DATASET_H
 
 #include "data/tokenizer.h"
 
 enum { FT_MOST_EDGE_TYPES = 64 };
-/** Fails with INPUT unless each edge joins two of `nodes` nodes, has one of `types` types, and is
- * given once: also not in both directions. */
+/** Fails with INPUT unless each edge joins two of `nodes` nodes, has one of `types` types, and
+ * occurs once; the reverse edge counts as the same. */
 filtra_status ft_check_edges(const int32_t *edges, uint32_t count, uint32_t nodes, uint32_t types);
 
 /** A sample: where its data begin in ft_samples, and its target. */
 typedef struct ft_sample_row {
-  uint64_t first;         /* index of its first token, of its first number, or in `files` */
+  uint64_t first;         /* index of its first token or number, or its index in `files` */
   uint32_t length;        /* in tokens */
-  uint32_t second_length; /* of a pair's second sequence, whose tokens follow; else 0 */
-  uint32_t second_at;     /* token at which a second text begins in the same sequence; else 0 */
+  uint32_t second_length; /* length of a pair's second sequence, stored after the first; else 0 */
+  uint32_t second_at;     /* token at which a second text begins within the sequence; else 0 */
   uint32_t edges;         /* of a graph, FT_EDGE_WORDS numbers each, after its tokens; else 0 */
   union {
     int32_t label;
@@ -39,16 +39,16 @@ typedef struct ft_samples {
   size_t byte_count, byte_capacity;
   ft_listed_image *files;
   size_t file_count, file_capacity;
-  char **names; /* [name_count]: what the data call each sample; see ft_samples_add_name */
+  char **names; /* [name_count]: the samples' names in the data; see ft_samples_add_name */
   size_t name_count, name_capacity;
-  /* Of FILTRA_TARGET_LABELS: all sets of labels, one after the other, each ascending, and where in
-   * label_ids each of them ends. A row's label is its set. */
+  /* With FILTRA_TARGET_LABELS: all sets of labels one after the other, each ascending, and where
+   * each set ends in label_ids. A row's label is the index of its set. */
   int32_t *label_ids;
   size_t label_count, label_capacity;
   uint64_t *set_ends; /* [set_count] */
   size_t set_count, set_capacity;
   ft_sample_row *rows;
-  float *weights; /* [count], in the loss; NULL: 1 each */
+  float *weights; /* [count], weights in the loss; NULL: all 1 */
   size_t count, capacity;
 } ft_samples;
 
@@ -64,28 +64,28 @@ struct filtra_dataset {
   const char *const *class_names; /* [info.classes] */
   char **owned_class_names;       /* class names from the data, freed with the dataset; or NULL */
   filtra_tokenizer *owned_tokenizer; /* fitted to the data, freed with the dataset; or NULL */
-  /* [ft_feature_count] each, of a standardised dataset: x became (x - mean) * factor. */
+  /* [ft_feature_count] each, of a standardised dataset: it stores (x - mean) * factor for x. */
   double *feature_mean, *feature_factor;
-  /* Steps of a sample, where each step has a mean and factor of its own as it is a column of a
-   * table; else 0. */
+  /* Number of steps of a sample if each step is a column of a table, with its own mean and factor;
+   * else 0. */
   uint32_t columns;
-  struct ft_table_fit *table;    /* how the columns of a table were taken; else NULL */
-  const struct ft_data_fit *fit; /* while the dataset is opened: what replaces its own */
-  /* [info.features] each: a stored x means scale * x + offset. NULL: x itself. */
+  struct ft_table_fit *table;    /* how the columns of a table were read; else NULL */
+  const struct ft_data_fit *fit; /* while the dataset is opened: properties that replace its own */
+  /* [info.features] each: a stored x means scale * x + offset. NULL: it means x. */
   float *feature_scale, *feature_offset;
-  uint32_t stored_height, stored_width; /* of images, before they are resized */
+  uint32_t stored_height, stored_width; /* of images before resizing */
   uint32_t image_size; /* side of the square that images are resized to; 0: not resized */
   float crop_pct;      /* see filtra_dataset_options */
   filtra_normalization normalize;
-  bool hold_out_last; /* hold out the end of the training data, do not draw */
+  bool hold_out_last; /* hold out the end of the training data instead of random samples */
   bool joined;        /* samples are two texts in one sequence */
-  bool truncate;      /* longer sequences are cut, as the options said */
-  bool standardise;   /* call ft_standardise when the splits are known */
-  bool untargeted; /* the data hold no targets; the training data say of which kind they would be */
-  /* What was taken for classes may be other words: with `unlabelled`, targets are unknown where the
-   * training data have none of them. */
+  bool truncate;      /* cut longer sequences, as the options say */
+  bool standardise;   /* call ft_standardise once the splits are known */
+  bool untargeted;    /* the data hold no targets; those of the training data tell their kind */
+  /* Words taken for classes may be something else: with `unlabelled`, targets count as unknown if
+   * the training data have none of these classes. */
   bool guessed_classes;
-  ft_samples samples[FILTRA_SPLIT_COUNT]; /* by the file they were read from */
+  ft_samples samples[FILTRA_SPLIT_COUNT]; /* indexed by the split of the file they were read from */
   ft_split splits[FILTRA_SPLIT_COUNT];
 };
 
@@ -95,54 +95,54 @@ typedef struct ft_dataset_probe {
   const filtra_dataset_options *options;
   bool directory;
   char head[256]; /* NUL-terminated, without a byte order mark */
-  char **names;   /* [count] as ft_list_files gives them */
+  char **names;   /* [count] names from ft_list_files */
   size_t count;
-  filtra_status *failed; /* a probe that cannot look, for example without memory, sets it */
+  filtra_status *failed; /* set by a probe that cannot look, for example when out of memory */
 } ft_dataset_probe;
 
 typedef struct ft_dataset_format {
   const char *name;
-  const char *holds; /* one line on such paths, for help and errors */
+  const char *holds; /* one line that describes such paths, for help and errors */
   /** Whether the path has this format. */
   bool (*probe)(const ft_dataset_probe *probe);
   /** Fills samples, and those fields of info that describe them: tokenizer or features, classes
-   * with class_names, and what differs from one labelled sequence per sample. On failure the caller
-   * frees. */
+   * with class_names, and whatever differs from one labelled sequence per sample. On failure the
+   * caller frees. */
   filtra_status (*open)(const char *path, const filtra_dataset_options *options,
                         filtra_dataset *dataset);
 } ft_dataset_format;
 
-/** A sample's row; NULL, with the message set, when out of range. */
+/** A sample's row; NULL, with the message set, if the index is out of range. */
 const ft_sample_row *ft_dataset_row(const filtra_dataset *dataset, filtra_split split,
                                     uint64_t index);
 
-/** A sample's weight in the loss, of an index in range. */
+/** A sample's weight in the loss; the index must be in range. */
 float ft_sample_weight(const filtra_dataset *dataset, filtra_split split, uint64_t index);
 
 /** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
 
-/** Adds a label to the set that is being made, which has it once however often it is added. */
+/** Adds a label to the current set; repeated labels count once. */
 filtra_status ft_samples_add_label(ft_samples *samples, int32_t label);
-/** Ends that set: *set is what the row of its sample holds as its label. */
+/** Ends the current set; *set goes into the sample's row as its label. */
 filtra_status ft_samples_end_set(ft_samples *samples, int32_t *set);
-/** The labels [*count] of a set. Set -1, of samples whose labels are unknown, has none. */
+/** The labels [*count] of a set. Set -1, for unknown labels, has none. */
 const int32_t *ft_samples_labels(const ft_samples *samples, int32_t set, uint32_t *count);
 /** Renumbers the labels of all sets. */
 void ft_samples_map_labels(ft_samples *samples, const int32_t *map);
 
-/** Fails with INPUT for a class name that is not UTF-8, as model files and reports need it. */
+/** Fails with INPUT for a class name that is not UTF-8, which model files and reports need. */
 filtra_status ft_check_class_name(const char *name, size_t length);
-/** The same for all classes; the error names `path`. */
+/** As ft_check_class_name, for all classes; the error names `path`. */
 filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
-/** Says where two names differ by case, spaces or characters that are not seen alone. */
+/** Warns of two names that differ only in case, spaces or invisible characters. */
 filtra_status ft_warn_of_alike_names(const filtra_dataset *ds, const char *path);
 
-/** Tokens of the longer of its sequences. */
+/** Number of tokens of the sample's longer sequence. */
 uint32_t ft_row_length(const ft_sample_row *row);
 
-/** The padded lengths [*count] of batches: those that are given, which must ascend, or with
- * `given_count` 0 the powers of two that some sample needs. Caller frees, also on failure. */
+/** The padded lengths [*count] of batches: the given ones, which must ascend, or with `given_count`
+ * 0 the powers of two that some sample needs. Caller frees, also on failure. */
 filtra_status ft_buckets_make(const filtra_dataset *ds, const uint32_t *given, size_t given_count,
                               uint32_t **buckets, size_t *count);
 
@@ -157,41 +157,43 @@ typedef struct ft_data_fit {
   bool labels;                /* targets are any number of labels */
   const double *mean, *factor;
   uint32_t features;                /* of `mean` and `factor`; 0: none */
-  bool columns;                     /* they are of steps, which are the columns of rows */
-  bool plain;                       /* numbers are taken as they are */
+  bool columns;                     /* these belong to steps, which are the columns of rows */
+  bool plain;                       /* numbers are not standardised */
   const struct ft_table_fit *table; /* columns of the training table; NULL: the data's own */
   uint32_t height, width;           /* of images; 0: the data's own */
 } ft_data_fit;
 
-/** What can be done about a sequence that is longer than max_length, which a trained model fixes:
- * the end of a sentence. */
+/** Advice about a sequence longer than max_length, which a trained model fixes; ends an error
+ * message. */
 #define FT_LENGTH_ADVICE_TRAINED "cut it, or train with a larger max_length or with truncate"
 static inline const char *ft_length_advice(const filtra_dataset *ds) {
   return ds->fit ? FT_LENGTH_ADVICE_TRAINED : "raise max_length or set truncate";
 }
 
-/** As filtra_dataset_open, with the properties of `fit`. Fails with INPUT for a class that the fit
- * does not have, and for another number of features. */
+/** As filtra_dataset_open, with the properties of `fit`. Fails with INPUT for a class that `fit`
+ * lacks, and for another number of features. */
 filtra_status ft_dataset_open_fitted(const char *path, const filtra_dataset_options *options,
                                      const ft_data_fit *fit, filtra_dataset **out);
 
-/** Whether the training data have none of the classes, where their place alone tells these. */
+/** Whether the data's classes were only guessed and the training data have none of them. */
 filtra_status ft_fit_foreign(const filtra_dataset *ds, const ft_data_fit *fit, bool *foreign);
 void ft_fit_drop_classes(filtra_dataset *ds);
-/** Gives labels the numbers that the training data's classes have, and checks sizes. */
+/** Renumbers labels to those of the training data's classes, and checks sizes. */
 filtra_status ft_fit_apply(filtra_dataset *ds, const char *path, const ft_data_fit *fit);
 
 /** Names of classes and standardisation, as a JSON object; NULL when out of memory. */
 json_t *ft_dataset_fit_write(const filtra_dataset *dataset);
-/** The same with the tokenizer and whether long texts are cut, as JSON text; caller frees. */
+/** As ft_dataset_fit_write, with the tokenizer and whether long texts are cut, as JSON text; caller
+ * frees. */
 filtra_status ft_dataset_describe(const filtra_dataset *dataset, char **text);
 
-/** Makes the splits from the samples that were read. Without validation samples and with
- * `hold_out`, that fraction of the training samples (0: a tenth) becomes the validation split. */
+/** Makes the splits from the samples read. Without validation samples and with `hold_out`, that
+ * fraction of the training samples (0: a tenth) becomes the validation split. */
 filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uint64_t seed);
 /** That fraction of `count`, rounded to nearest, at least 1; 0 for a count of 1. */
 size_t ft_hold_out_count(size_t count, float share);
-/** Moves that fraction of the training samples to the validation split, from each class alike. */
+/** Moves that fraction of the training samples to the validation split, the same fraction of each
+ * class. */
 filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed);
 /** Fails with ARGUMENT unless the fraction is 0 (a tenth) or within (0, 1). */
 filtra_status ft_check_share(float share);
@@ -199,15 +201,15 @@ filtra_status ft_check_share(float share);
 /** Converts features from bytes to standardised numbers; `count` is a multiple of info.features. */
 void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features);
 
-/** How many numbers of a sample are standardised each by a mean of its own: info.features, or the
- * columns of a table. */
+/** Number of values in a sample that have their own mean each: info.features, or the columns of a
+ * table. */
 uint32_t ft_feature_count(const filtra_dataset *ds);
 /** Standardises each feature by mean and deviation (with n - 1, plus 2.2e-16) over all steps of the
- * training split, or of the first split that has samples, or by those of `fit`. Numbers are changed
- * in place; for bytes, feature_scale and feature_offset are set. Constant features and missing
- * values (NaN) become 0. Where `fit` is plain, numbers stay what they are. */
+ * training split, or of the first split that has samples, or by those of `fit`. Changes numbers in
+ * place; for bytes, sets feature_scale and feature_offset. Constant features and missing values
+ * (NaN) become 0. If `fit` is plain, numbers stay as they are. */
 filtra_status ft_standardise(filtra_dataset *ds, const ft_data_fit *fit);
-/** Mean and factor of red, green and blue, which are 0 to 255, for IMAGENET and HALF. */
+/** Mean and factor of red, green and blue in 0 to 255, for IMAGENET and HALF. */
 void ft_fixed_moments(filtra_normalization kind, double mean[3], double factor[3]);
 
 /** A hash of all training and validation samples, with their targets, in order. */

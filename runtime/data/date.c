@@ -19,7 +19,7 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* Reads what follows a time, Z, +02, +0200 or +02:00, to the end of the text. */
+/* Reads the time zone at the end of the text: Z, +02, +0200 or +02:00. */
 static bool read_zone(const char *text, double *seconds) {
   const double sign = *text == '-' ? -1.0 : 1.0;
   *seconds = 0.0;

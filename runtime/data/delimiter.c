@@ -1,5 +1,5 @@
-/* Finds the delimiter of a table from its first rows: each candidate splits them, and the one that
- * gives every row equally many fields is it. Called by rows.c. */
+/* Finds the delimiter of a table from its first rows: the candidate that gives every row equally
+ * many fields. Called by rows.c. */
 #include "data/delimiter.h"
 
 #include "base/lines.h"
@@ -16,18 +16,18 @@ enum { SAMPLE_LINES = 256, SAMPLE_BYTES = 1 << 18 };
 typedef struct sample {
   char *text;
   size_t length, capacity;
-  bool whole; /* they are all lines */
+  bool whole; /* the sample is the whole file */
   filtra_quoting quoting;
 } sample;
 
 /* How a candidate splits the sample. */
 typedef struct tally {
   char character;
-  size_t rows, fields;                  /* fields: of the first row */
-  size_t equal;                         /* rows with as many fields as the first */
-  size_t found, spaced, within_numbers; /* delimiters; those before a space; between digits */
+  size_t rows, fields;                  /* fields: in the first row */
+  size_t equal;                         /* rows with as many fields as the first one */
+  size_t found, spaced, within_numbers; /* delimiters; followed by a space; between digits */
   bool unquoted;                        /* quotes are text */
-  bool strays;                          /* a quote that RFC 4180 does not accept */
+  bool strays;                          /* some quote violates RFC 4180 */
   bool multiline;                       /* a quoted field holds a line end */
 } tally;
 
@@ -88,7 +88,7 @@ const char *ft_quote_of(const char *field, char delimiter) {
   return *field == '"' ? field : NULL;
 }
 
-/* The end of a field; the end of the sample where a quoted field continues after it. */
+/* The end of a field; the end of the sample if a quoted field continues past it. */
 static const char *end_of_field(tally *t, const sample *s, const char *at) {
   const char ends[3] = {t->character, '\n', '\0'};
   bool open = false;
@@ -111,7 +111,7 @@ static void count_delimiter(tally *t, const char *start, const char *at) {
   t->within_numbers += after_digit && isdigit((unsigned char)at[1]);
 }
 
-/* Splits the sample. The last row counts only if it is whole, or the only one. */
+/* Splits the sample. The last row counts only if it is complete, or the only one. */
 static tally split_with(const sample *s, char character, bool unquoted) {
   tally t = {.character = character, .unquoted = unquoted};
   for (const char *at = s->text;; at++) {
@@ -130,8 +130,8 @@ static bool fits(const tally *t) {
   return t->fields > 1 && t->equal == t->rows;
 }
 
-/* Quotes in a file of tabs mean something where all of them are as RFC 4180 says and rows are then
- * equal; else they are text. */
+/* Quotes in a tab-separated file are quotes only if all conform to RFC 4180 and rows then have
+ * equally many fields; otherwise they are text. */
 static tally split(const sample *s, char character) {
   if (s->quoting) return split_with(s, character, s->quoting == FILTRA_QUOTING_NONE);
   tally t = split_with(s, character, false);
@@ -153,8 +153,8 @@ static void choose_quotes(const sample *s, ft_delimiter *found) {
   found->quotes = t.unquoted ? FT_QUOTES_NONE : t.multiline ? FT_QUOTES_FULL : FT_QUOTES_LINE;
 }
 
-/* How little a candidate looks like one: it breaks quotes, or splits what looks like a part of text
- * ("April 1, 2023") or of numbers ("0,5"). */
+/* Counts reasons against a candidate: it breaks quotes, or splits what looks like a part of text
+ * ("April 1, 2023") or numbers ("0,5"). */
 static int doubts(const tally *t) {
   const bool part = t->spaced == t->found || (t->character == ',' && t->within_numbers == t->found);
   return 2 * t->strays + part;
@@ -195,7 +195,7 @@ static filtra_status choose(const sample *s, const char *path, ft_delimiter *fou
                  path, name_of(best.character), name_of(rival));
 }
 
-/* Takes a first line that says the delimiter out of the sample. */
+/* Removes a first line that names the delimiter from the sample. */
 static bool take_said(sample *s, char *character) {
   const bool says = !ft_strncasecmp(s->text, "sep=", 4) && s->text[4] && s->text[4] != '\n' &&
                     (!s->text[5] || s->text[5] == '\n');

@@ -1,4 +1,4 @@
-/* Describes in JSON how a data set was read, for other data and for single inputs to be read alike.
+/* Describes in JSON how a data set was read, so that other data and single inputs are read alike.
  * Called by train/folder.c for a run's data.json and by model/fit.c for model files. */
 #include "base/json.h"
 #include "data/dataset.h"

@@ -20,14 +20,14 @@ static const char *const endings[] = {".fasta", ".fa", ".fas", ".fna", ".ffn", P
 typedef struct fasta_file {
   char *path;
   filtra_split split;
-  size_t class_at, class_length; /* of the class's name in the path; length 0: headers name it */
+  size_t class_at, class_length; /* the class's name within the path; length 0: headers name it */
 } fasta_file;
 
 typedef struct fasta_files {
   fasta_file *file;
   size_t count, capacity;
-  size_t with_class; /* files whose name is a class */
-  size_t proteins;   /* files whose name says that they hold proteins */
+  size_t with_class; /* files whose names give a class */
+  size_t proteins;   /* files whose names say that they hold proteins */
   ft_labels labels;
 } fasta_files;
 
@@ -81,19 +81,19 @@ static filtra_status find(fasta_files *files, const char *path, filtra_split fil
   return FILTRA_OK;
 }
 
-/* A line of sequence or a header; not a comment. */
+/* Whether a line is a comment. */
 static bool is_comment(const char *line) {
   return *line == ';' || *line == '#';
 }
 
 /* ---- the alphabet ---- */
 
-/* What the letters of a file tell of its alphabet. */
+/* Letters of a file, by which its alphabet is judged. */
 typedef struct survey {
   uint64_t letters, ambiguous; /* codes for several nucleotides (IUPAC 1984), but not N */
-  bool seen[26];               /* which of these */
-  char foreign;                /* the first that is no code; 0: none */
-  uint64_t line, column;       /* of the first ambiguous one, or of the foreign one */
+  bool seen[26];               /* which ambiguous codes occur */
+  char foreign;                /* the first character that is not a code; 0: none */
+  uint64_t line, column;       /* of the first ambiguous code, or of `foreign` */
 } survey;
 
 static void count_letters(survey *s, const ft_lines *lines) {
@@ -113,10 +113,11 @@ static void count_letters(survey *s, const ft_lines *lines) {
   }
 }
 
-/* Proteins can be written in the codes of nucleotides alone, and would all become N and T. Other
- * characters than letters and the stop codon's are left to the tokenizer. */
+/* Fails if the letters are probably proteins: these can consist of nucleotide codes alone, and
+ * would all become N and T. Characters other than letters and the stop codon's are left to the
+ * tokenizer. */
 static filtra_status judge(const survey *s, const char *path) {
-  enum { RARE = 20 }; /* one of as many letters */
+  enum { RARE = 20 }; /* one letter in this many */
   char seen[3 * 26] = "", *to = seen, upper = (char)(s->foreign & ~0x20);
   if ((upper >= 'A' && upper <= 'Z') || s->foreign == '*')
     return ft_fail(FILTRA_ERROR_INPUT,
@@ -148,7 +149,7 @@ static filtra_status survey_file(const char *path) {
   return status ? status : judge(&s, path);
 }
 
-/* Looks at the letters before they are read as nucleotides, unless options say so. */
+/* Checks the letters before they are read as nucleotides, unless the options name a tokenizer. */
 static filtra_status check_alphabet(const fasta_files *files,
                                     const filtra_dataset_options *options) {
   const char *fitted = filtra_tokenizer_name(options->fitted);
@@ -165,13 +166,13 @@ typedef struct fasta_reader {
   ft_lines lines;
   ft_corpus *corpus;
   ft_labels *labels;
-  bool in_headers; /* headers name the classes, and this pass reads them */
+  bool in_headers; /* headers name the classes, to be read in this pass */
   uint64_t header; /* line number of the current record's header; 0: none yet */
   int32_t label;   /* of the current record; -1: unknown */
   char *name;      /* of the current record: its header's first word */
 } fasta_reader;
 
-/* Reads the class from a header: the text after the last |, or without one the last of two or more
+/* Reads the class from a header: the text after the last |; without one, the last of several
  * words. */
 static filtra_status read_class(fasta_reader *r) {
   const char *name = r->lines.line + 1;
@@ -206,7 +207,7 @@ static filtra_status take_header(fasta_reader *r) {
   return r->in_headers ? read_class(r) : FILTRA_OK;
 }
 
-/* Letters may be of either case (soft masking), and mean the same. */
+/* Letters may have either case (soft masking), with the same meaning. */
 static filtra_status take_line(fasta_reader *r) {
   char *line = r->lines.line;
   size_t length = r->lines.length;
@@ -284,7 +285,7 @@ static filtra_status open_fasta(const char *path, const filtra_dataset_options *
   return status;
 }
 
-/* Whose texts may begin with >, as of quoted mail. */
+/* Formats whose text may begin with >, such as quoted mail. */
 static const char *const tables[] = {".csv", ".tsv", NULL};
 
 static bool probe_fasta(const ft_dataset_probe *p) {

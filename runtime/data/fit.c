@@ -1,5 +1,5 @@
-/* Reads data as the training data were read: classes by their names, numbers by the same means.
- * Called by dataset.c. */
+/* Reads data as the training data were read: maps classes by name, and standardises numbers by the
+ * same means. Called by dataset.c. */
 #include "base/memory.h"
 #include "data/dataset.h"
 
@@ -25,7 +25,7 @@ static filtra_status fail_unknown(const filtra_dataset *ds, int32_t label) {
                  ds->class_names[label]);
 }
 
-/* The same for sets of labels. */
+/* Maps the labels of all sets. */
 static filtra_status map_sets(filtra_dataset *ds, const int32_t *map) {
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
     ft_samples *s = &ds->samples[i];
@@ -41,7 +41,7 @@ static filtra_status map_labels(filtra_dataset *ds, const int32_t *map) {
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
       ft_sample_row *row = &ds->samples[i].rows[k];
-      if (row->label < 0) continue; /* unknown */
+      if (row->label < 0) continue; /* label unknown */
       if (map[row->label] < 0) return fail_unknown(ds, row->label);
       row->label = map[row->label];
     }
@@ -83,7 +83,8 @@ void ft_fit_drop_classes(filtra_dataset *ds) {
   ds->info.classes = 0;
 }
 
-/* Rows of columns of a program's arrays, in a file that could as well hold series. */
+/* Treats series with one feature as rows of columns, if the training data were such rows from a
+ * program's arrays: a file cannot tell them apart. */
 static filtra_status take_columns(filtra_dataset *ds, const char *path, uint32_t columns) {
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++)
@@ -96,7 +97,7 @@ static filtra_status take_columns(filtra_dataset *ds, const char *path, uint32_t
   return FILTRA_OK;
 }
 
-/* Fails for a missing number where there is no mean to take for it. */
+/* Fails for a missing number if there is no mean to replace it. */
 static filtra_status check_plain(const filtra_dataset *ds, const char *path) {
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].value_count; k++)

@@ -10,8 +10,8 @@ size_t ft_frame_size(const ft_frame *frame, bool pair) {
   return frame ? (frame->begin >= 0) + (frame->end >= 0) + (pair ? frame->middle_count : 0) : 0;
 }
 
-/* How many tokens of each text stay, so that both fit `room`: the longer one is cut first, then
- * both to half (tokenizers, "longest first"). */
+/* Number of tokens kept of each text, so that both fit `room`: cuts the longer one first, then both
+ * to half ("longest first" in Hugging Face's tokenizers). */
 static void cut_longest(size_t room, size_t *a, size_t *b) {
   size_t *less = *a > *b ? b : a, *more = *a > *b ? a : b;
   if (*a + *b <= room) return;
@@ -41,14 +41,14 @@ filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t f
   const size_t taken = ft_frame_size(frame, pair);
   FT_TRY(check_fit(a + b + taken, taken, limit, advice));
   if (second_at) *second_at = pair ? second - first : 0;
-  if (!taken && a + b <= limit) return FILTRA_OK; /* perhaps there are no tokens at all */
+  if (!taken && a + b <= limit) return FILTRA_OK; /* there may be no tokens at all */
   FT_TRY(ft_tokens_reserve(tokens, taken));
   if (!frame) frame = &none;
   const size_t before = frame->begin >= 0, between = pair ? frame->middle_count : 0;
   int32_t *ids = tokens->ids + first;
   const size_t b_from = a;
   cut_longest(limit - taken, &a, &b);
-  /* From the right, so that nothing is overwritten before it has moved; B may also move left. */
+  /* Moves from the right, so that nothing is overwritten before it moves; B may also move left. */
   const size_t b_to = before + a + between;
   if (b_to > b_from) memmove(ids + b_to, ids + b_from, b * sizeof *ids);
   memmove(ids + before, ids, a * sizeof *ids);

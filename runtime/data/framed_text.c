@@ -1,5 +1,5 @@
-/* One text or two as a sequence with special tokens around them, as corpus.c makes them of files.
- * Called by train/predictor.c for requests. */
+/* Encodes one text or two as a sequence with special tokens, as corpus.c does for files. Called by
+ * train/predictor.c for requests. */
 #include "data/dataset.h"
 #include "data/tokenizer.h"
 

@@ -9,7 +9,7 @@
 
 /* Counts for one class, or for all samples together if there are no classes. */
 typedef struct group {
-  size_t left;   /* samples not yet drawn or passed over */
+  size_t left;   /* samples not yet drawn or skipped */
   size_t wanted; /* samples of `left` still to draw */
 } group;
 

@@ -102,7 +102,7 @@ static filtra_status begin_article(article_reader *r, const ft_xml *xml) {
   return FILTRA_OK;
 }
 
-/* Appends text; a space takes the place of the tag before it. */
+/* Appends text; a space replaces the tag before it. */
 static filtra_status add_text(article_reader *r, const ft_xml *xml) {
   if (xml->length >= FT_XML_LIMIT - r->length) /* one more byte for the space */
     return ft_fail(FILTRA_ERROR_INPUT, "an article of more than %d MiB", FT_XML_LIMIT >> 20);

@@ -77,8 +77,7 @@ static filtra_status check_end(ft_source *source, const char *path, uint32_t cou
                  path, count);
 }
 
-/* Reads a pair of files; if training data was read before, its labels are the only accepted
- * ones. */
+/* Reads a pair of files. If training data were read before, only their labels are accepted. */
 static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset_options *options,
                                filtra_split split) {
   uint32_t known = ds->samples[FILTRA_SPLIT_TRAIN].count ? ds->info.classes : 0;
@@ -113,7 +112,7 @@ static filtra_status open_pair(const char *images, const char *labels, filtra_da
 
 /* ---- names ---- */
 
-/* Whether a name is that of an image file: ...images...idx3-ubyte, perhaps with .gz. */
+/* Whether a name is that of an image file: ...images...idx3-ubyte, with or without .gz. */
 static bool names_images(const char *name) {
   return strstr(name, "images") &&
          (ft_ends_with(name, "idx3-ubyte") || ft_ends_with(name, "idx3-ubyte.gz"));
@@ -140,7 +139,7 @@ static filtra_status labels_of(const char *images, char **out) {
   overwrite(word, "labels");
   overwrite(strstr(name, "idx3"), "idx1");
   if (word && ft_data_file_exists(*out)) return FILTRA_OK;
-  char *other = other_form(*out); /* perhaps only one of the two is compressed */
+  char *other = other_form(*out); /* only one of the two may be compressed */
   free(*out);
   *out = other;
   if (!other) return FILTRA_ERROR_HOST_MEMORY;

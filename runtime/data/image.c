@@ -1,6 +1,6 @@
-/* Adds images to a dataset as tokens or features, and reads their pixels again later. Called by the
- * image formats (cifar10.c, idx.c, image_folder.c, image_table.c, pathfinder.c), by augment.c and
- * standardise.c. */
+/* Adds images to a dataset as tokens or features, and reads pixels later when they are needed.
+ * Called by the image formats (cifar10.c, idx.c, image_folder.c, image_table.c, pathfinder.c), by
+ * augment.c and standardise.c. */
 #include "data/image.h"
 
 #include "base/memory.h"
@@ -90,7 +90,8 @@ static filtra_status take_size(filtra_dataset *ds, const filtra_dataset_options 
   return FILTRA_OK;
 }
 
-/* Fails if the size differs from the first image's; `any`: every size is fine, it is resized. */
+/* Fails if the size differs from the first image's. `any`: images are resized, so every size is
+ * fine. */
 static filtra_status check_size(filtra_dataset *ds, const filtra_dataset_options *options,
                                 const ft_image *image, bool any) {
   if (!ds->info.height) FT_TRY(take_size(ds, options, image->height, image->width));
@@ -149,7 +150,7 @@ static filtra_status add_tokens_of(filtra_dataset *ds, const filtra_dataset_opti
   return ft_samples_add_name(&ds->samples[split], path, strlen(path));
 }
 
-/* Decodes a file to see whether it can be. */
+/* Decodes a file to check that this works. */
 static filtra_status verify(const char *path) {
   ft_image image;
   FT_TRY(ft_image_load(path, &image));

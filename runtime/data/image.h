@@ -1,11 +1,11 @@
-/* Images before they are samples: all image formats decode to ft_image;
+/* Images before they become samples: all image formats decode to ft_image;
  * filtra_dataset_options.pixels decides here what a pixel becomes. */
 #ifndef FT_DATA_IMAGE_H
 #define FT_DATA_IMAGE_H
 
 #include "data/dataset.h"
 
-enum { FT_IMAGE_PIXELS = 1 << 20 }; /* pixels of the longest sequence that a model takes */
+enum { FT_IMAGE_PIXELS = 1 << 20 }; /* most pixels of a sequence that a model accepts */
 
 typedef struct ft_image {
   uint32_t height, width;
@@ -22,7 +22,7 @@ filtra_status ft_image_check_size(uint64_t height, uint64_t width);
  * plus 20 times the file. */
 filtra_status ft_image_check_file(uint64_t height, uint64_t width, size_t file_bytes);
 
-/** The grey value of a pixel with that many channels, as tokens have it. */
+/** The grey value, as used for tokens, of a pixel with that many channels. */
 uint8_t ft_grey_of(const uint8_t *pixel, uint32_t channels);
 /** Converts a pixel to that many features, 1 or 3. */
 void ft_pixel_features(const uint8_t *pixel, uint32_t channels, uint32_t features, uint8_t *to);
@@ -30,7 +30,7 @@ void ft_pixel_features(const uint8_t *pixel, uint32_t channels, uint32_t feature
 /** Adds a sample. The first image sets the size that all others must have. */
 filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *options,
                             filtra_split split, const ft_image *image, int32_t label);
-/** As ft_images_add, for a PNG or JPEG file. For features only its header is read now; pixels stay
+/** As ft_images_add, for a PNG or JPEG file. For features, reads only the header now; pixels stay
  * in the file. Errors name the file. */
 filtra_status ft_images_add_file(filtra_dataset *ds, const filtra_dataset_options *options,
                                  filtra_split split, const char *path, int32_t label);
@@ -39,14 +39,14 @@ filtra_status ft_images_add_file(filtra_dataset *ds, const filtra_dataset_option
  * frees image->pixels. */
 filtra_status ft_sample_image(const filtra_dataset *ds, const ft_samples *samples,
                               const ft_sample_row *row, ft_image *image);
-/** Whether a sample's pixels must be read or computed first: they are in a file, or are resized. */
+/** Whether a sample's pixels must be read from a file or resized first. */
 bool ft_samples_are_made(const filtra_dataset *ds, const ft_samples *samples);
 /** The pixels [length, features] of such a sample, without augmentation; caller frees. */
 filtra_status ft_sample_pixels(const filtra_dataset *ds, const ft_samples *samples,
                                const ft_sample_row *row, uint8_t **pixels);
 
-/** Decodes every `step`-th image of a split, from `first` on, where these are in files. Fails for
- * the first that cannot be decoded, and says of how many that is so. */
+/** Decodes every `step`-th image of a split from `first` on, if they are in files. Fails with the
+ * first one's error and the number of images that cannot be decoded. */
 filtra_status ft_images_check(const filtra_dataset *ds, filtra_split split, size_t first,
                               size_t step);
 
@@ -58,8 +58,8 @@ typedef struct ft_box {
 } ft_box;
 
 /** Resamples a box to to->height x to->width by bicubic interpolation, see
- * filtra_dataset_options.image_size. Ignores pixels outside the box, except those its edges cut.
- * Fills channels and pixels, which the caller frees. */
+ * filtra_dataset_options.image_size. Ignores pixels outside the box, except those that its edges
+ * cut. Fills channels and pixels, which the caller frees. */
 filtra_status ft_image_resample(const ft_image *from, ft_box box, ft_image *to);
 /** The centred square whose side is `share` times the image's shorter side. */
 ft_box ft_image_middle(const ft_image *image, double share);

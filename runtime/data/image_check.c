@@ -1,5 +1,5 @@
-/* Decodes all images that training would decode as it goes, so that none ends a run in mid-epoch.
- * Called by train/run.c before the first step of a new run. */
+/* Decodes all images that training would decode on the fly, so that a damaged one cannot end a run
+ * in mid-epoch. Called by train/run.c before the first step of a new run. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/thread.h"
@@ -10,9 +10,9 @@
 typedef struct check {
   const filtra_dataset *ds;
   const ft_split *split;
-  size_t next, step, looked, bad; /* `next`: of the split, taken by one thread at a time */
-  size_t first;                   /* the lowest that failed */
-  filtra_status status;           /* of it */
+  size_t next, step, looked, bad; /* `next`: index in the split; threads take one at a time */
+  size_t first;                   /* lowest index that failed */
+  filtra_status status;           /* of `first` */
   char *text;
   ft_mutex mutex;
 } check;

@@ -71,7 +71,7 @@ static filtra_status read_ends(const char *path, ends *e) {
   return status;
 }
 
-/* Whether the file ends as its format does. */
+/* Whether the file has its format's end marker. */
 static bool has_end(const ends *e) {
   static const char PNG_END[] = "\0\0\0\0IEND\xae\x42\x60\x82";
   if (e->last_count < LAST) return false;
@@ -89,7 +89,7 @@ static filtra_status look_further(const char *path, ft_image_header *header) {
   return status;
 }
 
-/* Whether a PNG has chunks that may say how it lies after its first bytes. */
+/* *late: a PNG has chunks after its first bytes that may hold the orientation. */
 static filtra_status walk_chunks(FILE *stream, const char *path, const ends *e, bool *late) {
   enum { SIGNATURE = 8, AROUND = 12, HEAD = 8 };
   uint8_t head[HEAD];

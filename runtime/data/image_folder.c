@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Adds all files. One that cannot be read does not hide how many others cannot. */
+/* Adds all files. After one that cannot be read, goes on, to report how many cannot. */
 static filtra_status add_files(const ft_class_folders *folders,
                                const filtra_dataset_options *options, filtra_dataset *ds) {
   filtra_status status = FILTRA_OK;

@@ -1,5 +1,5 @@
-/* Reads the headers of PNG and JPEG files: size, kind and orientation. It trusts nothing in them.
- * Called by image_file.c. */
+/* Reads the headers of PNG and JPEG files: size, kind and orientation, from untrusted bytes. Called
+ * by image_file.c. */
 #include "data/image_file.h"
 #include "data/orientation.h"
 
@@ -15,8 +15,8 @@ static uint32_t big_endian(const uint8_t *bytes, int count) {
 /* ---- JPEG ---- */
 
 /* A frame header is its precision, height and width, and the number of components, in 1, 2, 2 and 1
- * bytes. Baseline, extended and progressive frames are decoded, by Huffman's or arithmetic
- * codes. */
+ * bytes. Baseline, extended and progressive frames are supported, with Huffman or arithmetic
+ * coding. */
 static filtra_status read_frame(uint8_t kind, const uint8_t *frame, ft_image_header *h) {
   enum { LOSSLESS = 3, ARITHMETIC = 8 };
   uint8_t components = frame[5];
@@ -37,10 +37,10 @@ static filtra_status read_frame(uint8_t kind, const uint8_t *frame, ft_image_hea
                  components);
 }
 
-/* Reads up to the frame header, which EXIF and XMP data come before. A segment is 0xff, its kind,
- * and its length in two bytes, which includes these two. */
+/* Reads up to the frame header; EXIF and XMP data precede it. A segment is 0xff, its kind, and its
+ * length in two bytes, which counts these two. */
 static filtra_status read_jpeg(const uint8_t *data, size_t size, ft_image_header *h) {
-  static const char EXIF[] = "Exif\0"; /* and the NUL that ends it */
+  static const char EXIF[] = "Exif\0"; /* includes the terminating NUL */
   static const char XMP[] = "http://ns.adobe.com/xap/1.0/";
   enum { APP1 = 0xe1, FRAME = 0xc0, HUFFMAN = 0xc4, RESERVED = 0xc8, CODES = 0xcc };
   for (size_t at = 2; at + 10 <= size && data[at] == 0xff;) {
@@ -72,8 +72,8 @@ static bool is_kind(uint8_t type, uint8_t bits) {
 }
 
 /* The first chunk holds width, height, bit depth, colour type and three methods, in 4, 4, 1, 1 and
- * 3 bytes. An eXIf chunk may be anywhere before IEND, and an iTXt chunk with XMP data, which packs
- * nothing. */
+ * 3 bytes. An eXIf chunk may be anywhere before IEND, and so may an uncompressed iTXt chunk with
+ * XMP data. */
 static filtra_status read_png(const uint8_t *data, size_t size, ft_image_header *h) {
   enum { SIGNATURE = 8, AROUND = 12, KIND = 4, CONTENT = 8 };
   static const char XMP[] = "XML:com.adobe.xmp";

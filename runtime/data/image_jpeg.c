@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <jpeglib.h> /* needs stdio.h before it */
+#include <jpeglib.h> /* needs stdio.h first */
 
 #include <jerror.h>
 
-enum { SCAN_LIMIT = 200 }; /* limit, as a small progressive file can ask for millions */
+enum { SCAN_LIMIT = 200 }; /* a small progressive file can ask for millions of scans */
 
-/* State that must survive a longjmp out of libjpeg; local variables may not. */
+/* State that must survive a longjmp out of libjpeg, as local variables may not. */
 typedef struct decoder {
   struct jpeg_decompress_struct jpeg;
   struct jpeg_error_mgr errors;
@@ -38,8 +38,8 @@ static void fail_jpeg(j_common_ptr jpeg) {
   longjmp(d->failed, 1);
 }
 
-/* Level -1 warns of damaged data, which libjpeg would fill with grey: fail instead. Bytes beside
- * the image data, and odd version and colour markers, leave all pixels as they are. */
+/* Level -1 warns of damaged data, which libjpeg would fill with grey: fail instead. Stray bytes
+ * around the image data, and odd version and colour markers, do not affect pixels. */
 static void judge(j_common_ptr jpeg, int level) {
   int code = jpeg->err->msg_code;
   bool harmless =
@@ -63,12 +63,12 @@ static filtra_status read_header(decoder *d, size_t size) {
   d->stored = d->jpeg.num_components == 4 ? 4 : d->image.channels;
   d->jpeg.out_color_space = d->stored == 1   ? JCS_GRAYSCALE
                             : d->stored == 3 ? JCS_RGB
-                                             : JCS_CMYK; /* from YCCK too */
+                                             : JCS_CMYK; /* also from YCCK */
   return FILTRA_OK;
 }
 
-/* Converts a row of CMYK to RGB as Pillow does, which takes it as inverted, the way Adobe stores
- * it, whether or not Adobe's marker is there: r = k - (255 - c) k / 255, rounded to nearest. */
+/* Converts a row of CMYK to RGB as Pillow does: it takes values as inverted, the way Adobe stores
+ * them, with or without Adobe's marker. r = k - (255 - c) k / 255, rounded to nearest. */
 static void convert_cmyk(const uint8_t *from, uint32_t width, uint8_t *to) {
   for (uint32_t x = 0; x < width; x++, from += 4)
     for (int i = 0; i < 3; i++)

@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most bytes of an unpacked text or profile chunk; most packed bytes beyond what pixels
- * need: each could unpack to a thousand. */
+/* Limits: unpacked bytes of a text or profile chunk; packed bytes in excess of what pixels need,
+ * each of which could unpack to a thousand. */
 enum { CHUNK_LIMIT = 1 << 20, SURPLUS_LIMIT = 4096 };
 
-/* Chunks that pixels do not need, and that could unpack to CHUNK_LIMIT each; each name ends with a
+/* Chunks that pixels do not need, each of which could unpack to CHUNK_LIMIT; each name ends with a
  * NUL. */
 enum { UNUSED_COUNT = 3 };
 static const png_byte UNUSED[] = "iCCP\0iTXt\0zTXt";
 
-/* State that must survive a longjmp out of libpng; local variables may not. */
+/* State that must survive a longjmp out of libpng, as local variables may not. */
 typedef struct decoder {
   const uint8_t *data;
   size_t size, at;
@@ -27,13 +27,13 @@ typedef struct decoder {
   int passes;        /* over the rows: 7 if the image is interlaced, else 1 */
   png_structp png;
   png_infop info;
-  uint32_t channels; /* of libpng's output, an alpha channel included */
+  uint32_t channels; /* of libpng's output, including an alpha channel */
   png_bytep *rows;
   bool starved;
   ft_image image;
 } decoder;
 
-/* Notes that memory ran out, which libpng's message does not tell from damage. */
+/* Records that memory ran out: libpng's message does not distinguish it from damage. */
 static png_voidp allocate(png_structp png, png_alloc_size_t size) {
   decoder *d = png_get_mem_ptr(png);
   png_voidp block = malloc(size);
@@ -55,7 +55,7 @@ static void fail_png(png_structp png, png_const_charp message) {
   png_longjmp(png, 1);
 }
 
-/* Ignores warnings: the image was still decoded. */
+/* Ignores warnings: the image is decoded all the same. */
 static void ignore(png_structp png, png_const_charp message) {
   (void)png;
   (void)message;
@@ -119,8 +119,9 @@ static filtra_status check_chunks(decoder *d) {
   return ft_fail(FILTRA_ERROR_INPUT, "damaged PNG: it ends too early");
 }
 
-/* With the last pixels libpng unpacks all data that follow: hundreds of megabytes where a file is
- * made so. Packed data may be a little larger than the `rows` that they hold, or have 16 bits. */
+/* Fails if too much data follows the pixels': libpng unpacks all of it with the last row, which
+ * could be hundreds of megabytes. Packed data may be a little larger than the `rows` that they
+ * hold, or have 16 bits. */
 static filtra_status check_surplus(const decoder *d, uint32_t rows) {
   size_t most = 4 * png_get_rowbytes(d->png, d->info) * rows + SURPLUS_LIMIT;
   if (d->at >= d->pixels_end || d->pixels_end - d->at <= most) return FILTRA_OK;

@@ -1,5 +1,5 @@
-/* Collects class names and their labels while a file is read. Called by the formats that name
- * classes in the data: fasta.c, table.c, ts.c. */
+/* Collects class names and their labels while a file is read. Called by formats whose data name the
+ * classes: fasta.c, table.c, ts.c. */
 #include "data/labels.h"
 
 #include "base/file.h"
@@ -26,7 +26,7 @@ void ft_trim(const char **text, size_t *length) {
 
 /* ---- finding ---- */
 
-/* Where a name stands among the places, or the free place where it belongs. */
+/* Index of a name in `places`, or of the free place for it. */
 static size_t place_of(const ft_labels *labels, const char *name, size_t length) {
   const size_t mask = labels->place_count - 1;
   size_t at = (size_t)ft_hash_bytes(0, name, length) & mask;
@@ -37,7 +37,7 @@ static size_t place_of(const ft_labels *labels, const char *name, size_t length)
   return at;
 }
 
-/* Puts all names into `count` places, a power of two above twice their number. */
+/* Rehashes all names into `count` places, a power of two above twice their number. */
 static filtra_status place_all(ft_labels *labels, size_t count) {
   uint32_t *places = ft_calloc(count, sizeof *places);
   if (!places) return FILTRA_ERROR_HOST_MEMORY;

@@ -8,7 +8,7 @@
 typedef struct ft_labels {
   char **names;
   size_t count, capacity;
-  uint32_t *places; /* [place_count] by the hash of a name: its label + 1; 0: free */
+  uint32_t *places; /* [place_count], indexed by the hash of a name: its label + 1; 0: free */
   size_t place_count;
   bool closed; /* the list is complete: unknown names are errors */
 } ft_labels;
@@ -21,9 +21,9 @@ filtra_status ft_labels_find(ft_labels *labels, const char *name, size_t length,
 filtra_status ft_labels_close(ft_labels *labels, bool numbers, ft_samples *samples);
 #define FT_NUMBERS_ADVICE                                                                          \
   "if they are numbers to predict, set task to regression, and if not, to classification"
-/** Fails where nearly each sample of the training split has a class of its own, unless an option
- * says that they are classes: then that is logged. `where` is what holds the classes, `advice` what
- * to do, which ends the sentence. */
+/** Fails if nearly every sample of the training split has its own class, unless an option says that
+ * these are classes: then logs it. `where` names what holds the classes; `advice` ends the
+ * message. */
 filtra_status ft_labels_check(const ft_labels *labels, const filtra_dataset *ds,
                               const filtra_dataset_options *options, const char *where,
                               const char *advice);

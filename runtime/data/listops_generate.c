@@ -22,7 +22,7 @@ enum {
   MAX_THREADS = 256,
   BLOCK = 512,        /* candidates that a thread takes at a time */
   ROUND_BLOCKS = 128, /* blocks per round, between two checks of what was found */
-  PATIENCE = 1 << 24, /* candidates without a new tree before it gives up */
+  PATIENCE = 1 << 24, /* candidates without a new tree before giving up */
 };
 
 /* ---- drawing in parallel ---- */
@@ -41,13 +41,13 @@ typedef struct search {
   ft_listops_shape shape;
   uint64_t seed, first;
   uint32_t threads;
-  found_list blocks[ROUND_BLOCKS]; /* trees within bounds, in order of index */
+  found_list blocks[ROUND_BLOCKS]; /* trees of accepted length, in order of index */
   atomic_uint next_block;
   atomic_bool failed;
 } search;
 
-/* FNV-1a over the ids. Equal trees have equal hashes. If two different trees collide, one is lost,
- * nothing else. */
+/* FNV-1a over the ids. Equal trees have equal hashes. If two different trees collide, one of them
+ * is lost, without further harm. */
 static uint64_t hash_tree(const ft_listops_tree *t) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < t->length; i++)
@@ -78,7 +78,7 @@ static void *search_blocks(void *user) {
   return NULL;
 }
 
-/* Also works in the calling thread; with fewer threads than asked for it only takes longer. */
+/* Also works in the calling thread; fewer threads than asked for only take longer. */
 static filtra_status search_round(search *s) {
   ft_thread threads[MAX_THREADS];
   atomic_store(&s->next_block, 0);
@@ -170,8 +170,8 @@ static filtra_status collect(const filtra_listops_options *o, const ft_listops_s
   return status;
 }
 
-/* Shuffles the trees. Frequent trees are found early: without this the training file would hold the
- * common ones, the others the rare ones. */
+/* Shuffles the trees: frequent trees are found early, so without shuffling the training file would
+ * hold the common ones and the others the rare ones. */
 static void shuffle(collection *c, uint64_t seed) {
   ft_rng rng = ft_rng_make(seed, ft_hash_text("ListOps split"));
   for (size_t i = c->count; i > 1; i--) {

@@ -52,7 +52,7 @@ bool ft_listops_draw(const ft_listops_shape *shape, ft_rng rng, ft_listops_tree 
  * 10^21. */
 enum { COUNTED = 64 };
 
-/* Counts trees by length at one level from those one level below: 10 digits; and for k arguments 4
+/* Counts trees by length at one level from those one level below: 10 digits; and for k arguments, 4
  * operators times the k-fold convolution, 2 tokens longer. */
 static void count_level(uint32_t max_args, const double below[COUNTED + 1],
                         double here[COUNTED + 1]) {

@@ -7,7 +7,7 @@
 
 enum { FT_LISTOPS_MAX_DEPTH = 64 };
 
-/** The distribution, and the lengths that are kept: min_length < length < max_length. */
+/** The distribution, and the accepted lengths: min_length < length < max_length. */
 typedef struct ft_listops_shape {
   uint32_t min_length, max_length, max_depth, max_args;
 } ft_listops_shape;

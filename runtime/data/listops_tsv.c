@@ -181,8 +181,8 @@ static filtra_status open_original(const char *path, const filtra_dataset_option
 
 /* ---- probing ---- */
 
-/* Whether a text begins as an expression does, with an operator after parentheses; all of the text
- * may be parentheses. */
+/* Whether a text begins as an expression: an operator after parentheses. A text of parentheses
+ * alone counts too. */
 static bool is_expression(const char *text) {
   static const char *const operators[] = {"[MIN", "[MAX", "[MED", "[SM", "[FIRST", "[LAST"};
   const char *at = text + strspn(text, "( ");
@@ -199,13 +199,14 @@ static bool probe_lra(const ft_dataset_probe *p) {
   return starts_with(p->head, lra_layout.header) || is_expression(p->head);
 }
 
-/* A label, and what an expression begins with, or the same digit. */
+/* Whether a text is a label and the beginning of an expression, or the label's digit. */
 static bool is_original(const char *head) {
   if (!(*head >= '0' && *head <= '9') || head[1] != '\t') return false;
   return is_expression(head + 2) || (head[2] == *head && strchr("\r\n", head[3]));
 }
 
-/* Whether a file of the folder begins so: tables are called train.tsv, too. */
+/* Whether a file of the folder begins in the original layout: tables may be called train.tsv
+ * too. */
 static bool holds_original(const ft_dataset_probe *p) {
   for (size_t i = 0; i < p->count; i++) {
     filtra_split split;

@@ -1,5 +1,5 @@
-/* Makes padded batches of a split's samples, several ahead, in a thread. Called by train/run.c,
- * train/evaluate.c and applications through filtra/data.h. */
+/* Makes padded batches of a split's samples, several ahead, in a thread of its own. Called by
+ * train/run.c, train/evaluate.c and applications through filtra/data.h. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -16,7 +16,7 @@ enum { DEFAULT_PREFETCH = 3, MAX_PREFETCH = 1024 };
 
 /** One batch of an epoch's plan. */
 typedef struct planned_batch {
-  size_t first; /* in the plan's rows */
+  size_t first; /* index in the plan's rows */
   uint32_t count, bucket;
 } planned_batch;
 
@@ -44,7 +44,7 @@ struct filtra_loader {
   planned_batch *plan; /* [batches] */
 
   ft_loader_entry *entries;
-  uint32_t entry_count; /* one more than prepared ahead, for the batch that the caller holds */
+  uint32_t entry_count; /* one more than are prepared ahead, for the batch that the caller holds */
 
   /* Shared with the loader's thread, under `mutex`. */
   ft_mutex mutex;
@@ -53,7 +53,7 @@ struct filtra_loader {
   filtra_loader_position consume; /* the next batch to return */
   uint64_t head, tail;            /* batches prepared, returned; entry = number % entry_count */
   uint64_t generation;            /* number of set_position calls; detects stale work */
-  filtra_status failure;          /* of the batch being prepared; OK: none */
+  filtra_status failure;          /* of the batch in preparation; OK: none */
   char failure_text[1024];
   bool stop;
   ft_thread thread;
@@ -67,7 +67,7 @@ static uint32_t length_of(const filtra_loader *l, uint32_t index) {
   return ft_row_length(&s->samples->rows[s->rows ? s->rows[index] : index]);
 }
 
-/* The first bucket of at least `length`; bucket_count if there is none. */
+/* The first bucket of length `length` or more; bucket_count if there is none. */
 static uint32_t bucket_of(const filtra_loader *l, uint32_t length) {
   uint32_t bucket = 0;
   while (bucket < l->bucket_count && l->buckets[bucket] < length)
@@ -89,8 +89,8 @@ static void order_samples(filtra_loader *l, uint64_t epoch) {
   }
 }
 
-/* Rows that a sample has, one after the other. Samples that are repeated are images, all of one
- * length, so that batches keep their order. */
+/* Number of rows per sample, one after the other. Only images are repeated; all have one length, so
+ * batches keep their order. */
 static size_t repeats_of(const filtra_loader *l) {
   return l->augmentation.repeats ? l->augmentation.repeats : 1;
 }
@@ -131,7 +131,7 @@ static void fill_sequence(ft_loader_entry *s, uint32_t number, const int32_t *id
   s->lengths[number] = (int32_t)length;
 }
 
-/* Sets labels to the following tokens, and to -1 after the last. */
+/* Sets labels to the next tokens, and to -1 after the last one. */
 static void fill_successors(ft_loader_entry *s, uint32_t row, const int32_t *ids, uint32_t length) {
   int32_t *labels = s->labels + (size_t)row * s->batch.length;
   for (uint32_t i = 0; i < s->batch.length; i++)
@@ -151,7 +151,7 @@ static filtra_status fill_features(const filtra_loader *l, ft_loader_entry *s, u
   return FILTRA_OK;
 }
 
-/* Sets the targets of a row of several labels. */
+/* Sets the targets of a row with several labels. */
 static void fill_targets(const filtra_loader *l, ft_loader_entry *s, uint32_t row,
                          const filtra_sample *sample) {
   const uint32_t classes = l->dataset->info.classes;
@@ -176,7 +176,7 @@ static void fill_edges(ft_loader_entry *s, uint32_t row, const filtra_sample *sa
 static void fill_row(const filtra_loader *l, ft_loader_entry *s, uint32_t row, uint32_t index,
                      float weight) {
   filtra_sample sample;
-  filtra_dataset_sample(l->dataset, l->split, index, &sample); /* plans have valid indices only */
+  filtra_dataset_sample(l->dataset, l->split, index, &sample); /* indices in plans are valid */
   s->lengths[row] = (int32_t)sample.length;
   if (s->tokens) fill_sequence(s, row, sample.tokens, sample.length);
   if (s->tokens && sample.second)
@@ -214,8 +214,8 @@ static bool take_row(row_work *w, uint32_t *row) {
   return any;
 }
 
-/* Keeps the failure of the lowest row. All rows before it were taken before it, so this row is the
- * same for any number of threads. */
+/* Keeps the failure of the lowest row. Threads take rows in order, so that row is the same for any
+ * number of threads. */
 static void keep_failure(row_work *w, uint32_t row, filtra_status status) {
   ft_lock(&w->mutex);
   if (!w->status || row < w->failed) {
@@ -237,7 +237,7 @@ static void *fill_rows(void *user) {
   return NULL;
 }
 
-/* Fills all rows' features, on several threads; padding rows copy the first row. */
+/* Fills the features of all rows, on several threads; padding rows copy the first row. */
 static filtra_status fill_all_features(filtra_loader *l, ft_loader_entry *s) {
   enum { MOST = 64 };
   ft_thread threads[MOST];
@@ -483,7 +483,7 @@ void filtra_loader_destroy(filtra_loader **loader) {
   *loader = NULL;
 }
 
-/* ---- walking ---- */
+/* ---- iteration ---- */
 
 const uint32_t *filtra_loader_buckets(const filtra_loader *loader, size_t *count) {
   if (!loader || !count) return NULL;
@@ -507,7 +507,7 @@ filtra_status filtra_loader_next(filtra_loader *loader, filtra_batch *batch) {
     return status;
   }
   *batch = l->entries[l->tail % l->entry_count].batch;
-  l->tail++; /* frees the entry returned before this one */
+  l->tail++; /* frees the entry returned last */
   l->consume = next_position(l, l->consume);
   ft_condition_signal(&l->room);
   ft_unlock(&l->mutex);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Allocates what holds the targets of the data's kind. */
+/* Allocates the arrays for the data's kind of target. */
 static bool allocate_targets(ft_loader_entry *s, const filtra_dataset_info *info, size_t size,
                              size_t longest) {
   switch (info->target) {
@@ -22,10 +22,10 @@ static bool allocate_targets(ft_loader_entry *s, const filtra_dataset_info *info
   return (s->labels = ft_calloc(size * longest, sizeof *s->labels));
 }
 
-/* Allocates what holds the edges of a batch of graphs. */
+/* Allocates the arrays for the edges of a batch of graphs. */
 static bool allocate_edges(ft_loader_entry *s, const filtra_dataset_info *info,
                            const ft_split *split, size_t size) {
-  size_t most = 1; /* of a sample */
+  size_t most = 1; /* most edges of a sample */
   if (!info->edge_types) return true;
   for (size_t i = 0; i < split->count; i++) {
     const ft_sample_row *row = &split->samples->rows[split->rows ? split->rows[i] : i];

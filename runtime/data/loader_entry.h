@@ -10,12 +10,12 @@ typedef struct ft_loader_entry {
   uint32_t *edge_counts;
   float *features, *values, *weights, *label_fractions, *targets;
   uint32_t *indices;
-  size_t first; /* row of the epoch that the batch begins with */
+  size_t first; /* index in the epoch of the batch's first row */
   filtra_batch batch;
 } ft_loader_entry;
 
-/** Allocates an empty entry for samples of a split: `size` rows of up to `longest` tokens, which
- * `mixes` two samples each. On failure the caller frees it, too. */
+/** Allocates an empty entry for samples of a split: `size` rows of up to `longest` tokens; `mixes`:
+ * batches mix two samples each. On failure the caller frees it too. */
 filtra_status ft_entry_allocate(ft_loader_entry *s, const filtra_dataset *dataset,
                                 filtra_split split, uint32_t size, size_t longest, bool mixes);
 void ft_entry_free(ft_loader_entry *s);

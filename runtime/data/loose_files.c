@@ -1,5 +1,5 @@
-/* The formats "image-files" and "text-files", listed in dataset.c: files of which nothing says the
- * class, one or a folder of them. They can be predicted. */
+/* The formats "image-files" and "text-files", listed in dataset.c: a file or a folder of files
+ * without classes, for prediction. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/corpus.h"
@@ -24,7 +24,7 @@ static filtra_status add_path(loose_files *f, char *path) {
   return status;
 }
 
-/* Lists the files of a folder, or takes one. */
+/* Lists the files of a folder, or a single file. */
 static filtra_status list_files(loose_files *f, const char *path, bool (*named)(const char *name)) {
   if (!ft_is_directory(path)) return add_path(f, ft_strdup(path));
   char **names;
@@ -95,7 +95,7 @@ static filtra_status open_texts(const char *path, const filtra_dataset_options *
   return status;
 }
 
-/* A single text may be anything else. */
+/* A single text file may be in any other format. */
 static bool probe_texts(const ft_dataset_probe *p) {
   return p->directory && p->count > 1 && all_are(p, ft_text_named);
 }

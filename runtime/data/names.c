@@ -1,5 +1,5 @@
-/* Recognises splits and foreign files by their names, and lists a data set's files. Called by the
- * formats. */
+/* Recognises splits and files that are no data by their names, and lists a data set's files. Called
+ * by the formats. */
 #include "data/names.h"
 
 #include "base/file.h"
@@ -79,7 +79,7 @@ size_t ft_stem_length(const char *name, const char *const *endings) {
   return 0;
 }
 
-/* Whether the stem ends with `word`, separated from what is before it. */
+/* Whether the stem ends with `word`, after a separator or alone. */
 static bool has_word(const char *stem, size_t length, const char *word, size_t *rest) {
   size_t count = strlen(word);
   if (length < count || ft_strncasecmp(stem + length - count, word, count) != 0) return false;

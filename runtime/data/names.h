@@ -1,10 +1,10 @@
-/* What names of files and folders tell: the split, and what is no data. */
+/* Names of files and folders: which split they mean, and which are not data. */
 #ifndef FT_DATA_NAMES_H
 #define FT_DATA_NAMES_H
 
 #include "data/dataset.h"
 
-/** Whether a folder's name is that of a split, in any case: train, training; val, valid,
+/** Whether a folder's name is that of a split, ignoring case: train, training; val, valid,
  * validation, validate, dev, eval; test, testing, ind (independent test sets). */
 bool ft_folder_split(const char *name, filtra_split *split);
 
@@ -14,22 +14,22 @@ bool ft_folder_split(const char *name, filtra_split *split);
 filtra_status ft_list_data(const char *path, char ***names, size_t *count);
 /** As ft_list_data, without folders. */
 filtra_status ft_list_files(const char *path, char ***names, size_t *count);
-/** Whether a file is there; a folder of that name is none. */
+/** Whether a file of that name exists; a folder does not count. */
 bool ft_data_file_exists(const char *path);
 
 /** Length of a file's name (no folders) without .gz and without one of the endings, a
- * NULL-terminated list; 0 if it has none of them. */
+ * NULL-terminated list; 0 if it ends with none of them. */
 size_t ft_stem_length(const char *name, const char *const *endings);
-/** Whether a stem is a split's name, as folders have it, or ends with one after '.', '_' or '-',
- * such as wiki.valid. *rest is the length of the part before: "wiki". */
+/** Whether a stem is a split's name, as for folders, or ends with one after '.', '_' or '-', such
+ * as wiki.valid. *rest is the length of the part before: "wiki". */
 bool ft_stem_split(const char *stem, size_t length, filtra_split *split, size_t *rest);
 
-/** The files of a data set, by split; NULL if there is none. */
+/** The files of a data set, by split; NULL: none. */
 typedef struct ft_split_files {
   char *path[FILTRA_SPLIT_COUNT];
 } ft_split_files;
 
-/** Whether a file's name is that of a split of a format; sets which one. */
+/** Whether a file's name is that of a split in a format; sets *split. */
 typedef bool (*ft_names_split_fn)(const void *user, const char *name, filtra_split *split);
 
 /** Finds a data set's files: `path` itself as `file_split`, or a folder's files by their names.

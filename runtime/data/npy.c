@@ -1,6 +1,6 @@
 /* Reads arrays as NumPy writes them: a magic word, a version, and a header that is a Python
- * dictionary of type ('descr'), order ('fortran_order') and 'shape'. It trusts nothing. Called by
- * numpy.c. */
+ * dictionary of type ('descr'), order ('fortran_order') and 'shape'. The input is not trusted.
+ * Called by numpy.c. */
 #include "data/npy.h"
 
 #include "base/memory.h"
@@ -33,7 +33,7 @@ static filtra_status fail_type(const char *type) {
                  length, type);
 }
 
-/* Reads a type such as '<f4': byte order, kind and size, of which U counts characters. */
+/* Reads a type such as '<f4': byte order, kind and size (characters for U). */
 static filtra_status read_type(const char *type, ft_npy *npy) {
   static const char SIZES[][8] = {"b1", "i1248", "u1248", "f248"};
   enum { LONGEST_TEXT = 1 << 16 };
@@ -80,7 +80,7 @@ static filtra_status read_header(const char *header, ft_npy *npy) {
   return read_shape(value_of(header, "shape"), npy);
 }
 
-/* Whether the data have exactly the bytes that shape and type say. */
+/* Whether the data have exactly as many bytes as shape and type require. */
 static filtra_status check_size(const ft_npy *npy, size_t left) {
   uint64_t bytes = npy->size;
   for (uint32_t k = 0; k < npy->dimensions && bytes <= left; k++)
@@ -155,7 +155,7 @@ static double half(uint64_t bits) {
 }
 
 static int64_t whole(const ft_npy *npy, uint64_t at) {
-  uint32_t unused = (64 - 8 * npy->size) % 64; /* bits; the shifts extend the sign */
+  uint32_t unused = (64 - 8 * npy->size) % 64; /* unused bits; the shifts extend the sign */
   return (int64_t)(bits_at(npy, at) << unused) >> unused;
 }
 
@@ -171,7 +171,7 @@ double ft_npy_number(const ft_npy *npy, uint64_t at) {
   return npy->size == 2 ? half(bits) : npy->size == 4 ? (double)single : number;
 }
 
-/* Characters end at the first NUL, which fills an element up. */
+/* A text ends at the first NUL, with which elements are padded. */
 static filtra_status read_text(const ft_npy *npy, uint64_t at, char text[FT_NPY_TEXT]) {
   const ft_npy characters = {.kind = 'u',
                              .size = npy->kind == 'U' ? 4 : 1,

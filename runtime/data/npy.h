@@ -11,17 +11,17 @@
 enum { FT_NPY_DIMENSIONS = 4, FT_NPY_TEXT = 1024 };
 
 typedef struct ft_npy {
-  uint64_t shape[FT_NPY_DIMENSIONS]; /* 1 beyond `dimensions` */
+  uint64_t shape[FT_NPY_DIMENSIONS]; /* 1 from index `dimensions` on */
   uint32_t dimensions;               /* 1 to 4 */
   char kind;     /* 'b': bool; 'i', 'u': whole numbers; 'f': numbers; 'S', 'U': text */
   uint32_t size; /* bytes of an element */
   bool swapped;  /* elements are big-endian */
-  bool fortran;  /* the first index runs fastest */
+  bool fortran;  /* the first index varies fastest */
   const uint8_t *data;
 } ft_npy;
 
 /** Reads an array's header; `data` then points into `bytes`. Fails with INPUT for other data, for
- * types that are neither numbers nor text, and where bytes are missing or left over. */
+ * types that are neither numbers nor text, and if bytes are missing or left over. */
 filtra_status ft_npy_read(const uint8_t *bytes, size_t size, ft_npy *npy);
 /** Position of an element, for the functions below; index[k] is below shape[k]. */
 uint64_t ft_npy_at(const ft_npy *npy, const uint64_t index[FT_NPY_DIMENSIONS]);

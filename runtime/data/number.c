@@ -15,7 +15,7 @@ filtra_status ft_read_number(const char *text, size_t length, float *value) {
   if (possible) {
     memcpy(copy, text, length);
     copy[length] = '\0';
-    /* rejects the hexadecimal numbers, infinities and blanks that strtod accepts */
+    /* rejects hexadecimal numbers, infinities and blanks, which strtod accepts */
     possible = strspn(copy, "0123456789+-.eE") == length;
   }
   if (possible) number = ft_strtod(copy, &end);

@@ -1,5 +1,5 @@
-/* Reads numbers as people write them, and collects what a column of them shows. Called by the files
- * of the format "table". */
+/* Reads numbers as people write them, and collects statistics of a column of them. Called by the
+ * files of the format "table". */
 #include "data/number_form.h"
 
 #include "base/number.h"
@@ -14,11 +14,11 @@
 
 enum { LONGEST = 512, MINUS = 0x2212 };
 
-/* A cell without sign, currency and per cent. */
+/* A cell without sign, currency and per-cent sign. */
 typedef struct cell {
   char text[LONGEST + 1]; /* ASCII; ' stands for any space or apostrophe between thousands */
-  const char *digits;     /* within `text`: a number without sign */
-  size_t mantissa;        /* its characters before an exponent */
+  const char *digits;     /* start of the number in `text`, after the sign */
+  size_t mantissa;        /* length before an exponent */
   bool negative, percent;
   uint32_t currency; /* code point; 0: none */
 } cell;
@@ -32,7 +32,8 @@ bool ft_is_missing(const char *text, size_t length) {
 
 /* ---- a cell ---- */
 
-/* The ASCII character that stands for one in numbers; 0: it is in no number. */
+/* The ASCII character that replaces a character of a number; 0: the character is not part of
+ * numbers. */
 static char plain(uint32_t c) {
   static const uint32_t currencies[] = {'$', 0xa2, 0xa3, 0xa5, 0x20a9, 0x20ac, 0x20b9, 0x20bd};
   static const uint32_t gaps[] = {' ', '\'', 0xa0, 0x2009, 0x2019, 0x202f};
@@ -65,7 +66,7 @@ static void skip_gaps(const char **at) {
   *at += strspn(*at, "'");
 }
 
-/* Takes sign and currency from the front, in either order. */
+/* Removes sign and currency from the front, in either order. */
 static void take_front(cell *c) {
   bool sign = false, currency = false;
   skip_gaps(&c->digits);
@@ -81,7 +82,7 @@ static void take_front(cell *c) {
   }
 }
 
-/* Takes per cent or currency from the end. */
+/* Removes a per-cent sign or currency from the end. */
 static void take_end(cell *c) {
   size_t end = strlen(c->text);
   while (end > 0 && c->text[end - 1] == '\'')
@@ -94,7 +95,7 @@ static void take_end(cell *c) {
   c->text[end] = '\0';
 }
 
-/* Whether nothing or an exponent follows the mantissa. */
+/* Whether nothing or a valid exponent follows the mantissa. */
 static bool ends_well(const char *rest) {
   if (!*rest) return true;
   rest += 1 + (rest[1] == '+' || rest[1] == '-');
@@ -113,7 +114,7 @@ static bool read_cell(const char *text, size_t length, cell *c) {
   return (!next || next == 'e' || next == 'E') && ends_well(c->digits + c->mantissa);
 }
 
-/* ---- in each of the two ways ---- */
+/* ---- with either decimal sign ---- */
 
 /* Whether `count` characters are whole thousands: 1,000 or 1,000,000, with one separator. */
 static bool is_grouped(const char *text, size_t count, char decimal) {
@@ -127,7 +128,8 @@ static bool is_grouped(const char *text, size_t count, char decimal) {
   return true;
 }
 
-/* Whether the mantissa is a number with that decimal sign; *grouped: it has separators. */
+/* Whether the mantissa is a number with that decimal sign; *grouped: it has separators of
+ * thousands. */
 static bool reads(const cell *c, char decimal, bool *grouped) {
   const char *sign = memchr(c->digits, decimal, c->mantissa);
   size_t whole = sign ? (size_t)(sign - c->digits) : c->mantissa;
@@ -138,7 +140,7 @@ static bool reads(const cell *c, char decimal, bool *grouped) {
   return whole + after > 0 && (!sign || strspn(sign + 1, "0123456789") >= after);
 }
 
-/* The number, for which reads() must hold. Gives its text with a decimal point. */
+/* The number, with its text with a decimal point; reads() must hold. */
 static double value_of(const cell *c, char decimal, char text[LONGEST + 2]) {
   char *to = text, *end;
   if (c->negative) *to++ = '-';
@@ -185,7 +187,7 @@ bool ft_read_plain(const char *text, size_t length, filtra_decimal decimal, doub
   return isfinite(*value);
 }
 
-/* ---- what a column shows ---- */
+/* ---- statistics of a column ---- */
 
 static void keep(char to[48], uint64_t *line, const char *text, size_t length, uint64_t at) {
   if (*line) return;
@@ -193,7 +195,7 @@ static void keep(char to[48], uint64_t *line, const char *text, size_t length, u
   snprintf(to, 48, "%.*s", (int)(length < 40 ? length : 40), text);
 }
 
-/* Whether the number is not whole; by its digits, since a double may have too few. */
+/* Whether the number is not whole, by its digits, since a double may have too few. */
 static bool has_fraction(const cell *c, char decimal, double value) {
   const char *sign = memchr(c->digits, decimal, c->mantissa);
   if (c->digits[c->mantissa]) return value != floor(value);
@@ -255,7 +257,7 @@ bool ft_forms_are_numbers(const ft_number_forms *f) {
   return f->numbers > 0 && f->numbers == f->total;
 }
 
-/* ---- which way ---- */
+/* ---- choosing the decimal sign ---- */
 
 filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t count, const char *path,
                               filtra_decimal given, filtra_decimal *decimal) {

@@ -6,56 +6,56 @@
 
 #include <filtra/data.h>
 
-/** What the cells of a column show. [1] of a pair: read with a decimal comma, [0] with a point. */
+/** Statistics of a column's cells. [0] of a pair: read with a decimal point, [1]: with a comma. */
 typedef struct ft_number_forms {
   uint64_t total, missing; /* cells that are not missing; cells that are */
-  uint64_t numbers;        /* cells that are numbers in one of the ways or both */
-  uint64_t readable[2];    /* cells that are numbers in each way */
+  uint64_t numbers;        /* cells that are numbers in at least one of the ways */
+  uint64_t readable[2];    /* cells that are numbers, in each way */
   uint64_t fractions[2];   /* numbers that are not whole */
   uint64_t grouped[2];     /* numbers with separators between thousands */
   uint64_t percents, currencies;
   double low[2], high[2];
-  uint64_t sure_line[2]; /* of the first cell that is a number in one way only; 0: none */
+  uint64_t sure_line[2]; /* line of the first cell that is a number in this way only; 0: none */
   char sure[2][48];
-  uint64_t open_line; /* of the first that is another number in each way, such as 1,000 */
+  uint64_t open_line; /* line of the first that is another number in each way, such as 1,000 */
   char open[48];
-  uint64_t point_line; /* of the first such as 1.000, which is also another number in each way */
+  uint64_t point_line; /* line of the first such cell of the form 1.000 */
   char point[48];
-  uint64_t plain;      /* numbers of digits alone: 1.000 beside 900 may be thousands */
-  uint64_t other_line; /* of the first that is no number */
+  uint64_t plain;      /* numbers of digits only: 1.000 beside 900 may mean thousands */
+  uint64_t other_line; /* line of the first cell that is not a number */
   char other[48];
-  uint64_t missing_line; /* of the first that is missing */
+  uint64_t missing_line; /* line of the first missing cell */
   char gap[48];
-  uint32_t currency; /* the first code point */
+  uint32_t currency; /* code point of the first currency */
   bool currencies_differ;
 } ft_number_forms;
 
-/** Whether a cell says that there is no value: empty, ?, NaN, NA, N/A, null, none. */
+/** Whether a cell means a missing value: empty, ?, NaN, NA, N/A, null, none. */
 bool ft_is_missing(const char *text, size_t length);
 
-/** Adds a cell of that line. */
+/** Adds a cell; `line` is its line. */
 void ft_forms_add(ft_number_forms *forms, const char *text, size_t length, uint64_t line);
-/** Whether there are numbers, and nothing else but missing cells. */
+/** Whether the column has numbers and otherwise only missing cells. */
 bool ft_forms_are_numbers(const ft_number_forms *forms);
 
 /** Finds the decimal sign of columns of numbers: `given` unless that is AUTO. Fails with INPUT,
- * naming `path` and lines, where cells contradict each other, or could mean either. */
+ * naming `path` and lines, if cells contradict each other or are ambiguous. */
 filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t count, const char *path,
                               filtra_decimal given, filtra_decimal *decimal);
-/** Fails with INPUT where a column's numbers cannot be used with that sign: some are per cent or of
- * another currency, or they differ by less than a float tells apart. */
+/** Fails with INPUT if a column's numbers cannot be used with that sign: only some are percentages,
+ * currencies differ, or values differ by less than a float resolves. */
 filtra_status ft_forms_check(const ft_number_forms *forms, const char *path, const char *column,
                              filtra_decimal decimal);
 
-/** '%' for a column of per cents, the code point of a currency, or 0. */
+/** '%' for a column of percentages, the code point of a currency, or 0. */
 uint32_t ft_forms_unit(const ft_number_forms *forms);
 
-/** Reads a cell, for example "$1,000.50" or "12 %", which is 12. Fails with INPUT for what is no
- * number, and for another unit than ft_forms_unit found. An amount may name no currency. */
+/** Reads a cell, for example "$1,000.50" or "12 %", which is 12. Fails with INPUT if the cell is
+ * not a number or its unit is not that of ft_forms_unit; an amount may omit the currency. */
 filtra_status ft_read_form(const char *text, size_t length, filtra_decimal decimal, uint32_t unit,
                            float *value);
 
-/** Whether a cell is a number without unit; reads it with all digits that a double has. */
+/** Whether a cell is a number without unit; reads it in full double precision. */
 bool ft_read_plain(const char *text, size_t length, filtra_decimal decimal, double *value);
 
 #endif

@@ -1,5 +1,5 @@
 /* The format "numpy", listed in dataset.c: arrays X and y as NumPy saves them, in one .npz file or
- * as .npy files of a folder. npy.c reads an array, zip.c the archive that .npz is. */
+ * as .npy files of a folder. npy.c reads arrays, zip.c the .npz archive. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -23,7 +23,7 @@ enum { INPUTS, TARGETS, ROLES };
 
 /* An array that was found. */
 typedef struct array {
-  char *name; /* "x_train.npy"; NULL: there is none */
+  char *name; /* "x_train.npy"; NULL: no array */
   ft_npy npy;
 } array;
 
@@ -38,7 +38,7 @@ typedef struct numpy_set {
 
 /* ---- names ---- */
 
-/* Whether a word says what an array holds. */
+/* The role that a word in a name gives an array: inputs or targets. */
 static bool find_role(const char *word, size_t length, int *role) {
   static const char *const WORDS[ROLES][8] = {
       {"x", "data", "features", "inputs", "images", "series"},
@@ -50,7 +50,7 @@ static bool find_role(const char *word, size_t length, int *role) {
   return false;
 }
 
-/* Whether a name is that of an array: X, y, x_train, train_images, y_val ... in any case. */
+/* Whether a name is that of an array: X, y, x_train, train_images, y_val ..., ignoring case. */
 static bool find_place(const char *name, size_t length, filtra_split otherwise, filtra_split *split,
                        int *role) {
   const char *mark = memchr(name, '_', length);
@@ -65,7 +65,7 @@ static bool find_place(const char *name, size_t length, filtra_split otherwise, 
 
 /* ---- finding ---- */
 
-/* Keeps memory until the end; frees it at once on failure. */
+/* Keeps memory until the dataset is built; frees it at once on failure. */
 static filtra_status keep(numpy_set *s, char *memory) {
   filtra_status status = FT_GROW(s->memory, s->count, s->capacity);
   if (status)
@@ -75,7 +75,7 @@ static filtra_status keep(numpy_set *s, char *memory) {
   return status;
 }
 
-/* Takes the array in `bytes`, which are kept. */
+/* Takes the array in `bytes`, and keeps them. */
 static filtra_status take(numpy_set *s, const char *name, char *bytes, size_t size,
                           filtra_split split, int role) {
   array *a = &s->arrays[split][role];
@@ -144,7 +144,7 @@ static filtra_status find_in_folder(numpy_set *s, const char *folder, const filt
   return status;
 }
 
-/* Takes one array, and the targets beside it where its name says which they are. */
+/* Takes one array, and the targets beside it if its name tells which these are. */
 static filtra_status find_beside(numpy_set *s, const char *path) {
   const char *name = ft_path_name(path);
   filtra_split split;
@@ -212,7 +212,7 @@ static filtra_status read_number(const ft_npy *x, uint64_t i, uint64_t step, uin
                  (unsigned long long)step, number);
 }
 
-/* Whether all features of a step are missing: such steps at the end fill up shorter series. */
+/* Whether all features of a step are missing: at the end, such steps pad shorter series. */
 static bool is_filler(const ft_npy *x, uint64_t i, uint64_t step) {
   for (uint64_t k = 0; k < x->shape[2]; k++)
     if (!isnan(ft_npy_number(x, ft_npy_at(x, (uint64_t[]){i, step, k, 0})))) return false;
@@ -235,7 +235,7 @@ static filtra_status add_series(ft_series *series, const ft_npy *x, uint64_t i, 
 
 /* ---- targets ---- */
 
-/* Whole numbers are values where the task says so, or the training data's were. */
+/* Whether whole numbers are values: if the task says so, or the training data's were. */
 static bool are_values(const numpy_set *s, const ft_npy *y) {
   const bool whole = y->kind == 'i' || y->kind == 'u';
   return y->kind == 'f' || (whole && (s->options->targets == FILTRA_TARGETS_VALUES ||
@@ -294,7 +294,7 @@ static filtra_status add_sample(numpy_set *s, const ft_npy *x, const ft_npy *y, 
   if (!is_image(x)) return add_series(series, x, i, row);
   FT_TRY(add_image(s, x, i, split, row.label));
   ft_samples *samples = &s->ds->samples[split];
-  samples->rows[samples->count - 1].value = row.value; /* of the same bytes as the label */
+  samples->rows[samples->count - 1].value = row.value; /* shares its bytes with the label */
   return FILTRA_OK;
 }
 
@@ -309,7 +309,7 @@ static filtra_status add_samples(numpy_set *s, filtra_split split, const ft_npy 
   return FILTRA_OK;
 }
 
-/* Whether inputs are of one kind with those of the training data. */
+/* Whether inputs are of the same kind as the training data's. */
 static filtra_status check_kind(const numpy_set *s, const array *x) {
   const array *train = &s->arrays[FILTRA_SPLIT_TRAIN][INPUTS];
   if (!train->name || is_image(&train->npy) == is_image(&x->npy)) return FILTRA_OK;
@@ -360,7 +360,7 @@ static filtra_status read_set(numpy_set *s) {
                    "there is no array X (or x_train, X_test, train_images ...); save it by "
                    "numpy.savez(FILE, X=X, y=y)");
   s->ds->untargeted = !targets;
-  if (images) return FILTRA_OK; /* image.c says what pixels become */
+  if (images) return FILTRA_OK; /* image.c decides what pixels become */
   s->ds->info.input = FILTRA_INPUT_FEATURES;
   s->ds->standardise = true;
   return FILTRA_OK;

@@ -16,7 +16,7 @@ static const char *const DECIMALS[] = {"auto", "point", "comma", NULL};
   FT_##kind##_KEY(filtra_augmentation, member, #member, __VA_ARGS__)
 
 static const ft_key DATASET_KEYS[] = {
-    /* Model files hold the words too, in metadata of at most 100 MB. */
+    /* Model files contain the words, in metadata of at most 100 MB. */
     DATASET(
         INT, max_vocabulary, 0, 0, 1 << 20,
         "`tokenizer` words: the most ids it makes, padding, `<unk>` and `<eos>` included; rarer "

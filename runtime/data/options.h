@@ -1,4 +1,4 @@
-/* Tables of the keys of a run's data options, over the public structs. */
+/* Tables of keys for a run's data options, over the public structs. */
 #ifndef FT_DATA_OPTIONS_H
 #define FT_DATA_OPTIONS_H
 

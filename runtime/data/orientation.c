@@ -16,7 +16,7 @@ typedef struct tiff {
   bool little;
 } tiff;
 
-/* A number of `count` bytes at `at`; 0 beyond the end. */
+/* A number of `count` bytes at `at`; 0 past the end. */
 static uint32_t number_at(const tiff *t, size_t at, size_t count) {
   uint32_t x = 0;
   if (at > t->size || count > t->size - at) return 0;
@@ -25,13 +25,13 @@ static uint32_t number_at(const tiff *t, size_t at, size_t count) {
   return x;
 }
 
-/* A value that EXIF defines, or upright. */
+/* The value if EXIF defines it, else upright. */
 static uint32_t in_range(uint32_t orientation) {
   return orientation >= 1 && orientation <= 8 ? orientation : 1;
 }
 
-/* An entry is its tag, type, count and value, in 2, 2, 4 and 4 bytes; a shorter value comes first
- * in its 4 bytes. */
+/* An entry is its tag, type, count and value, in 2, 2, 4 and 4 bytes; a shorter value fills the
+ * first of its 4 bytes. */
 static uint32_t find_orientation(const tiff *t) {
   enum { ENTRY = 12, ORIENTATION = 0x0112, BYTE = 1, SHORT = 3, LONG = 4 };
   size_t at = number_at(t, 4, 4);

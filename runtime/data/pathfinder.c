@@ -38,7 +38,7 @@ static size_t cut_fields(char *line, char *fields[MAX_FIELDS]) {
   return count;
 }
 
-/* Whether a path from the metadata stays within the data's own folder; metadata is not trusted. */
+/* Whether a path from the metadata, which is not trusted, stays within the data's own folder. */
 static bool is_below(const char *folder, const char *file) {
   const char *name = !strncmp(folder, "imgs/", 5) ? folder + 5 : "";
   return *name && *name != '.' && ft_is_name(name) && *file != '.' && ft_is_name(file);
@@ -106,7 +106,7 @@ static filtra_status read_metadata(reader *r, const char *folder) {
 
 /* ---- images ---- */
 
-/* Removes images whose files are empty. The release has some; its users skip them. */
+/* Removes images whose files are empty: the release has some, and its users skip them. */
 static filtra_status drop_empty(reader *r) {
   size_t kept = 0;
   for (size_t i = 0; i < r->count; i++) {
@@ -125,8 +125,8 @@ static filtra_status drop_empty(reader *r) {
   return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_INPUT, "%s: all images are empty", r->root);
 }
 
-/* Draws splits independent of a run's seed; else runs would be tested on others' training data.
- * Returns [count] splits; NULL when out of memory. */
+/* Draws splits independently of a run's seed; otherwise runs would be tested on each other's
+ * training data. Returns [count] splits; NULL when out of memory. */
 static uint8_t *draw_splits(size_t count) {
   ft_rng rng = ft_rng_make(0, ft_hash_text("Pathfinder split"));
   uint8_t *splits = ft_calloc(count, 1);
@@ -169,9 +169,9 @@ static filtra_status read_root(const char *root, const filtra_dataset_options *o
   return status;
 }
 
-/* ---- the folder, or one above with several difficulties ---- */
+/* ---- the folder, or a parent with several difficulties ---- */
 
-/* Sets *root to whether the folder holds imgs and metadata. */
+/* *root: the folder holds imgs and metadata. */
 static filtra_status ask_root(const char *path, bool *root) {
   static const char *const below[] = {"imgs", "metadata"};
   *root = true;

@@ -230,7 +230,7 @@ static bool begin_contour(drawing *d, contour *c, point tail, double direction, 
   return true;
 }
 
-/* The maximum of the mask in a pixel and its four neighbours, as paddles end a margin away. */
+/* The maximum of the mask in a pixel and its four neighbours, since paddles end a margin away. */
 static float taken_near(const float mask[PIXELS], point p) {
   static const point around[] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
   float most = 0.0f;
@@ -314,7 +314,7 @@ static bool draw_tail(drawing *d, double direction, int border, point *tail) {
     bool clear = true;
     for (int k = 0; k < STAMP * STAMP && clear; k++) {
       point p = {(int)i / SIDE + k / STAMP - REACH, (int)i % SIDE + k % STAMP - REACH};
-      if (paddle->mask[k] < 0.998f) continue; /* the stamp's edge may touch */
+      if (paddle->mask[k] < 0.998f) continue; /* the stamp's edge may touch others */
       clear = p.y >= border && p.y < SIDE - border && p.x >= border && p.x < SIDE - border &&
               d->mask[p.y * SIDE + p.x] <= TAKEN;
     }

@@ -16,12 +16,12 @@ typedef struct ft_pathfinder_shape {
   uint32_t distractors;       /* number of short ones to try */
 } ft_pathfinder_shape;
 
-/** NULL when out of memory. Constant afterwards, so that any number of threads may use it. */
+/** NULL when out of memory. Read-only afterwards, so any number of threads may use it. */
 ft_pathfinder_style *ft_pathfinder_style_make(const ft_pathfinder_shape *shape);
 void ft_pathfinder_style_free(ft_pathfinder_style *style);
 
 /** Draws an image that depends only on style and `rng`. *label is 1 if both markers are on one
- * contour. False: found no room for contours that long. */
+ * contour. False: there was no room for contours of that length. */
 bool ft_pathfinder_draw(const ft_pathfinder_style *style, ft_rng rng,
                         uint8_t pixels[FT_PATHFINDER_PIXELS], int *label);
 

@@ -134,8 +134,8 @@ static filtra_status report(const job *j, uint64_t done) {
   return ft_fail(FILTRA_ERROR_CANCELLED, "generating Pathfinder was stopped");
 }
 
-/* Also draws in the calling thread, which reports progress; with fewer threads than asked for it
- * only takes longer. */
+/* Also draws in the calling thread, which reports progress; fewer threads than asked for only take
+ * longer. */
 static filtra_status draw_all(job *j) {
   ft_thread threads[MAX_THREADS];
   filtra_status status = report(j, 0);

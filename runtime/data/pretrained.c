@@ -1,5 +1,5 @@
-/* Encodes and decodes with pretrained tokenizers: added tokens first, then words, which a cache
- * remembers. Called by tokenizer.c and corpus.c. */
+/* Encodes and decodes with pretrained tokenizers: finds added tokens first, then words, which a
+ * cache stores. Called by tokenizer.c and corpus.c. */
 #include "data/pretrained.h"
 
 #include "base/memory.h"
@@ -46,7 +46,7 @@ static filtra_status encode_word(const ft_pretrained *p, ft_scratch *s, const ch
                 : ft_wordpiece_encode(p, s, word, length, tokens);
 }
 
-/* Appends the ids of a word, from the cache if it has it. */
+/* Appends the ids of a word, from the cache if possible. */
 static filtra_status add_word(const ft_pretrained *p, ft_scratch *s, const char *word,
                               size_t length, ft_tokens *tokens) {
   if (length > FT_CACHED_BYTES) return encode_word(p, s, word, length, tokens);
@@ -71,20 +71,20 @@ static filtra_status add_word(const ft_pretrained *p, ft_scratch *s, const char 
 
 /* ---- texts ---- */
 
-/* An encoding under way, and the buffer that is being split into words. */
+/* An encoding in progress, and the buffer that is being split into words. */
 typedef struct encoding {
   const ft_pretrained *p;
   ft_scratch *s;
   ft_tokens *tokens;
   ft_spans *spans; /* NULL: not wanted */
   const char *buffer;
-  const ft_span *origins; /* of the buffer's bytes; NULL: as follows */
+  const ft_span *origins; /* of the buffer's bytes; NULL: computed from `base` and `added` */
   size_t base, added;     /* byte i of the buffer is byte base + i - added of the text */
 } encoding;
 
 static ft_span span_of(const encoding *e, size_t begin, size_t end) {
   if (e->origins) return (ft_span){e->origins[begin].begin, e->origins[end - 1].end};
-  /* A blank that was put in front stands where the first character does. */
+  /* A blank added in front has the span of the first character. */
   if (end <= e->added)
     for (end = e->added + 1; (e->buffer[end] & 0xc0) == 0x80;)
       end++;
@@ -100,12 +100,12 @@ static filtra_status add_span(encoding *e, ft_span span) {
   return FILTRA_OK;
 }
 
-/* Whether the first blank of a token stays, which may be one that was put in front. */
+/* Whether a token keeps its first blank, which may be one added in front. */
 static bool keeps_blank(const encoding *e, ft_span span) {
   return e->p->trim_prefix && (!e->spans->count || !span.begin);
 }
 
-/* Takes the blanks of a token of BPE off its span, as Hugging Face does. */
+/* Trims the blanks of a BPE token from its span, as Hugging Face does. */
 static ft_span trim(const encoding *e, ft_span span, size_t begin, size_t end) {
   uint32_t before = 0, after = 0;
   while (begin + before < end && e->buffer[begin + before] == ' ')
@@ -121,7 +121,7 @@ static ft_span trim(const encoding *e, ft_span span, size_t begin, size_t end) {
   return span;
 }
 
-/* Bytes that an id stands for within a word that has `left` bytes from `at` on. */
+/* Number of bytes that an id stands for in a word with `left` bytes left. */
 static size_t bytes_of(const ft_pretrained *p, int32_t id, bool inside, size_t left) {
   size_t bytes = p->lengths[id];
   if (id == p->unknown) return p->bpe ? 1 : left;
@@ -149,8 +149,8 @@ static filtra_status encode_span(encoding *e, const char *word, size_t length) {
   return e->spans ? add_word_spans(e, word, length, first) : FILTRA_OK;
 }
 
-/* Splits text into words as GPT-2 does. It gets a blank in front if it has none and the tokenizer
- * wants one. */
+/* Splits text into words as GPT-2 does; first prepends a blank if the tokenizer wants one and the
+ * text has none. */
 static filtra_status split_bpe(encoding *e, const char *text, size_t length) {
   encoding piece = *e;
   if (e->p->prefix_space && *text != ' ') {
@@ -199,7 +199,7 @@ static filtra_status split_words(encoding *e, size_t begin, size_t end) {
                    : split_bert(e, e->buffer + begin, end - begin);
 }
 
-/* Takes added tokens out of the buffer and passes on what is between them. */
+/* Finds added tokens in the buffer and passes on the text between them. */
 static filtra_status search(encoding *e, size_t length, const ft_added_tokens *added,
                             filtra_status (*between)(encoding *, size_t, size_t)) {
   size_t at = 0, from = 0;
@@ -212,7 +212,8 @@ static filtra_status search(encoding *e, size_t length, const ft_added_tokens *a
   return from < length ? between(e, from, length) : FILTRA_OK;
 }
 
-/* Text between added tokens: normalises it, and looks for those that are found then. */
+/* Encodes text between added tokens: normalises it, then looks for added tokens of normalised
+ * text. */
 static filtra_status encode_piece(encoding *e, size_t begin, size_t end) {
   encoding piece = *e;
   size_t length = end - begin;
@@ -227,7 +228,7 @@ static filtra_status encode_piece(encoding *e, size_t begin, size_t end) {
   return search(&piece, length, &e->p->added[1], split_words);
 }
 
-/* Fails where the text is not UTF-8. */
+/* Fails if the text is not UTF-8. */
 static filtra_status check_text(const char *text, size_t length) {
   uint32_t c;
   size_t column = 1; /* counted in characters */
@@ -259,7 +260,7 @@ filtra_status ft_pretrained_encode(ft_pretrained *p, const char *text, size_t le
 
 /* ---- decoding ---- */
 
-/* Whether Hugging Face's WordPiece decoder takes the blank before a symbol away. */
+/* Whether Hugging Face's WordPiece decoder removes the blank before a symbol. */
 static bool joins_left(const char *symbol) {
   static const char *const begins[] = {".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re"};
   for (size_t i = 0; i < FT_COUNT(begins); i++)
@@ -267,7 +268,7 @@ static bool joins_left(const char *symbol) {
   return false;
 }
 
-/* Text of an id; of added tokens that are searched for in normalised text, that. */
+/* Text of an id; for added tokens of normalised text, the normalised one. */
 static const char *symbol_of(const ft_pretrained *p, int32_t id, size_t *length) {
   const ft_added_tokens *added = &p->added[1];
   for (size_t i = 0; i < added->count; i++) {

@@ -6,13 +6,13 @@
 #include "base/thread.h"
 #include "data/tokenizer.h"
 
-/* Why limits: positions within a text are 32-bit numbers. */
+/* The reason for limits: positions within a text are 32-bit numbers. */
 #define FT_PRETRAINED_MOST_BYTES ((size_t)INT32_MAX)
 
-/** A token that text is searched for before all else. */
+/** A token that is searched for in a text before anything else. */
 typedef struct ft_added_token {
-  char *owned;      /* `text`, if it had to be normalised */
-  const char *text; /* what is searched for */
+  char *owned;      /* `text` if it had to be normalised, to be freed */
+  const char *text; /* the text to search for */
   size_t length;
   int32_t id;
   bool single_word, lstrip, rstrip, normalized;
@@ -20,17 +20,17 @@ typedef struct ft_added_token {
 
 typedef struct ft_added_tokens {
   ft_added_token *list;   /* longest first */
-  size_t count, capacity; /* of the list */
-  bool first[256];        /* bytes that one of them begins with */
+  size_t count, capacity; /* of `list` */
+  bool first[256];        /* whether a token begins with this byte */
 } ft_added_tokens;
 
-/** An entry of the table of symbols: open addressing, id -1: free. */
+/** An entry of the table of symbols (open addressing); id -1: free. */
 typedef struct ft_symbol_entry {
   uint32_t hash;
   int32_t id;
 } ft_symbol_entry;
 
-/** An entry of the table of merges: open addressing, id -1: free. */
+/** An entry of the table of merges (open addressing); id -1: free. */
 typedef struct ft_merge {
   uint64_t pair; /* left id << 32 | right id */
   uint32_t rank;
@@ -41,29 +41,29 @@ typedef struct ft_pretrained {
   json_t *source;         /* tokenizer.json; symbols point into it */
   const char **symbols;   /* [size], by id */
   uint32_t *lengths;      /* [size], in bytes */
-  uint32_t size, longest; /* ids; bytes of the longest symbol */
-  ft_symbol_entry *table; /* [table_mask + 1] of the model's vocabulary, without added tokens */
+  uint32_t size, longest; /* number of ids; bytes of the longest symbol */
+  ft_symbol_entry *table; /* [table_mask + 1], the model's vocabulary without added tokens */
   uint32_t table_mask;
-  ft_added_tokens added[2]; /* searched for in the text; in the normalised text */
+  ft_added_tokens added[2]; /* to find in the text, and in the normalised text */
   bool framed, bpe;
   ft_frame frame;
   uint8_t ascii[128]; /* FT_UNICODE flags */
   int32_t unknown;    /* -1: none */
   /* BPE */
-  bool prefix_space, trim_offsets, trim_prefix; /* the last: not the first token's first blank */
+  bool prefix_space, trim_offsets, trim_prefix; /* the last: except the first token's first blank */
   int32_t bytes[256];                           /* ids of single bytes */
   ft_merge *merges;                             /* [merge_mask + 1] */
   uint64_t merge_mask;
   /* WordPiece */
-  bool normalizes, clean, chinese, strip, lower; /* BERT's normaliser */
+  bool normalizes, clean, chinese, strip, lower; /* steps of BERT's normaliser */
   bool cleanup;                                  /* spaces before punctuation, in decoding */
-  const char *prefix;                            /* of symbols within a word: "##" */
-  uint32_t prefix_hash, most_characters;         /* of a word */
+  const char *prefix;                            /* prefix of symbols within a word: "##" */
+  uint32_t prefix_hash, most_characters;         /* of the prefix; of a word */
   ft_mutex lock;
-  struct ft_scratch *idle; /* scratch memory that no thread uses */
+  struct ft_scratch *idle; /* scratch memory that no thread uses now */
 } ft_pretrained;
 
-/** Where in the text a token, or a byte of normalised text, comes from. */
+/** The part of the text that a token, or a byte of normalised text, comes from. */
 typedef struct ft_span {
   uint32_t begin, end;
 } ft_span;
@@ -74,13 +74,13 @@ typedef struct ft_spans {
   size_t count, capacity;
 } ft_spans;
 
-/** Symbols of a word while BPE joins them. */
+/** Symbols of a word during BPE. */
 typedef struct ft_bpe_symbol {
-  int32_t id, merged; /* `merged`: what it and the next one make */
+  int32_t id, merged; /* `merged`: the symbol that this one and the next one merge to */
   uint32_t previous, next, rank;
 } ft_bpe_symbol;
 
-/** A kept mark that waits for its place in canonical order. */
+/** A mark that is kept until its place in canonical order is known. */
 typedef struct ft_waiting_mark {
   uint32_t code_point, class;
   ft_span span;
@@ -93,27 +93,27 @@ typedef struct ft_cached_word {
   int32_t ids[FT_CACHED_IDS];
 } ft_cached_word;
 
-/** Memory of one encoding, kept for the next. */
+/** Memory of one encoding, reused by the next. */
 typedef struct ft_scratch {
   struct ft_scratch *next;
-  char *text; /* normalised */
+  char *text; /* the normalised text */
   ft_span *origins;
   size_t length, capacity, origin_capacity; /* of `text` and `origins` */
-  bool spans;                               /* whether `origins` is kept */
+  bool spans;                               /* record `origins` */
   ft_waiting_mark *marks;
   size_t mark_count, mark_capacity;
   ft_bpe_symbol *word;
   uint64_t *heap;
   size_t word_capacity;
-  uint32_t *ends, *hashes; /* of a word's prefixes */
+  uint32_t *ends, *hashes; /* ends and hashes of a word's prefixes */
   size_t ends_capacity;
   ft_cached_word cache[FT_CACHE_WORDS];
 } ft_scratch;
 
 /* ---- pretrained.c ---- */
 
-/** Appends the ids of `text`, and their places in it unless `spans` is NULL. Fails with INPUT where
- * it is not UTF-8. */
+/** Appends the ids of `text`, and their places in it unless `spans` is NULL. Fails with INPUT if
+ * the text is not UTF-8. */
 filtra_status ft_pretrained_encode(ft_pretrained *p, const char *text, size_t length,
                                    ft_tokens *tokens, ft_spans *spans);
 /** The bytes that an id adds to a decoded text; `first`: it begins the text. It is
@@ -124,26 +124,26 @@ void ft_pretrained_free(ft_pretrained *p);
 
 /* ---- pretrained_read.c ---- */
 
-/** Reads tokenizer.json; errors name no file. What is not known in it is refused by its name. */
+/** Reads tokenizer.json; errors name no file. Unknown parts are refused by name. */
 filtra_status ft_pretrained_read(const json_t *root, filtra_tokenizer **out);
 
 /* ---- pretrained_files.c ---- */
 
 /** Whether a folder has a tokenizer's vocabulary. */
 filtra_status ft_pretrained_is(const char *folder, bool *is);
-/** Makes the tokenizer.json of a folder: that file, or what vocab.json and merges.txt, or
- * vocab.txt, and the folder's other files say. Errors name the file. */
+/** Returns the folder's tokenizer.json, or builds one from vocab.json and merges.txt, or vocab.txt,
+ * and the folder's other files. Errors name the file. */
 filtra_status ft_pretrained_load(const char *folder, json_t **root);
 
 /* ---- pretrained_symbols.c ---- */
 
-/** Goes on with a hash that began as FT_HASH_BEGIN. */
+/** Continues a hash that began with FT_HASH_BEGIN. */
 #define FT_HASH_BEGIN 2166136261U
 uint32_t ft_hash_more(uint32_t hash, const char *text, size_t length);
-/** The id of the symbol that two texts make together, whose hash that is; -1: none. */
+/** The id of the symbol that is the concatenation of two texts; `hash` is its hash. -1: none. */
 int32_t ft_symbol_find(const ft_pretrained *p, uint32_t hash, const char *a, size_t a_length,
                        const char *b, size_t b_length);
-/** Id of a whole symbol; -1: none. */
+/** The id of a whole symbol; -1: none. */
 int32_t ft_symbol_id(const ft_pretrained *p, const char *symbol);
 
 #endif

@@ -40,7 +40,7 @@ static unsigned flags_at(const char *text, size_t length) {
   return ft_utf8_next(text, length, &c) ? ft_unicode(c) : 0;
 }
 
-/* Where the character that ends at `end` begins. */
+/* Index of the character that ends at `end`. */
 static size_t before(const char *text, size_t end) {
   do
     end--;

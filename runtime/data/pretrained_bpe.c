@@ -15,7 +15,8 @@
 
 enum { KINDS = FT_UNICODE_LETTER | FT_UNICODE_NUMBER | FT_UNICODE_SPACE };
 
-/* Letter, number, white space or, 0, anything else; *bytes is the character's. */
+/* Kind of the next character: letter, number, white space or, 0, anything else; *bytes is its
+ * length. */
 static unsigned kind_at(const ft_pretrained *p, const char *text, size_t length, size_t *bytes) {
   uint32_t c;
   *bytes = 1;
@@ -33,7 +34,7 @@ static size_t contraction(const char *text, size_t length) {
              : 0;
 }
 
-/* White space that something else follows leaves its last character to that. */
+/* White space before something else leaves its last character to that. */
 static size_t white_space(const ft_pretrained *p, const char *text, size_t length) {
   size_t end = 0, last = 0, bytes;
   while (end < length && kind_at(p, text + end, length - end, &bytes) == FT_UNICODE_SPACE) {
@@ -108,7 +109,7 @@ enum { MERGES_PER_BYTE = 3 };
 
 static const uint32_t NO_RANK = UINT32_MAX;
 
-/* The first pairs, and at most two for each merge. */
+/* Reserves room for the first pairs and at most two more for each merge. */
 static filtra_status reserve_word(ft_scratch *s, size_t length) {
   if (length <= s->word_capacity) return FILTRA_OK;
   ft_bpe_symbol *word = ft_realloc(s->word, length, sizeof *word);
@@ -121,7 +122,7 @@ static filtra_status reserve_word(ft_scratch *s, size_t length) {
   return FILTRA_OK;
 }
 
-/* Looks up what the symbol and the next one make; `end`: there is no next one. */
+/* Looks up the merge of a symbol and the next one; `end`: there is no next one. */
 static void look_up(const ft_pretrained *p, ft_scratch *s, uint32_t at, uint32_t end,
                     size_t *waiting) {
   ft_bpe_symbol *symbol = &s->word[at];
@@ -133,7 +134,7 @@ static void look_up(const ft_pretrained *p, ft_scratch *s, uint32_t at, uint32_t
   push(s->heap, waiting, (uint64_t)merge->rank << 32 | at);
 }
 
-/* Joins a symbol and the next one. A symbol that was joined to another has id -1. */
+/* Joins a symbol and the next one, which gets id -1. */
 static void join(const ft_pretrained *p, ft_scratch *s, uint32_t at, uint32_t end,
                  size_t *waiting) {
   ft_bpe_symbol *symbol = &s->word[at], *gone = &s->word[symbol->next];
@@ -173,7 +174,7 @@ static bool shows_itself(unsigned c) {
 }
 
 uint32_t ft_bpe_character(unsigned char byte) {
-  uint32_t others = 0; /* smaller bytes that do not show themselves */
+  uint32_t others = 0; /* smaller bytes that are not shown as themselves */
   if (shows_itself(byte)) return byte;
   for (unsigned c = 0; c < byte; c++)
     others += !shows_itself(c);

@@ -1,16 +1,16 @@
-/* Reading objects of tokenizer.json. A key that is not known is an error. */
+/* Reading objects of tokenizer.json. Unknown keys are errors. */
 #ifndef FT_DATA_PRETRAINED_FIELDS_H
 #define FT_DATA_PRETRAINED_FIELDS_H
 
 #include "data/pretrained.h"
 
-/** Fails with INPUT for what is no object, and for keys other than those; `known` ends with NULL.
- * `where` names the object in messages. */
+/** Fails with INPUT unless the value is an object whose keys are all in `known`, which ends with
+ * NULL. `where` names the object in messages. */
 filtra_status ft_pretrained_keys(const json_t *object, const char *where, const char *const *known);
-/** Reads a key that is true or false; `usual` where it is missing or null. */
+/** Reads a boolean key; `usual` if it is missing or null. */
 filtra_status ft_pretrained_bool(const json_t *object, const char *where, const char *key,
                                  bool usual, bool *out);
-/** Fails with INPUT, naming the object's type and what is known. */
+/** Fails with INPUT, naming the object's type and the supported ones. */
 filtra_status ft_pretrained_type(const json_t *object, const char *where, const char *known);
 
 #endif

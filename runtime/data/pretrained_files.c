@@ -1,6 +1,5 @@
-/* Makes tokenizer.json of the files of a folder: that file with what tokenizer_config.json says
- * otherwise, or vocab.json and merges.txt, or vocab.txt. Called by tokenizer.c, and train/start.c.
- */
+/* Makes tokenizer.json from a folder's files: that file, with overrides by tokenizer_config.json,
+ * or vocab.json and merges.txt, or vocab.txt. Called by tokenizer.c and train/start.c. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -11,7 +10,7 @@
 
 /* ---- files ---- */
 
-/* Names of each file of a folder; vocabularies and merges have older ones, too. */
+/* Names of each file; vocabularies and merges have older names too. */
 static const char *const WHOLE[] = {"tokenizer.json"}, *const LIST[] = {"vocab.txt"},
                          *const VOCABULARY[] = {"vocab.json", "encoder.json"},
                          *const MERGES[] = {"merges.txt", "vocab.bpe"};
@@ -29,7 +28,7 @@ static filtra_status read_optional(const char *folder, const char *name, json_t 
   return status;
 }
 
-/* Path of the first of `count` files that is there; NULL, with FILTRA_OK: none. */
+/* Path of the first of `count` files that exists; NULL, with FILTRA_OK: none. */
 static filtra_status find_file(const char *folder, const char *const *names, size_t count,
                                char **path) {
   *path = NULL;

@@ -1,10 +1,10 @@
-/* What a folder of Hugging Face says of its tokenizer, file by file. */
+/* Files of a Hugging Face folder that describe its tokenizer. */
 #ifndef FT_DATA_PRETRAINED_FOLDER_H
 #define FT_DATA_PRETRAINED_FOLDER_H
 
 #include "data/pretrained.h"
 
-/* Largest file of a tokenizer. Model files hold it too, in up to 100 MB of metadata. */
+/* Size limit of a tokenizer file. Model files contain it too, in up to 100 MB of metadata. */
 enum { FT_TOKENIZER_FILE_LIMIT = 64 << 20 };
 
 typedef struct ft_pretrained_folder {
@@ -17,9 +17,9 @@ typedef struct ft_pretrained_folder {
   json_t *vocabulary, *merges; /* symbols and ids; "a b", for BPE */
 } ft_pretrained_folder;
 
-/** Puts what tokenizer_config.json (NULL: none) says otherwise into tokenizer.json. */
+/** Overrides parts of tokenizer.json by tokenizer_config.json (NULL: none). */
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config);
-/** Makes tokenizer.json of the other files. */
+/** Builds tokenizer.json from the other files. */
 filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root);
 
 #endif

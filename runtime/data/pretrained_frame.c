@@ -1,4 +1,4 @@
-/* Reads from tokenizer.json's post-processor what special tokens are put around texts. Called by
+/* Reads the special tokens around texts from tokenizer.json's post-processor. Called by
  * pretrained_read.c. */
 #include "data/pretrained_models.h"
 
@@ -6,7 +6,7 @@
 
 static const char where[] = "post_processor";
 
-/* The id of a special token, which is that of its symbol. */
+/* The id of a special token, which must be that of its symbol. */
 static filtra_status check_token(const ft_pretrained *p, const char *name, const json_t *value,
                                  int32_t *id) {
   const json_int_t given = json_is_integer(value) ? json_integer_value(value) : -1;
@@ -45,7 +45,7 @@ static filtra_status read_two(ft_pretrained *p, const json_t *object, bool rober
 
 /* ---- TemplateProcessing ---- */
 
-/* Ids of a template's special tokens, and where its texts stand among them; -1: nowhere. */
+/* Ids of a template's special tokens, and the positions of its texts among them; -1: absent. */
 enum { MOST_TOKENS = 4 };
 typedef struct template {
   int32_t ids[MOST_TOKENS];

@@ -1,5 +1,5 @@
-/* Makes tokenizer.json of a vocabulary and of what configurations say, as `transformers` does where
- * a folder has none. Called by pretrained_files.c. */
+/* Makes tokenizer.json from a vocabulary and configuration files, as `transformers` does for a
+ * folder without one. Called by pretrained_files.c. */
 #include "base/memory.h"
 #include "data/pretrained_folder.h"
 
@@ -10,7 +10,7 @@
 
 typedef struct family {
   const char *class,
-      *model; /* of tokenizer_config.json, without "Fast"; model_type of config.json */
+      *model; /* in tokenizer_config.json, without "Fast"; model_type in config.json */
   enum { BERT, ROBERTA, GPT2 } kind;
 } family;
 
@@ -58,7 +58,7 @@ static filtra_status find_family(const ft_pretrained_folder *f, const family **o
 
 /* ---- special tokens ---- */
 
-/* A special token's part, and its text where no file says it: BERT's, RoBERTa's, GPT-2's. */
+/* The role of a special token, and its default text: BERT's, RoBERTa's, GPT-2's. */
 static const struct {
   const char *key, *usual[3];
 } roles[] = {
@@ -69,7 +69,7 @@ static const struct {
 };
 enum { UNK = 2, SEP = 3, CLS = 5, MASK = 6 };
 
-/* What a file says of a role, a text or an object; NULL: nothing. */
+/* The value that a file gives for a role, a text or an object; NULL: none. */
 static json_t *said_of(const ft_pretrained_folder *f, const char *key) {
   json_t *value = json_object_get(f->config, key);
   if (!value || json_is_null(value)) value = json_object_get(f->special, key);
@@ -90,14 +90,14 @@ static const json_t *find_added(const json_t *list, const char *content) {
   return NULL;
 }
 
-/* The id of a token, of the vocabulary or added; -1: none. */
+/* The id of a token in the vocabulary or the added tokens; -1: none. */
 static json_int_t id_of(const ft_pretrained_folder *f, const json_t *list, const char *content) {
   const json_t *id = json_object_get(f->vocabulary, content);
   if (!id) id = json_object_get(find_added(list, content), "id");
   return id ? json_integer_value(id) : -1;
 }
 
-/* Appends a token with flags that are false unless it has them. */
+/* Appends a token; missing flags become false. */
 static void append_token(json_t **list, json_t *token) {
   json_t *flags = json_pack("{sb sb sb sb sb}", "single_word", 0, "lstrip", 0, "rstrip", 0,
                             "normalized", 0, "special", 0);
@@ -170,7 +170,7 @@ static filtra_status make_added(const ft_pretrained_folder *f, const family *kin
 
 /* ---- tokenizer.json ---- */
 
-/* A value of tokenizer_config.json, or the usual one. */
+/* A value of tokenizer_config.json, or the default. */
 static json_t *configured(const ft_pretrained_folder *f, const char *key, json_t *usual) {
   json_t *value = json_object_get(f->config, key);
   if (!value) return usual;
@@ -238,7 +238,7 @@ filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root) {
   return status;
 }
 
-/* ---- over a tokenizer.json that is there ---- */
+/* ---- overriding an existing tokenizer.json ---- */
 
 static filtra_status set_from(json_t *part, const char *key, const json_t *config,
                               const char *name) {

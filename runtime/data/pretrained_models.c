@@ -61,7 +61,7 @@ static bool read_merge_text(const json_t *value, merge_text *m) {
   return m->left_length && m->right_length;
 }
 
-/* Reads merge number `rank`; made[id]: the symbol is a byte, or a merge before makes it. */
+/* Reads merge number `rank`; made[id]: the symbol is a byte or the result of an earlier merge. */
 static filtra_status read_merge(ft_pretrained *p, const json_t *value, uint32_t rank,
                                 uint8_t *made) {
   merge_text m;
@@ -113,7 +113,7 @@ static filtra_status read_merges(ft_pretrained *p, const json_t *merges) {
 
 /* ---- models ---- */
 
-/* Fails unless a key is missing or says what it says where it does nothing. */
+/* Fails unless a key is missing or has a value with which it has no effect. */
 static filtra_status check_off(const json_t *model, const char *key) {
   const json_t *value = json_object_get(model, key);
   const char *text = json_string_value(value);

@@ -1,4 +1,4 @@
-/* Parts of tokenizer.json. */
+/* Readers for parts of tokenizer.json. */
 #ifndef FT_DATA_PRETRAINED_MODELS_H
 #define FT_DATA_PRETRAINED_MODELS_H
 
@@ -6,14 +6,14 @@
 
 /* ---- pretrained_models.c ---- */
 
-/** Finds whether the model is BPE or WordPiece. */
+/** Finds out whether the model is BPE or WordPiece. */
 filtra_status ft_pretrained_model_type(ft_pretrained *p, const json_t *model);
 /** Reads the rest of the model, after the vocabulary. */
 filtra_status ft_pretrained_model(ft_pretrained *p, const json_t *model);
 
 /* ---- pretrained_frame.c ---- */
 
-/** Reads the frame of texts from "post_processor". */
+/** Reads the special tokens around texts from "post_processor". */
 filtra_status ft_pretrained_frame(ft_pretrained *p, const json_t *object);
 
 #endif

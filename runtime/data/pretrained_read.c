@@ -1,5 +1,5 @@
-/* Reads tokenizer.json: the vocabulary, added tokens, normaliser and what else there is. The models
- * themselves are read by pretrained_models.c. Called by tokenizer.c. */
+/* Reads tokenizer.json: the vocabulary, added tokens, normaliser and other settings;
+ * pretrained_models.c reads the models. Called by tokenizer.c. */
 #include "base/memory.h"
 #include "data/pretrained_added.h"
 #include "data/pretrained_models.h"
@@ -11,7 +11,7 @@
 
 /* ---- symbols ---- */
 
-/* Gives a symbol its id. There are as many ids as symbols, so that none can stay free. */
+/* Gives a symbol its id. There are as many ids as symbols, so none stays free. */
 static filtra_status put_symbol(ft_pretrained *p, const char *symbol, const json_t *value) {
   const json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
   if (id < 0 || id >= (json_int_t)p->size)
@@ -46,7 +46,7 @@ static filtra_status make_symbols(ft_pretrained *p, size_t in_model) {
   return FILTRA_OK;
 }
 
-/* Added tokens that the model's vocabulary does not have. */
+/* Number of added tokens that the model's vocabulary lacks. */
 static size_t count_new(const json_t *added, const json_t *vocabulary) {
   size_t count = 0;
   for (size_t i = 0; i < json_array_size(added); i++)
@@ -87,7 +87,8 @@ static filtra_status read_flags(const json_t *object, ft_added_token *token) {
   return ft_pretrained_bool(object, where, "normalized", !special, &token->normalized);
 }
 
-/* What normalised text is searched for. One that is all dropped is never found. */
+/* Normalises an added token, to be found in normalised text. If nothing is left of it, it is never
+ * found. */
 static filtra_status normalize_token(const ft_pretrained *p, ft_added_token *token) {
   ft_scratch s = {0};
   filtra_status status = ft_bert_normalize(p, &s, token->text, token->length, 0);
@@ -201,7 +202,7 @@ static filtra_status read_parts(ft_pretrained *p, const json_t *root) {
   return ft_pretrained_frame(p, json_object_get(root, "post_processor"));
 }
 
-/* What the ids depend on; the rest, such as how Hugging Face pads, is left out. */
+/* Keeps the parts that ids depend on, and drops others, such as padding. */
 static json_t *keep_source(const json_t *root) {
   static const char *const keys[] = {"added_tokens",   "normalizer", "pre_tokenizer",
                                      "post_processor", "decoder",    "model"};

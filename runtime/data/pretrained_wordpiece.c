@@ -1,5 +1,5 @@
-/* BERT's way from text to ids (Devlin et al. 2019), as Hugging Face's BertNormalizer,
- * BertPreTokenizer and WordPiece do it. Called by pretrained.c and pretrained_read.c. */
+/* BERT's conversion of text to ids (Devlin et al. 2019), as in Hugging Face's BertNormalizer,
+ * BertPreTokenizer and WordPiece. Called by pretrained.c and pretrained_read.c. */
 #include "data/pretrained_wordpiece.h"
 
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 
 /* ---- normalising ---- */
 
-/* The most bytes that one character becomes: a Chinese one with blanks, or its parts. */
+/* The most bytes that one character becomes: a Chinese one with blanks, or its decomposition. */
 enum { MOST_BYTES = 4 * FT_UNICODE_MOST_PARTS + 2 };
 
 static filtra_status reserve_text(ft_scratch *s, size_t extra) {
@@ -44,7 +44,7 @@ static void put_lower(const ft_pretrained *p, ft_scratch *s, uint32_t c, ft_span
     put(s, parts[i], span);
 }
 
-/* Writes the marks that wait, in canonical order. */
+/* Writes the waiting marks in canonical order. */
 static filtra_status put_marks(const ft_pretrained *p, ft_scratch *s) {
   const size_t count = s->mark_count;
   if (!count) return FILTRA_OK;
@@ -96,7 +96,8 @@ static filtra_status put_character(const ft_pretrained *p, ft_scratch *s, uint32
   return spaced ? put_stripped(p, s, ' ', span) : FILTRA_OK;
 }
 
-/* Characters of ASCII, which no mark, blank or part is made of. Returns how many bytes it took. */
+/* Copies ASCII characters, cleaned and lower-cased as configured; they get no blanks and have no
+ * decomposition. Returns the number of bytes consumed. */
 static size_t put_ascii(const ft_pretrained *p, ft_scratch *s, const char *text, size_t length,
                         ft_span span) {
   size_t at = 0;
@@ -168,7 +169,7 @@ static filtra_status reserve_ends(ft_scratch *s, size_t length) {
   return FILTRA_OK;
 }
 
-/* The longest symbol that the word has at *at, which moves past it; -1: none. */
+/* The longest symbol that matches the word at *at, which moves past it; -1: none. */
 static int32_t next_piece(const ft_pretrained *p, ft_scratch *s, const char *word, size_t length,
                           size_t *at) {
   uint32_t *ends = s->ends, *hashes = s->ends + s->ends_capacity, c;

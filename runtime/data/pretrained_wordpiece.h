@@ -1,11 +1,11 @@
-/* WordPiece: BERT's normaliser, splitting into words, and words into pieces. */
+/* WordPiece: BERT's normaliser, splitting text into words and words into pieces. */
 #ifndef FT_DATA_PRETRAINED_WORDPIECE_H
 #define FT_DATA_PRETRAINED_WORDPIECE_H
 
 #include "data/pretrained.h"
 
-/** Normalises a text into s->text and, with s->spans, s->origins; `base` is where in the caller's
- * text it begins. */
+/** Normalises a text into s->text and, with s->spans, s->origins; `base` is the offset of the text
+ * in the caller's. */
 filtra_status ft_bert_normalize(const ft_pretrained *p, ft_scratch *s, const char *text,
                                 size_t length, size_t base);
 /** The next word or punctuation mark of a normalised text from *at on; *length is 0 at the end. */

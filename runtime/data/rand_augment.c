@@ -42,7 +42,7 @@ static void stretch(const uint64_t count[VALUES], value_table table) {
     table[i] = high > low ? rounded(255.0 * (i - low) / (double)(high - low)) : (uint8_t)i;
 }
 
-/* Equalizes as Pillow does: counts the pixels below a value, in steps of 1/255 of all pixels but
+/* Equalizes as Pillow does: counts the pixels below a value, in steps of 1/255 of all pixels except
  * those of the highest value. */
 static void equalize(const uint64_t count[VALUES], value_table table) {
   uint64_t all = 0, last = 0, below;
@@ -110,7 +110,7 @@ static double mean_luminance(const ft_image *image) {
   return floor(sum / (double)count + 0.5);
 }
 
-/* The mean of 3 x 3 pixels, the centre weighted five times; pixels on the edge stay. */
+/* The mean of 3 x 3 pixels, with weight 5 for the centre; pixels on the edge stay. */
 static double blurred(const ft_image *image, uint32_t y, uint32_t x, uint32_t c) {
   size_t row = (size_t)image->width * image->channels;
   const uint8_t *at = image->pixels + y * row + (size_t)x * image->channels + c;
@@ -208,7 +208,7 @@ static filtra_status warp(ft_image *image, const affine *m, const uint8_t *fill)
   return FILTRA_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- all operations ---- */
 
 filtra_status ft_image_operate(ft_image *image, ft_image_operation operation, double level,
                                const uint8_t *fill) {

@@ -46,8 +46,8 @@ static filtra_status put(ft_row_reader *r, const char *bytes, size_t count) {
   return FILTRA_OK;
 }
 
-/* Appends a quoted field, over several lines if needed. *at moves from after the opening quote to
- * after the closing one. A doubled quote means one quote. */
+/* Appends a quoted field, over several lines if needed. *at moves from the character after the
+ * opening quote to the one after the closing quote. A doubled quote means one quote. */
 static filtra_status read_quoted(ft_row_reader *r, const char **at) {
   for (;;) {
     size_t count = strcspn(*at, "\"");
@@ -72,7 +72,8 @@ static filtra_status read_quoted(ft_row_reader *r, const char **at) {
                  **at, r->count);
 }
 
-/* Where a quoted field begins, after its quote; NULL: it is text, which may begin with a quote. */
+/* The start of a quoted field, after its quote; NULL: the field is text, which may begin with a
+ * quote. */
 static const char *begin_quoted(const ft_row_reader *r, const char *at) {
   const char delimiter = r->delimiter.character, *quote = ft_quote_of(at, delimiter);
   bool open;
@@ -118,7 +119,7 @@ static filtra_status read_row(ft_row_reader *r) {
     more = *at == r->delimiter.character;
     at += more;
   }
-  /* only now, since appending may have moved the text */
+  /* only now: appending may have moved the text */
   if (r->count > r->capacity) {
     const char **fields = ft_realloc((void *)r->fields, r->count, sizeof *fields);
     if (!fields) return FILTRA_ERROR_HOST_MEMORY;

@@ -1,4 +1,4 @@
-/* Reads rows of delimited text (RFC 4180); accepts any input without trusting it. */
+/* Reads rows of delimited text (RFC 4180) from untrusted input. */
 #ifndef FT_DATA_ROWS_H
 #define FT_DATA_ROWS_H
 
@@ -8,7 +8,7 @@
 typedef struct ft_row_reader {
   ft_lines lines;
   ft_delimiter delimiter;
-  filtra_quoting quoting; /* as it was said */
+  filtra_quoting quoting; /* as the options say */
   bool quoted;            /* a field of the current row is quoted */
   const char **fields;    /* [count] of the current row, NUL-terminated, without quotes */
   size_t count, capacity;
@@ -24,8 +24,8 @@ filtra_status ft_rows_open(const char *path, ft_row_form form, ft_row_reader *ro
 /** Moves to the next row that is not blank; *more is false at the end. Errors in a row name file
  * and line. */
 filtra_status ft_rows_next(ft_row_reader *rows, bool *more);
-/** Fails unless the current row has as many fields as the first, `wanted`. What is beyond is left
- * out where quotes are said to be text; *longer: so it was. */
+/** Fails unless the current row has `wanted` fields, as the first row. If quotes are configured as
+ * text, surplus fields are dropped and *longer is set. */
 filtra_status ft_rows_check(ft_row_reader *rows, size_t wanted, bool *longer);
 /** Puts "file:line: " of the current row before the message. */
 filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status);

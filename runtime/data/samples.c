@@ -36,7 +36,7 @@ static void sort_set(ft_samples *s, size_t set) {
   if (count > 1) qsort(s->label_ids + begin, count, sizeof *s->label_ids, compare_labels);
 }
 
-/* Leaves each label of the last set once. */
+/* Removes repeated labels from the last set. */
 static void drop_repeated(ft_samples *s, size_t set) {
   size_t kept = begin_of(s, set);
   for (size_t i = kept; i < s->label_count; i++)

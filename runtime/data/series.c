@@ -52,8 +52,8 @@ filtra_status ft_series_put(ft_series *s, size_t index, float value) {
   return FILTRA_OK;
 }
 
-/* Interpolates missing values linearly between their neighbours; at the ends, takes the nearest
- * value. A series without any value stays missing; standardising then sets it to the mean. */
+/* Interpolates missing values linearly between their neighbours; at the ends, repeats the nearest
+ * value. A series without any value stays missing; standardising then replaces it by the mean. */
 static void interpolate(float *x, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (!isnan(x[i])) continue;
@@ -134,7 +134,7 @@ static bool is_test(const ft_series_kind *kind, const char *name, const ft_serie
   return false;
 }
 
-/* Whether `folder` is called NAME, for `train` NAME_TRAIN.ts. */
+/* Whether `folder` is called NAME if `train` is NAME_TRAIN.ts. */
 static bool is_named_after(const char *folder, const char *train, const char *train_end) {
   size_t end = ft_path_length(folder), length = strlen(train) - strlen(train_end);
   bool whole = end == length || (end > length && ft_is_separator(folder[end - length - 1]));
@@ -162,7 +162,7 @@ static filtra_status choose_train(const char *folder, char **names, size_t count
                  found[0], found[1]);
 }
 
-/* Reads the other half of a path that ends with `end`, if there is one. */
+/* Reads the other file of a training and test pair, if it exists; `path` ends with `end`. */
 static filtra_status read_other(const ft_series_kind *kind, const char *path, const char *end,
                                 const char *other_end, filtra_split split) {
   char *other = ft_format("%.*s%s", (int)(strlen(path) - strlen(end)), path, other_end);

@@ -4,7 +4,7 @@
 
 #include "data/dataset.h"
 
-/** The samples of the file that is being read. */
+/** The samples of the file being read. */
 typedef struct ft_series {
   const filtra_dataset_options *options;
   filtra_dataset *ds;
@@ -18,7 +18,7 @@ typedef struct ft_series {
 /** Reads a file of a split, adding its samples. */
 typedef filtra_status (*ft_series_read_fn)(void *user, const char *path, filtra_split split);
 
-/** How the files of a format are called: NAME and one of these ends. */
+/** File names of a format: NAME followed by one of these endings. */
 typedef struct ft_series_ends {
   const char *train, *test;
 } ft_series_ends;
@@ -29,26 +29,26 @@ typedef struct ft_series_kind {
   void *user;
 } ft_series_kind;
 
-/** Reads a folder's training and test file, or one file. Reading NAME_TRAIN also reads the test
- * file beside it; reading NAME_TEST as test data first reads the training file, which defines how
- * to standardise, the length of series, and the classes. */
+/** Reads a folder's training and test file, or one file. Opening NAME_TRAIN also reads the test
+ * file beside it; opening NAME_TEST as test data first reads the training file, which defines
+ * standardisation, length of series, and classes. */
 filtra_status ft_series_open(const char *path, const filtra_dataset_options *options,
                              filtra_dataset *ds, const ft_series_kind *kind);
-/** Whether a name is that of a training file; sets its end. */
+/** Whether a name is that of a training file; sets its ending. */
 bool ft_series_is_train(const ft_series_kind *kind, const char *name, const ft_series_ends **ends);
 
-/** Begins a file. Test series are cut at the longest training series, or at max_length, which
- * ft_series_end logs. */
+/** Begins a file. Test series are cut to the longest training series, or to max_length;
+ * ft_series_end logs that. */
 void ft_series_begin(ft_series *s, const filtra_dataset_options *options, filtra_dataset *ds,
                      filtra_split split);
-/** Whether text says that a value is missing: '?' or NaN. */
+/** Whether a text means a missing value: '?' or NaN. */
 bool ft_series_is_missing(const char *text, size_t length);
 /** Reads a value, without spaces around it; NaN if it is missing. Fails with INPUT. */
 filtra_status ft_series_value(const char *text, size_t length, float *value);
-/** Puts a value at `index`, at most one beyond those that are there. */
+/** Stores a value at `index`, which may be at most the number of values stored. */
 filtra_status ft_series_put(ft_series *s, size_t index, float value);
-/** Adds the values as a sample with the target of `row`. Interpolates missing ones. Fails with
- * INPUT for another number of dimensions than before, and for a series that is too long. */
+/** Adds the values as a sample with the target of `row`; interpolates missing ones. Fails with
+ * INPUT if the number of dimensions changes, or a series is too long. */
 filtra_status ft_series_add(ft_series *s, size_t dimensions, size_t length, ft_sample_row row);
 void ft_series_end(ft_series *s);
 

@@ -18,15 +18,15 @@ static const char *const SYMBOLS[FT_ELEMENTS] = {
     "Re", "Os", "Ir", "Pt", "Au", "Hg", "Tl", "Pb", "Bi", "Po", "At", "Rn", "Fr", "Ra", "Ac",
     "Th", "Pa", "U",  "Np", "Pu", "Am", "Cm", "Bk", "Cf", "Es", "Fm", "Md", "No", "Lr", "Rf",
     "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og"};
-/* Those that stand without brackets, and those that can be aromatic, in lower case. */
+/* Symbols that need no brackets, and those that can be aromatic, in lower case. */
 static const char *const BARE[] = {"Cl", "Br", "B", "C", "N", "O", "P", "S", "F", "I", "*"};
 static const char *const BARE_AROMATIC[] = {"b", "c", "n", "o", "p", "s"};
 static const char *const AROMATIC[] = {"se", "as", "te", "si", "b", "c", "n", "o", "p", "s"};
 
-/* UNSAID: / or \, of which only the stereo mark is said. */
+/* UNSAID: / or \, which give only a stereo mark, not a bond's order. */
 enum { NO_BOND = -1, UNSAID = -2, RINGS = 100, MOST_ATOMS = 4096 };
 
-/* A number that waits for its second atom. */
+/* A ring number that waits for its second atom. */
 typedef struct ring {
   long atom; /* -1: none waits */
   int bond;  /* ft_bond_kind, or NO_BOND */
@@ -38,11 +38,11 @@ typedef struct reader {
   size_t length, at;
   ft_molecule *m;
   long previous; /* the atom that the next one is bonded to; -1: none */
-  int bond;      /* that was written before the next atom; or NO_BOND */
+  int bond;      /* written before the next atom; or NO_BOND */
   ring rings[RINGS];
-  long *branches; /* the atoms at which open branches began */
+  long *branches; /* the atoms where open branches began */
   size_t depth, branch_capacity;
-  bool opened; /* a parenthesis stands just before */
+  bool opened; /* a parenthesis was just opened */
 } reader;
 
 const char *ft_element_symbol(unsigned element) {
@@ -62,7 +62,7 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* Goes past the first of `names` that stands here; NULL: none does. */
+/* Consumes the first of `names` that matches here; NULL: none does. */
 static const char *take_name(reader *r, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const size_t length = strlen(names[i]);
@@ -123,7 +123,7 @@ static int take_number(reader *r, int digits) {
   return number;
 }
 
-/* The symbol of an atom in brackets: of two letters, if such an element exists. */
+/* Reads an atom's symbol in brackets: two letters if such an element exists, else one. */
 static filtra_status take_symbol(reader *r, ft_atom *atom) {
   const size_t at = r->at;
   const char *lower = take_name(r, AROMATIC, FT_COUNT(AROMATIC));
@@ -315,7 +315,7 @@ static filtra_status check_end(const reader *r) {
   return FILTRA_OK;
 }
 
-/* ---- what a molecule means ---- */
+/* ---- interpretation ---- */
 
 /* Depth-first search for bonds that are in no ring (Tarjan 1974). */
 typedef struct search {
@@ -342,7 +342,7 @@ static void list_bonds(search *s) {
   memcpy(s->next, s->first, m->atom_count * sizeof *s->next);
 }
 
-/* Goes on from the atom on top of the stack: along one of its bonds, or back. */
+/* Advances from the atom on top of the stack: along one of its bonds, or back. */
 static size_t step(search *s, size_t depth, uint32_t *time) {
   const uint32_t atom = s->stack[depth - 1];
   if (s->next[atom] == s->first[atom + 1]) {
@@ -378,7 +378,7 @@ static void find_rings(search *s) {
   }
 }
 
-/* Whether two bonds are between the same atoms. Overwrites `stack`. */
+/* Fails if two bonds join the same atoms. Overwrites `stack`. */
 static filtra_status check_twice(search *s) {
   memset(s->stack, 0xff, s->m->atom_count * sizeof *s->stack);
   for (uint32_t atom = 0; atom < s->m->atom_count; atom++)
@@ -392,7 +392,7 @@ static filtra_status check_twice(search *s) {
   return FILTRA_OK;
 }
 
-/* Nitrogen of five bonds, as in N(=O)=O and N=N#N, is written with charges: [N+](=O)[O-] and
+/* Nitrogen with five bonds, as in N(=O)=O and N=N#N, is rewritten with charges: [N+](=O)[O-] and
  * N=[N+]=[N-]. */
 static void charge_nitrogen(ft_molecule *m) {
   for (uint32_t i = 0; i < m->atom_count; i++) {
@@ -415,11 +415,11 @@ static void charge_nitrogen(ft_molecule *m) {
     ft_atom *other = &m->atoms[other_end(taken, i)];
     other->charge = -1;
     atom->charge = 1;
-    atom->bracketed = other->bracketed = true; /* they have all their hydrogens */
+    atom->bracketed = other->bracketed = true; /* all their hydrogens are known */
   }
 }
 
-/* Whether an atom is a hydrogen that only its neighbour's count of hydrogens needs. */
+/* Whether an atom is a hydrogen that can become a count at its neighbour. */
 static bool is_plain_hydrogen(const ft_molecule *m, uint32_t atom, const ft_bond *bond) {
   const ft_atom *a = &m->atoms[atom], *other = &m->atoms[other_end(bond, atom)];
   return a->element == 1 && a->bonds == 1 && !a->charge && !a->hydrogens && !a->labelled &&
@@ -427,7 +427,7 @@ static bool is_plain_hydrogen(const ft_molecule *m, uint32_t atom, const ft_bond
 }
 
 static filtra_status leave_out_hydrogens(ft_molecule *m) {
-  uint32_t *number = ft_calloc(m->atom_count, sizeof *number); /* new ones; UINT32_MAX: left out */
+  uint32_t *number = ft_calloc(m->atom_count, sizeof *number); /* new index; UINT32_MAX: removed */
   size_t bonds = 0, atoms = 0;
   if (!number) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < m->bond_count; i++) {
@@ -456,8 +456,8 @@ static filtra_status leave_out_hydrogens(ft_molecule *m) {
   return FILTRA_OK;
 }
 
-/* Finds rings; a bond that is not written between aromatic atoms of different rings is single, as
- * in biphenyl. */
+/* Finds rings; an unwritten bond between aromatic atoms of different rings is single, as in
+ * biphenyl. */
 static filtra_status settle_bonds(ft_molecule *m) {
   const size_t atoms = m->atom_count, bonds = m->bond_count;
   uint32_t *words = ft_calloc(6 * atoms + 1 + 2 * bonds, sizeof *words);

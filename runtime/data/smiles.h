@@ -16,10 +16,10 @@ const char *ft_element_symbol(unsigned element);
 typedef struct ft_atom {
   uint8_t element;
   int16_t charge;
-  uint8_t hydrogens; /* written in its brackets */
+  uint8_t hydrogens; /* as given in its brackets */
   bool aromatic;
-  bool bracketed; /* its hydrogens are all written */
-  bool labelled;  /* has an isotope or an atom class, which are not kept */
+  bool bracketed; /* bracketed: all its hydrogens are given */
+  bool labelled;  /* has an isotope or an atom class, which is dropped */
   uint32_t bonds;
 } ft_atom;
 
@@ -35,23 +35,22 @@ typedef enum ft_bond_kind {
 typedef struct ft_bond {
   uint32_t first, second; /* atoms */
   uint8_t kind;           /* ft_bond_kind */
-  bool implied;           /* nothing was written */
+  bool implied;           /* not written in the text */
 } ft_bond;
 
-/** Atoms in the order in which they are written, and the bonds between them. */
+/** Atoms in the order of the text, and the bonds between them. */
 typedef struct ft_molecule {
   ft_atom *atoms;
   size_t atom_count, atom_capacity;
   ft_bond *bonds;
   size_t bond_count, bond_capacity;
-  bool stereo; /* there are stereo marks, which are not kept */
+  bool stereo; /* has stereo marks, which are dropped */
 } ft_molecule;
 
-/** Reads one molecule, which may be of several parts with a dot between. Hydrogen atoms that say
- * no more than the count of hydrogens at their only neighbour are left out, as in RDKit; of two
- * aromatic atoms, a bond that is not written is aromatic inside a ring and else single. Fails with
- * INPUT, naming the column, for what is no SMILES. Caller frees, also on failure; starts from
- * zeros. */
+/** Reads one molecule, which may have several parts separated by dots. Plain hydrogen atoms become
+ * hydrogen counts of their neighbours, as in RDKit; an unwritten bond between two aromatic atoms is
+ * aromatic inside a ring, otherwise single. Fails with INPUT, naming the column, if the text is not
+ * SMILES. Caller frees, also on failure; starts from zeros. */
 filtra_status ft_smiles_read(const char *text, size_t length, ft_molecule *molecule);
 void ft_molecule_free(ft_molecule *molecule);
 

@@ -31,7 +31,7 @@ uint32_t ft_feature_count(const filtra_dataset *ds) {
   return ds->columns ? ds->columns : ds->info.features;
 }
 
-/* Adds a sample's features. Pixels in files are read for it, and read again in training. */
+/* Adds a sample's features. Pixels in files are read now, and again in training. */
 static filtra_status sum_row(const filtra_dataset *ds, const ft_samples *samples,
                              const ft_sample_row *row, moments *of) {
   uint32_t width = ft_feature_count(ds);

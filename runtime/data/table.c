@@ -1,6 +1,6 @@
-/* The format "table", listed in dataset.c: tables with a sample per row, or per group of rows. One
- * column is the text or sequence that a model reads, for example molecules as SMILES, or several
- * are numbers; another is the class or number that it predicts. */
+/* The format "table", listed in dataset.c: tables with a sample per row, or per group of rows. The
+ * model reads one column of text or sequences, for example molecules as SMILES, or several columns
+ * of numbers, and predicts another column, a class or number. */
 #include "data/table.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -88,12 +88,12 @@ static bool names_split(const void *user, const char *name, filtra_split *split)
   return length > 0 && ft_stem_split(name, length, split, &rest);
 }
 
-/* Whether the options say that the data are a table: text files are read as one then. */
+/* Whether the options imply a table: text files are then read as one. */
 static bool names_table(const filtra_dataset_options *o) {
   return o->text_column || o->target_column || o->feature_columns;
 }
 
-/* Takes the columns of a run's training file, or those of the first file. */
+/* Takes the columns of a run's training file, or finds them in the first file. */
 static filtra_status find_columns(ft_table *t) {
   const ft_data_fit *fit = t->ds->fit;
   filtra_split split = FILTRA_SPLIT_TRAIN;
@@ -123,7 +123,7 @@ static filtra_status read_table(ft_table *t, const char *path) {
   return FILTRA_OK;
 }
 
-/* Says which tables of a folder are no split's. */
+/* Warns of a folder's tables that belong to no split. */
 static filtra_status name_left_out(const char *path, const char *const *wanted) {
   char **names;
   size_t count;
@@ -139,7 +139,8 @@ static filtra_status name_left_out(const char *path, const char *const *wanted) 
   return FILTRA_OK;
 }
 
-/* Which files of a folder are its tables: .csv and .tsv or, where these are no splits, .txt. */
+/* Chooses which files of a folder are its tables: .csv and .tsv or, if these are not splits,
+ * .txt. */
 static filtra_status choose_endings(const char *path, const filtra_dataset_options *options,
                                     const char *const **chosen) {
   char **names;

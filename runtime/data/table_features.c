@@ -1,4 +1,4 @@
-/* Rows of a table as features: a sample a row, a step a column, one number a step. Called by
+/* Rows of a table as features: each row is a sample, each column a step with one number. Called by
  * table.c. */
 #include "base/memory.h"
 #include "data/number_form.h"
@@ -48,7 +48,7 @@ filtra_status ft_table_numbers(const ft_table *t, const ft_row_reader *rows,
   return FILTRA_OK;
 }
 
-/* ---- a sample a row ---- */
+/* ---- a row as a sample ---- */
 
 typedef struct row_reader {
   ft_table *table;

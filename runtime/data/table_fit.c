@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns that have one use, by their keys. */
+/* Columns with one role, by their keys. */
 static const struct {
   const char *key;
   size_t offset;
@@ -55,7 +55,7 @@ static json_t *column_json(const ft_table_column *c) {
   return object;
 }
 
-/* Adds what several labels are read from. */
+/* Writes the labels' columns or separator. */
 static bool write_labels(json_t *table, const ft_table_fit *fit) {
   const char separator[2] = {fit->separator, '\0'};
   json_t *list = json_array();
@@ -91,7 +91,7 @@ bool ft_table_fit_write(json_t *object, const ft_table_fit *fit) {
 
 /* ---- reading ---- */
 
-/* Reads a list of texts; *texts stays NULL where there is none. */
+/* Reads a list of texts; *texts stays NULL if there is none. */
 static filtra_status read_texts(const json_t *object, const char *key, const char *context,
                                 char ***texts, size_t *count) {
   const json_t *list = json_object_get(object, key);
@@ -128,7 +128,7 @@ static filtra_status read_columns(const json_t *list, const char *context, ft_ta
   return FILTRA_OK;
 }
 
-/* Name `i` of all: of uses, columns and labels. */
+/* The i-th of all names: roles, columns and labels. */
 static const char *name_at(const ft_table_fit *fit, size_t i) {
   if (i < FT_COUNT(USES)) return *(char *const *)((const char *)fit + USES[i].offset);
   i -= FT_COUNT(USES);

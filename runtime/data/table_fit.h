@@ -1,4 +1,5 @@
-/* How the columns of a training table were taken: what other files of its run are read by. */
+/* How the columns of a training table were read; other files of its run are read in the same
+ * way. */
 #ifndef FT_DATA_TABLE_FIT_H
 #define FT_DATA_TABLE_FIT_H
 
@@ -9,24 +10,24 @@
 /** A column that is read as numbers. */
 typedef struct ft_table_column {
   char *name;
-  char **values; /* [value_count], sorted: the texts of a column of categories, which becomes as
-                    many numbers, 1 for the cell's text and 0 for the others; NULL: of numbers */
+  char **values; /* [value_count], sorted: the texts of a categorical column, which becomes one-hot
+                    numbers; NULL: a column of numbers */
   size_t value_count;
-  uint32_t unit; /* of numbers: as ft_forms_unit */
+  uint32_t unit; /* of numbers: the unit, as ft_forms_unit */
 } ft_table_column;
 
-/** How the columns of a training file were taken. A name is that in the header, or in a file
- * without header the column's number from 1; NULL: there is no such column. */
+/** How the columns of a training file were read. A name is that in the header or, without a header,
+ * the column's number from 1; NULL: no such column. */
 typedef struct ft_table_fit {
   bool header;
   size_t count; /* fields of a row */
   char *text, *target, *id, *group, *time;
   char *second;             /* the other column of two texts that become one sequence */
-  ft_table_column *columns; /* [column_count], where there is no text */
+  ft_table_column *columns; /* [column_count], if there is no text */
   size_t column_count;
   filtra_decimal decimal; /* point or comma */
-  uint32_t unit;          /* of a target of numbers: as ft_forms_unit */
-  char separator;         /* between the labels of `target`; 0: it is one class or number */
+  uint32_t unit;          /* of target numbers: as ft_forms_unit */
+  char separator;         /* between the labels of `target`; 0: one class or number */
   char **labels;          /* [label_count] columns of 0 and 1, in place of `target` */
   size_t label_count;
 } ft_table_fit;
@@ -34,12 +35,12 @@ typedef struct ft_table_fit {
 void ft_table_fit_free(ft_table_fit *fit);
 /** Sets "table" of the object; false when out of memory. */
 bool ft_table_fit_write(json_t *object, const ft_table_fit *fit);
-/** Reads "table" of the object; *out is NULL where there is none. Errors call the object `context`.
+/** Reads "table" of the object; *out is NULL if there is none. Errors call the object `context`.
  * Caller frees with ft_table_fit_free. */
 filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_table_fit **out);
-/** Copies it; caller frees with ft_table_fit_free. */
+/** Copies a fit; caller frees with ft_table_fit_free. */
 filtra_status ft_table_fit_copy(const ft_table_fit *fit, ft_table_fit **out);
-/** How many numbers a row becomes. */
+/** Number of values that a row becomes. */
 size_t ft_table_width(const ft_table_fit *fit);
 
 #endif

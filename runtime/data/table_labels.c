@@ -16,8 +16,8 @@ static bool is_quote(char c) {
   return c == '\'' || c == '"';
 }
 
-/* Takes the brackets off a list as Python prints it; false: it is none, and neither is "(a);(b)".
- */
+/* Removes the brackets of a list as Python prints it; false: the text is no list, and neither is
+ * "(a);(b)". */
 static bool open_list(const char **text, size_t *length) {
   const char *const pairs[] = {"[]", "()", "{}"};
   for (size_t i = 0; i < 3; i++) {
@@ -30,14 +30,15 @@ static bool open_list(const char **text, size_t *length) {
   return false;
 }
 
-/* Takes the quotes off an element of such a list. */
+/* Removes the quotes of an element of such a list. */
 static void open_quotes(const char **text, size_t *length) {
   if (*length < 2 || !is_quote(**text) || (*text)[*length - 1] != **text) return;
   ++*text;
   *length -= 2;
 }
 
-/* Finds the separator after a label, or the end; a quoted element of a list may hold it. */
+/* Finds the separator after a label, or the end; a quoted element of a list may contain the
+ * separator. */
 static const char *find_end(const char *text, const char *end, char separator, bool list) {
   while (list && text < end && *text == ' ')
     text++;
@@ -75,7 +76,7 @@ static int read_flag(const char *text, size_t length) {
   return -2;
 }
 
-/* Reads the column of label `i`; *known: not missing. */
+/* Reads the column of label `i`; *known: it is not missing. */
 static filtra_status read_column(const ft_table *t, const char *text, size_t i, ft_samples *samples,
                                  bool *known) {
   size_t length = strlen(text);
@@ -137,7 +138,7 @@ filtra_status ft_table_name_labels(ft_table *t) {
 
 static const char MARKS[] = ";|,";
 
-/* Counts the rows that have each of the marks. */
+/* Counts the rows that contain each candidate separator. */
 static filtra_status count_marks(const ft_row_reader *rows, const ft_places *places, void *user) {
   uint64_t *counts = user;
   for (size_t i = 0; MARKS[i]; i++)

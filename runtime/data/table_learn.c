@@ -1,5 +1,6 @@
 /* Decides from a table's first file which columns are read, and as what: one text, or numbers and
- * categories; the target; names of samples. Called by table.c where no run has decided it. */
+ * categories; the target; names of samples. Called by table.c unless a run has decided it
+ * already. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -15,13 +16,13 @@ static const char *const text_names[] = {"smiles",   "sequence", "seq",      "te
                                          "sentence", "review",   "document", NULL};
 static const char *const target_names[] = {"label",     "class", "target", "category", "measured",
                                            "sentiment", "value", "y",      NULL};
-/* What is known so far. */
+/* What has been found so far. */
 typedef struct learner {
   ft_table *table;
   const filtra_dataset_options *o;
   ft_table_survey survey;
   bool header;
-  bool guessed; /* the target is told by its place alone */
+  bool guessed; /* the target was chosen by position alone */
   long text, second, target, id, group, time;
   bool *features; /* [survey.count] columns that are read as numbers */
   bool *labels;   /* [survey.count] columns that are 0 or 1 and name a label */
@@ -34,7 +35,7 @@ typedef struct learner {
 static bool is_called(const char *field, const char *name) {
   size_t length = strlen(field);
   if (length == strlen(name)) return !ft_strcasecmp(field, name);
-  /* as in "measured log solubility in mols per litre" */
+  /* such as "measured log solubility in mols per litre" */
   return !strcmp(name, "measured") && length > 9 && !ft_strncasecmp(field, "measured ", 9);
 }
 
@@ -98,8 +99,8 @@ static filtra_status find_given(learner *l, const char *key, const char *given, 
   return fail_columns(l, key, given);
 }
 
-/* Finds the column of text_column, or its two: names or numbers with a comma between. A name may
- * have a comma itself. */
+/* Finds the column of text_column, or two: names or numbers, comma-separated. A name may contain a
+ * comma itself. */
 static filtra_status find_texts(learner *l) {
   const char *given = l->o->text_column, *comma = given ? strchr(given, ',') : NULL;
   bool twice;
@@ -121,7 +122,7 @@ static filtra_status find_texts(learner *l) {
   return ft_fail(FILTRA_ERROR_INPUT, "text_column names \"%.64s\" twice", first[l->text]);
 }
 
-/* Marks the columns of a list: names or numbers with commas between. */
+/* Marks the columns of a comma-separated list of names or numbers. */
 static filtra_status find_list(learner *l, const char *key, const char *list, bool *marks) {
   for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
     const char *start = list;
@@ -139,7 +140,7 @@ static filtra_status find_list(learner *l, const char *key, const char *list, bo
   return FILTRA_OK;
 }
 
-/* Finds the column of target_column, or its several, which name labels. A name may have a comma. */
+/* Finds the column of target_column, or several, which name labels. A name may contain a comma. */
 static filtra_status find_target(learner *l) {
   const char *given = l->o->target_column;
   bool twice;
@@ -180,7 +181,7 @@ static filtra_status find_all_given(learner *l) {
 
 /* ---- header ---- */
 
-/* Whether the first row names the columns: some column has numbers below it, but none in it. */
+/* Whether the first row is a header: some column has numbers below it, but none in it. */
 static bool stands_above_numbers(const ft_table_survey *s) {
   for (size_t i = 0; i < s->count; i++) {
     ft_number_forms first = {0};
@@ -208,7 +209,8 @@ static bool is_numbers(const learner *l, long column) {
   return ft_column_is_numbers(c) && !c->codes;
 }
 
-/* Of two columns, one may be told by the other; without any name, by their fields. */
+/* In a table of two columns: the one not chosen takes the other role; if no name tells either,
+ * their fields decide. */
 static void choose_of_two(learner *l) {
   const bool by_place = l->text == FT_NOWHERE && l->target == FT_NOWHERE;
   char *const *first = l->survey.first;
@@ -242,14 +244,14 @@ static void choose_text(learner *l) {
   }
 }
 
-/* Whether a column is read as numbers, in a table without text. */
+/* Whether a column is read as numbers in a table without text. */
 static bool is_feature(const learner *l, size_t i) {
   const long at = (long)i;
   if (l->o->feature_columns) return l->features[i];
   return !is_target(l, at) && at != l->id && at != l->group && at != l->time;
 }
 
-/* The last column is the target if it alone holds no numbers, as in Fisher's irises. */
+/* The last column is the target if it alone holds categories, as in Fisher's irises. */
 static void guess_target(learner *l) {
   size_t last = l->survey.count - 1;
   if (!ft_column_is_categories(&l->survey, last) || !is_feature(l, last)) return;
@@ -325,7 +327,7 @@ static filtra_status add_feature(learner *l, size_t i) {
   return FILTRA_OK;
 }
 
-/* A feature that is called like a target may tell the target. */
+/* Warns of a feature with a target's name, which may leak the target. */
 static void warn_of_leak(const learner *l, size_t i) {
   if (l->o->target_column || l->o->feature_columns || l->target == FT_NOWHERE || !l->header) return;
   if (ft_names_target(l->survey.first[i]))
@@ -378,7 +380,7 @@ static filtra_status check_columns(const learner *l) {
   return FILTRA_OK;
 }
 
-/* Targets are values if all are numbers and some cannot be names of classes: they are not whole, or
+/* Targets are values if all are numbers and some cannot be classes, since they are not whole or are
  * written as amounts; or if the option says so. */
 static filtra_status choose_kind(learner *l) {
   const ft_number_forms *f = &l->survey.columns[l->target].forms;
@@ -415,7 +417,7 @@ static filtra_status name_labels(learner *l) {
   return FILTRA_OK;
 }
 
-/* Targets are any number of labels where an option says so. */
+/* Targets are any number of labels if an option says so. */
 static filtra_status choose_labels(learner *l) {
   const filtra_targets kind = l->o->targets;
   ft_table *t = l->table;

@@ -1,5 +1,5 @@
-/* Where the columns of a table lie in one of its files: by the names that the training file gives
- * them, in any order. Called by table.c and its other parts. */
+/* Finds the columns of a table in one of its files by the names that the training file has, in any
+ * order. Called by table.c and its other parts. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/table.h"
@@ -38,13 +38,13 @@ long ft_find_column(const char *const *fields, size_t count, const char *name, b
 }
 
 long ft_find_id(const char *const *fields, size_t count) {
-  /* the last two are what pandas writes */
+  /* pandas writes the last two */
   static const char *const names[] = {"id", "index", "", "unnamed: 0"};
   long found = FT_NOWHERE;
   for (size_t i = 0; i < FT_COUNT(names) && found == FT_NOWHERE; i++) {
     bool twice;
     found = ft_find_column(fields, count, names[i], &twice);
-    if (twice || (!*names[i] && found > 0)) found = FT_NOWHERE; /* or a delimiter ends the rows */
+    if (twice || (!*names[i] && found > 0)) found = FT_NOWHERE; /* or a delimiter ends rows */
   }
   return found;
 }
@@ -80,7 +80,7 @@ static filtra_status place(const header *h, const char *name, bool needed, long 
   return *found == FT_NOWHERE && needed ? fail_missing(h, name) : FILTRA_OK;
 }
 
-/* In a file without header only the last column can be left out: the target. */
+/* Without a header, only the last column, the target, can be missing. */
 static filtra_status check_count(const header *h) {
   const ft_table_fit *fit = h->table->fit;
   const bool last = fit->target && (size_t)atol(fit->target) == fit->count;
@@ -91,7 +91,8 @@ static filtra_status check_count(const header *h) {
                  &"s"[count == 1], fit -> count);
 }
 
-/* Names of samples where the training file had none: a column of ids that is not read. */
+/* Takes names of samples from a column of ids that is not read otherwise, if the training file had
+ * none. */
 static void place_id(const header *h, ft_places *p) {
   const ft_table_fit *fit = h->table->fit;
   if (!fit->header || fit->id || h->table->learnt) return;

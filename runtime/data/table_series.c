@@ -1,5 +1,5 @@
-/* Rows of a table that are grouped into series: a sample is the rows with one name in the group's
- * column, ordered by the time's column; a step is a row. Called by table.c. */
+/* Groups rows of a table into series: a sample is all rows with the same name in the group column,
+ * ordered by the time column; a step is a row. Called by table.c. */
 #include "base/memory.h"
 #include "data/date.h"
 #include "data/number_form.h"
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row before it has found its place. */
+/* A row before sorting. */
 typedef struct step {
   char *group;
-  double time; /* a number, or of a date its seconds */
+  double time; /* a number, or seconds of a date */
   bool date;
   uint64_t line;
   float *values; /* [width] */
@@ -23,7 +23,7 @@ typedef struct step {
 /* The steps of one sample. */
 typedef struct series {
   size_t first, count;
-  uint64_t line; /* of the group's first row in the file */
+  uint64_t line; /* line of the group's first row */
 } series;
 
 typedef struct series_reader {
@@ -90,7 +90,7 @@ static int compare_series(const void *a, const void *b) {
   return (x->line > y->line) - (x->line < y->line);
 }
 
-/* Whether two sets of labels are equal; unknown ones are. */
+/* Whether two sets of labels are equal; two unknown ones are. */
 static bool same_labels(const ft_samples *samples, int32_t a, int32_t b) {
   uint32_t count, other;
   const int32_t *x = ft_samples_labels(samples, a, &count);
@@ -105,7 +105,7 @@ static bool same_target(const series_reader *r, const step *a, const step *b) {
   return a->target.value == b->target.value || (isnan(a->target.value) && isnan(b->target.value));
 }
 
-/* Checks that two steps of a group, one after the other, agree. */
+/* Checks that two consecutive steps of a group agree. */
 static filtra_status check_steps(const series_reader *r, const step *a, const step *b) {
   const char *what = NULL;
   if (a->date != b->date) what = "one time is a number, the other a date";

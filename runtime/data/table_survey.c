@@ -1,5 +1,5 @@
-/* Looks at all fields of a table's first file, to tell numbers from categories and text. Called by
- * table_learn.c. */
+/* Surveys all fields of a table's first file, to distinguish numbers, categories and text. Called
+ * by table_learn.c. */
 #include "data/table_survey.h"
 
 #include "base/memory.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A column has categories if it has few different texts: at most 50, and at most half as many as
- * rows, or 10. */
+/* A column is categorical if it has few distinct texts: at most 50, and at most 10 or half the
+ * number of rows. */
 enum { MOST_VALUES = 50, ALWAYS_FEW = 10, LONGEST_VALUE = 200, MOST_DIGITS = 15 };
 
 static bool is_known(const ft_column_survey *c, const char *text, size_t length) {

@@ -1,4 +1,4 @@
-/* Targets of a table's rows, and whether its classes make sense. Called by table.c and its other
+/* Targets of a table's rows, and whether its classes are plausible. Called by table.c and its other
  * parts. */
 #include "base/memory.h"
 #include "base/text.h"
@@ -90,7 +90,7 @@ static filtra_status add_parts(parts *p, const char *name, size_t label, char se
     const char *text = name;
     length = strcspn(name, ends);
     size_t count = length;
-    for (; count > 0 && strchr(" '\"[](){}", *text); text++) /* as lists are printed */
+    for (; count > 0 && strchr(" '\"[](){}", *text); text++) /* signs of printed lists */
       count--;
     while (count > 0 && strchr(" '\"[](){}", text[count - 1]))
       count--;
@@ -100,7 +100,7 @@ static filtra_status add_parts(parts *p, const char *name, size_t label, char se
   return FILTRA_OK;
 }
 
-/* Whether more than half of the different parts are in two labels or more. */
+/* Whether more than half of the distinct parts occur in several labels. */
 static bool most_recur(const parts *p) {
   size_t different = 0, recur = 0;
   for (size_t i = 0, next; i < p->count; i = next) {
@@ -132,7 +132,7 @@ static filtra_status have_parts(const ft_table *t, const ft_samples *samples, ch
   return status;
 }
 
-/* A label that has the separator. */
+/* A label that contains the separator. */
 static const char *label_with(const ft_table *t, char separator) {
   size_t i = 0;
   while (i + 1 < t->labels.count && !strchr(t->labels.names[i], separator))
@@ -153,9 +153,9 @@ static filtra_status check_parts(const ft_table *t, const char *path, const ft_s
   return FILTRA_OK;
 }
 
-/* ---- classes that make no sense ---- */
+/* ---- implausible classes ---- */
 
-/* More classes than half the rows. */
+/* Fails if there are more classes than half the rows. */
 static filtra_status check_number(const ft_table *t, const char *path) {
   char *where = ft_format("%s: column \"%s\"", path, t->fit->target);
   if (!where) return FILTRA_ERROR_HOST_MEMORY;
@@ -189,7 +189,7 @@ static filtra_status warn_of_single(const ft_table *t, const char *path,
   return FILTRA_OK;
 }
 
-/* NA may be Namibia, or no answer. */
+/* Warns that NA, which may be Namibia, was read as a missing target. */
 static void warn_of_missing(const ft_table *t, const char *path) {
   for (size_t i = 0; i < t->labels.count; i++)
     if (ft_is_missing(t->labels.names[i], strlen(t->labels.names[i])))
@@ -199,7 +199,7 @@ static void warn_of_missing(const ft_table *t, const char *path) {
              path, t->fit->target, t->labels.names[i]);
 }
 
-/* Fails, or warns, where the classes of a first file make no sense. */
+/* Fails, or warns, if the classes of a first file are implausible. */
 static filtra_status check_classes(const ft_table *t, const char *path, const ft_samples *samples) {
   const bool training = samples == &t->ds->samples[FILTRA_SPLIT_TRAIN];
   if (!t->learnt || !t->labels.count) return FILTRA_OK;

@@ -8,7 +8,7 @@ typedef struct ft_text {
   ft_source *source;
   const char *path;
   char *passage; /* the current passage, without byte order mark, CR LF replaced by LF */
-  size_t length; /* bytes of the passage; none is NUL */
+  size_t length; /* bytes of the passage; none of them is NUL */
   uint64_t line; /* line number of the passage's first byte, from 1 */
   size_t held;   /* bytes at `passage`, including the start of the next one */
   bool begun;

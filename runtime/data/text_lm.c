@@ -26,7 +26,8 @@ static bool names_split(const void *user, const char *name, filtra_split *split)
 
 /* ---- tokens ---- */
 
-/* Whether the text has <unk> for rare words, as WikiText does: then the tokenizer is "words". */
+/* Whether the text contains <unk> for rare words, as WikiText does: the tokenizer is then
+ * "words". */
 static filtra_status find_unknown(const char *path, bool *found) {
   ft_text text;
   bool more;
@@ -65,7 +66,7 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
 }
 
 /* Moves the end of the training text to validation. Adjacent windows resemble each other, so
- * windows drawn at random would make validation too easy. */
+ * randomly drawn windows would make validation too easy. */
 static filtra_status hold_out_end(filtra_dataset *ds, float share) {
   ft_tokens *train = &ds->samples[FILTRA_SPLIT_TRAIN].tokens,
             *val = &ds->samples[FILTRA_SPLIT_VAL].tokens;
@@ -107,7 +108,7 @@ static filtra_status read_files(const char *path, ft_split_files *files,
 
 enum { LOOKED_AT = 1 << 16, FEWEST_LINES = 3 };
 
-/* Tabs of each whole line of a file's first bytes; 0 unless all have as many. */
+/* Tabs in each complete line of a file's first bytes; 0 unless all lines have equally many. */
 static size_t count_tabs(const char *text) {
   size_t tabs = 0, lines = 0;
   for (const char *end; (end = strchr(text, '\n')); text = end + 1, lines++) {
@@ -120,7 +121,7 @@ static size_t count_tabs(const char *text) {
   return lines < FEWEST_LINES ? 0 : tabs;
 }
 
-/* Refuses what was taken for text by its name alone, and has the lines of a table. */
+/* Refuses a file that was taken for text by its name alone and has the lines of a table. */
 static filtra_status refuse_table(const char *path) {
   ft_source *source;
   size_t count, tabs = 0;

@@ -67,7 +67,7 @@ const ft_frame *ft_tokenizer_frame(const filtra_tokenizer *tokenizer) {
 
 /* ---- text and ids ---- */
 
-/* Puts the special tokens around a text's tokens; they are nowhere in the text. */
+/* Adds the special tokens around a text's tokens; their spans are empty. */
 static filtra_status add_frame(const filtra_tokenizer *t, ft_tokens *tokens, ft_spans *spans) {
   const ft_frame *frame = ft_tokenizer_frame(t);
   const size_t before = frame && frame->begin >= 0;
@@ -132,7 +132,7 @@ static void write_text(text_writer *w, const char *bytes, size_t count) {
     if (w->length + 1 < w->capacity) w->text[w->length] = bytes[i];
 }
 
-/* Writes an id of a pretrained tokenizer into `room`, and from there. */
+/* Writes the bytes of a pretrained tokenizer's id. */
 static void write_pretrained(text_writer *w, const ft_pretrained *p, int32_t id, bool first,
                              char *room) {
   size_t length;
@@ -211,7 +211,7 @@ filtra_status filtra_tokenizer_decode_next(const filtra_tokenizer *tokenizer, in
 
 /* ---- files ---- */
 
-/* Writes a file, unless it would be too large to be read again. */
+/* Writes a file unless it would be too large to be read again. */
 static filtra_status write_file(const char *within, const char *path, const char *text) {
   size_t size = strlen(text);
   if (size <= FT_TOKENIZER_FILE_LIMIT) return ft_file_write_in(within, path, text, size);

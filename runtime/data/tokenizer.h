@@ -1,4 +1,4 @@
-/* Internals of tokenizers: how each encodes, and how those fitted to data are made. */
+/* Internals of tokenizers: how each one encodes, and how fitted ones are made. */
 #ifndef FT_DATA_TOKENIZER_H
 #define FT_DATA_TOKENIZER_H
 
@@ -38,8 +38,8 @@ struct filtra_tokenizer {
   /** Appends the ids of `text`; on failure the appended ids must be ignored. */
   filtra_status (*encode)(const filtra_tokenizer *tokenizer, const char *text, size_t length,
                           ft_tokens *tokens);
-  /** Of graphs: appends the ids of the text's nodes, and FT_EDGE_WORDS numbers for each edge; NULL:
-   * the texts are sequences. */
+  /** For graphs: appends the ids of the text's nodes, and FT_EDGE_WORDS numbers for each edge;
+   * NULL: texts are sequences. */
   filtra_status (*encode_graph)(const filtra_tokenizer *tokenizer, const char *text, size_t length,
                                 ft_tokens *nodes, ft_tokens *edges);
   uint32_t edge_types;
@@ -48,35 +48,35 @@ struct filtra_tokenizer {
     FT_JOIN_DIRECTLY,      /* symbols are the text itself */
     FT_JOIN_BYTES          /* id means the byte id - 1, whatever its symbol */
   } join;
-  /* Only if fitted to data: symbol to id, by open addressing; 0: free. */
+  /* Only if fitted to data: maps symbols to ids by open addressing; 0: free. */
   int32_t *index; /* [index_mask + 1] */
   uint32_t index_mask;
   int32_t ascii[128];               /* ids of one-byte symbols; 0: none */
   struct ft_pretrained *pretrained; /* NULL: none */
 };
 
-/** The frame of texts that a pretrained model classifies; NULL: none. */
+/** The special tokens around texts that a pretrained model classifies; NULL: none. */
 const ft_frame *ft_tokenizer_frame(const filtra_tokenizer *tokenizer);
-/** How many tokens it puts around one text, or around a pair. */
+/** Number of special tokens around one text, or around a pair. */
 size_t ft_frame_size(const ft_frame *frame, bool pair);
-/** Puts the frame (NULL: none) around the texts at the end of `tokens`: A from `first` on, and B
- * from `second` on (SIZE_MAX: one text). More than `limit` tokens are refused with INPUT and
- * `advice`; where that is NULL the longer text is cut, then both. *second_at (or NULL) receives
- * where B begins within the sequence; 0: one text. */
+/** Adds the frame's special tokens (NULL: none) to the texts at the end of `tokens`: A from `first`
+ * on, and B from `second` on (SIZE_MAX: one text). More than `limit` tokens are refused with INPUT
+ * and `advice`; if that is NULL, the longer text is cut first, then both. *second_at (or NULL)
+ * receives where B begins within the sequence; 0: one text. */
 filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t first, size_t second,
                               size_t limit, const char *advice, size_t *second_at);
 /** Fails with INPUT: the byte at `text` is not UTF-8. */
 filtra_status ft_fail_encoding(const char *text, size_t column);
 
-/** One text, or two. */
+/** One or two texts. */
 typedef struct ft_texts {
   const char *text;
   size_t length;
   const char *second; /* NULL: one text */
   size_t second_length;
 } ft_texts;
-/** Encodes them into empty `tokens`, which the caller frees, with the tokenizer's frame, and cut or
- * refused as ft_frame_tokens does. */
+/** Encodes the texts into empty `tokens`, which the caller frees, with the tokenizer's special
+ * tokens; cuts or refuses as ft_frame_tokens does. */
 filtra_status ft_tokenizer_encode_texts(const filtra_tokenizer *tokenizer, const ft_texts *texts,
                                         size_t limit, bool truncate, ft_tokens *tokens,
                                         size_t *second_at);
@@ -93,13 +93,13 @@ extern const filtra_tokenizer ft_tokenizer_listops, ft_tokenizer_listops_origina
 /** Whether tokenizers of this name ("characters", "words") are fitted to data. */
 bool ft_tokenizer_is_made(const char *name);
 
-/** Whether a run keeps tokenizers of this name in a file: those, and pretrained ones. */
+/** Whether a run stores tokenizers of this name in a file: fitted and pretrained ones. */
 bool ft_tokenizer_is_kept(const char *name);
 
 /** Counts of a text's characters or words, from which a tokenizer is made. */
 typedef struct ft_vocabulary ft_vocabulary;
 
-/** Starts counting for "characters" or "words"; the latter get at most that many ids, 0: 65,536. */
+/** Starts counting for "characters" or "words"; "words" gets at most `most_ids` ids, 0: 65,536. */
 filtra_status ft_vocabulary_create(const char *name, uint32_t most_ids, ft_vocabulary **vocabulary);
 /** Counts text, which must not end within a character ("characters") or word ("words"). Fails with
  * INPUT, naming the column, if it is not UTF-8. */
@@ -108,22 +108,22 @@ bool ft_vocabulary_is_empty(const ft_vocabulary *vocabulary);
 filtra_status ft_vocabulary_make(const ft_vocabulary *vocabulary, filtra_tokenizer **tokenizer);
 void ft_vocabulary_free(ft_vocabulary *vocabulary);
 
-/** Makes a tokenizer with copies of these symbols, ids from 1 in that order. Fails with INPUT for
- * symbols that such a tokenizer cannot have, that repeat, or that are in the wrong order. */
+/** Makes a tokenizer with copies of these symbols; ids count from 1 in that order. Fails with INPUT
+ * for symbols that are invalid, repeated, or in the wrong order. */
 filtra_status ft_tokenizer_make(const char *name, const char *const *symbols, size_t count,
                                 filtra_tokenizer **tokenizer);
 /** A fitted or pretrained tokenizer as JSON, the latter as tokenizer.json; NULL when out of
  * memory. */
 json_t *ft_tokenizer_write(const filtra_tokenizer *tokenizer);
-/** filtra_tokenizer_save through no link below `within` (ft_atomic_open_in); NULL: a path that a
- * person gave. */
+/** filtra_tokenizer_save that follows no link below `within` (ft_atomic_open_in); `within` NULL: a
+ * path that a person gave. */
 filtra_status ft_tokenizer_save(const filtra_tokenizer *tokenizer, const char *within,
                                 const char *path);
 /** Reads a tokenizer as filtra_tokenizer_save writes it, or any tokenizer.json; errors name no
  * file. */
 filtra_status ft_tokenizer_read(const json_t *root, filtra_tokenizer **out);
-/** The tokenizer of a description (ft_dataset_describe): of a name, or one that *own is, too, and
- * the caller destroys. NULL or null: none. */
+/** The tokenizer of a description (ft_dataset_describe): a built-in one by name, or one that *own
+ * also points to and the caller destroys. NULL or null: none. */
 filtra_status ft_tokenizer_described(const json_t *value, const filtra_tokenizer **tokenizer,
                                      filtra_tokenizer **own);
 /** Frees a fitted or pretrained tokenizer; NULL is fine. */

@@ -47,7 +47,7 @@ static filtra_status encode_printable(const filtra_tokenizer *tokenizer, const c
   return FILTRA_OK;
 }
 
-/* Id of a nucleotide; IUPAC 1984 codes for several count as N. 0: no such code. */
+/* Id of a nucleotide; ambiguous IUPAC 1984 codes count as N. 0: not a code. */
 static int32_t nucleotide(char c) {
   switch (c & ~0x20) { /* upper case */
   case 'A':

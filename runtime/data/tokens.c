@@ -1,4 +1,4 @@
-/* Lists of token ids, and the error of text that is not UTF-8, for all tokenizers. */
+/* Lists of token ids, and the error for text that is not UTF-8, for all tokenizers. */
 #include "base/memory.h"
 #include "data/tokenizer.h"
 

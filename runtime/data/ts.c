@@ -71,7 +71,7 @@ static const char *find_colon(const char *text) {
   return NULL;
 }
 
-/* Where the series ends and the target begins; the line's end if it has none. */
+/* Finds where the series ends and the target begins; the end of the line if there is no target. */
 static filtra_status find_target(const ts_reader *r, const char *line, const char **target) {
   *target = line + strlen(line);
   if (r->header.unlabelled && !r->header.values) return FILTRA_OK;
@@ -94,15 +94,15 @@ static filtra_status check_header(const ts_reader *r, size_t dimensions, size_t 
                  (unsigned long long)h->series_length);
 }
 
-/* Whether targets are numbers: as the file says, or as those of the training file, where it has
- * none. */
+/* Whether targets are numbers: by the file's header, or as in the training file if the file has no
+ * targets. */
 static bool has_values(const ts_reader *r) {
   return r->header.unlabelled && !r->header.values
              ? r->files->ds->info.target == FILTRA_TARGET_VALUE
              : r->header.values;
 }
 
-/* `text` begins with ':', or is empty where there is no target. */
+/* `text` begins with ':', or is empty if there is no target. */
 static filtra_status read_target(ts_reader *r, const char *text, ft_sample_row *row) {
   bool given = *text == ':';
   size_t length = strlen(text += given);

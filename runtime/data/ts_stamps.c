@@ -1,4 +1,4 @@
-/* Reads series with time stamps, if these are at equal steps: models know no time but the step.
+/* Reads series with time stamps if these are equally spaced: models know only steps, no times.
  * Called by ts.c. */
 #include "data/ts_stamps.h"
 
@@ -48,12 +48,12 @@ static filtra_status read_pair(const char **at, const char *end, double *time, f
   return FILTRA_OK;
 }
 
-/* Whether two times are the same, to a twentieth of a step. */
+/* Whether two times are equal to a twentieth of a step. */
 static bool is_near(double a, double b, double step) {
   return fabs(a - b) <= 0.05 * step;
 }
 
-/* On failure *length becomes the index of a value: the one after the widest step. */
+/* On failure sets *length to the index of the value after the widest step. */
 static filtra_status check_steps(ft_ts_stamps *s, size_t *length) {
   const double *t = s->times;
   double step = *length > 1 ? (t[*length - 1] - t[0]) / (double)(*length - 1) : 0.0;

@@ -2,7 +2,7 @@
  * 2020) distributes them. NAME_A.txt has an edge a line, as two nodes that are counted from 1 over
  * all graphs; NAME_graph_indicator.txt has each node's graph; NAME_graph_labels.txt or
  * NAME_graph_attributes.txt each graph's class or number; NAME_node_labels.txt and
- * NAME_edge_labels.txt, which may be missing, what nodes and edges are. */
+ * NAME_edge_labels.txt, which may be missing, the types of nodes and edges. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -41,7 +41,7 @@ typedef struct reader {
 
 /* ---- files ---- */
 
-/* A file's path: the packed one, where that alone is there. */
+/* A file's path; the compressed one if only that exists. */
 static char *file_of(const reader *r, const char *what) {
   char *plain = ft_format("%s_%s.txt", r->stem, what);
   char *packed = plain && !ft_data_file_exists(plain) ? ft_format("%s.gz", plain) : NULL;
@@ -57,7 +57,7 @@ static bool is_between(char c) {
   return c == ' ' || c == '\t' || c == ',';
 }
 
-/* Adds the `columns` whole numbers of a line, with commas or spaces between. */
+/* Adds the `columns` whole numbers of a line, separated by commas or spaces. */
 static filtra_status add_numbers(const ft_lines *l, int columns, numbers *to) {
   const char *at = l->line;
   for (int i = 0; i < columns; i++) {
@@ -98,8 +98,8 @@ static filtra_status read_value(reader *r, const ft_lines *l, void *to) {
   return ft_read_number(l->line, l->length, &row->value);
 }
 
-/* Reads all lines that are not empty. `step` is the size of what each one fills; 0: all fill the
- * same. */
+/* Reads all lines that are not empty. `step` is the size of the element that a line fills; 0: all
+ * lines fill the same one. */
 static filtra_status read_lines(reader *r, ft_lines *l, read_line read, void *to, size_t step,
                                 size_t expected) {
   size_t count = 0;
@@ -143,7 +143,7 @@ static filtra_status has_file(const reader *r, const char *what, bool *found) {
 
 /* ---- graphs ---- */
 
-/* Makes a sample of each graph, whose nodes follow each other. */
+/* Makes a sample of each graph; its nodes must be consecutive. */
 static filtra_status make_rows(reader *r, ft_samples *to) {
   const numbers *g = &r->graphs;
   for (size_t i = 0; i < g->count; i++) {
@@ -196,7 +196,7 @@ static filtra_status take_edge(reader *r, size_t i) {
   return FILTRA_OK;
 }
 
-/* Lists each edge once, in the order of its nodes: files have both directions. */
+/* Lists each edge once, in the order of its nodes; files contain both directions. */
 static filtra_status take_edges(reader *r) {
   const size_t count = r->ends.count / 2;
   size_t kept = 0;
@@ -237,9 +237,9 @@ static filtra_status add_nodes(reader *r, const ft_sample_row *row, size_t from,
   return FILTRA_OK;
 }
 
-/* Puts each graph's nodes, and its edges after them. */
+/* Stores each graph's nodes, followed by its edges. */
 static filtra_status put_graphs(reader *r, ft_samples *to) {
-  size_t at = 0; /* in the edges */
+  size_t at = 0; /* index in the edges */
   for (size_t i = 0; i < to->count; i++) {
     ft_sample_row *row = &to->rows[i];
     const size_t from = row->first, end = from + row->length;
@@ -255,7 +255,7 @@ static filtra_status put_graphs(reader *r, ft_samples *to) {
   return FILTRA_OK;
 }
 
-/* Whether targets are there; graphs without any can only be predicted. */
+/* Finds out which targets exist; graphs without any can only be predicted. */
 static filtra_status find_targets(reader *r) {
   FT_TRY(has_file(r, "graph_labels", &r->has_classes));
   FT_TRY(has_file(r, "graph_attributes", &r->has_values));
@@ -299,7 +299,7 @@ static filtra_status read_all(reader *r) {
 
 /* ---- the format ---- */
 
-/* Length of NAME of a file NAME_A.txt, which may be packed; 0: it is called otherwise. */
+/* Length of NAME in a file name NAME_A.txt, which may be compressed; 0: another name. */
 static size_t name_length(const char *name, const char *end) {
   size_t length = strlen(name);
   if (ft_ends_with(name, ".gz")) length -= 3;

@@ -1,6 +1,6 @@
 /* The format "ucr", listed in dataset.c: time series as the UCR archive distributes them (Dau et
  * al. 2019), NAME_TRAIN.tsv and NAME_TEST.tsv. A line is a sample: its class, a whole number, then
- * its values, separated by tabs, commas or spaces. NaN at the end fills up shorter series. */
+ * its values, separated by tabs, commas or spaces. NaN at the end pads shorter series. */
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/memory.h"
@@ -52,7 +52,7 @@ static const char *next_field(const char **at, char delimiter, size_t *length) {
   return field;
 }
 
-/* Reads a class as a whole number, which archives also write as 1.0000000e+00. */
+/* Reads a class as a whole number, which archives may write as 1.0000000e+00. */
 static bool read_whole(const char *text, size_t length, long long *whole) {
   char copy[32] = "", *end;
   ft_trim(&text, &length);
@@ -151,7 +151,7 @@ static filtra_status open_ucr(const char *path, const filtra_dataset_options *op
   return status;
 }
 
-/* Whether a line, or its start, is a class and values; tables have names in their first line. */
+/* Whether a line, or its start, is a class and values; tables begin with names. */
 static bool is_series(const char *line) {
   char delimiter = delimiter_of(line);
   const char *at = line + strspn(line, " ");
@@ -164,7 +164,7 @@ static bool is_series(const char *line) {
   return at && length > 0; /* two values or more */
 }
 
-/* Whether a folder's file begins so; one that cannot be read does not. */
+/* Whether a folder's file begins with series; false for one that cannot be read. */
 static filtra_status begins_with_series(const char *folder, const char *name, bool *found) {
   ft_lines lines;
   bool more = false;

@@ -36,7 +36,7 @@ static bool same(const char *symbol, const char *text, size_t length) {
   return strlen(symbol) == length && !memcmp(symbol, text, length);
 }
 
-/* Index entry of a symbol, or the free one for it. There is always a free one. */
+/* Index entry of a symbol, or the free one for it; there is always a free one. */
 static int32_t *find_entry(const filtra_tokenizer *t, const char *text, size_t length) {
   uint32_t at = hash_bytes(text, length) & t->index_mask;
   while (t->index[at] && !same(t->symbols[t->index[at]], text, length))
@@ -83,7 +83,7 @@ static const char *next_word(const char *text, size_t length, size_t *at, size_t
   return word;
 }
 
-/* Fails for a word of the text that is not UTF-8, naming its first byte that is wrong. */
+/* Fails, naming the first invalid byte, if a word is not UTF-8. */
 static filtra_status check_word(const char *text, const char *word, size_t bytes) {
   uint32_t code_point;
   for (size_t at = 0, count; at < bytes; at += count) {
@@ -106,7 +106,7 @@ static filtra_status encode_words(const filtra_tokenizer *t, const char *text, s
   return FILTRA_OK;
 }
 
-/* ---- making one ---- */
+/* ---- making a tokenizer ---- */
 
 static bool is_words(const char *name) {
   return !strcmp(name, "words");

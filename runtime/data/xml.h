@@ -13,11 +13,11 @@ typedef enum ft_xml_event { FT_XML_START, FT_XML_END, FT_XML_TEXT, FT_XML_DONE }
 typedef struct ft_xml {
   ft_source *source;
   const char *path;
-  uint64_t line; /* of the last byte read */
+  uint64_t line; /* line of the last byte read */
   char chunk[4096];
   size_t at, end;
-  char name[FT_XML_DEPTH][FT_XML_NAME]; /* names of the open elements, and of the one just closed */
-  size_t depth;                         /* open elements, including that of START */
+  char name[FT_XML_DEPTH][FT_XML_NAME]; /* names of the open elements, and of the last one closed */
+  size_t depth;                         /* open elements, including the current START */
   bool closing;                         /* START was <a/>: its END comes next */
   /* For START. */
   char attribute[FT_XML_ATTRIBUTES][FT_XML_NAME];
@@ -35,7 +35,7 @@ filtra_status ft_xml_open(const char *path, ft_xml **xml);
 filtra_status ft_xml_next(ft_xml *xml, ft_xml_event *event);
 /** Name of the element of a START or END. */
 const char *ft_xml_name(const ft_xml *xml, ft_xml_event event);
-/** Value of an attribute of START; NULL if it has none of that name. */
+/** Value of an attribute of START; NULL if it has no such attribute. */
 const char *ft_xml_attribute(const ft_xml *xml, const char *name);
 /** Puts "file:line: " before the message. */
 filtra_status ft_xml_fail(const ft_xml *xml, filtra_status status);

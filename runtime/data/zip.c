@@ -1,4 +1,4 @@
-/* Reads zip archives: the directory at the end, then entries. It trusts nothing. Called by
+/* Reads zip archives: the directory at the end, then entries. The input is not trusted. Called by
  * numpy.c. */
 #include "data/zip.h"
 
@@ -37,7 +37,8 @@ filtra_status ft_zip_open(const uint8_t *bytes, size_t size, ft_zip *zip) {
   return ft_fail(FILTRA_ERROR_INPUT, "a zip archive without its end");
 }
 
-/* Finds an entry's data after its own header, whose name and extra field may differ in length. */
+/* Finds an entry's data after its local header, whose name and extra field may differ in length
+ * from the directory's. */
 static filtra_status find_data(const ft_zip *zip, size_t header, ft_zip_entry *e) {
   enum { HEADER = 30 };
   if (header > zip->size || zip->size - header < HEADER) return fail_damaged();
@@ -85,7 +86,7 @@ static filtra_status fail_entry(const ft_zip_entry *e) {
 }
 
 filtra_status ft_zip_unpack(const ft_zip_entry *e, uint8_t **data) {
-  enum { DEFLATED = 8, MOST = 1032 /* bytes that deflate makes of one */ };
+  enum { DEFLATED = 8, MOST = 1032 /* largest expansion by deflate */ };
   *data = NULL;
   if (e->method != 0 && e->method != DEFLATED)
     return ft_fail(FILTRA_ERROR_INPUT, "\"%s\" is packed by method %d; 0 and 8 are read", e->name,

@@ -9,8 +9,8 @@
 
 typedef struct ft_zip {
   const uint8_t *bytes;
-  size_t size, at; /* of the next entry's record in the directory */
-  uint32_t left;   /* entries */
+  size_t size, at; /* size of the archive; place of the next entry's directory record */
+  uint32_t left;   /* entries left */
 } ft_zip;
 
 typedef struct ft_zip_entry {
@@ -22,10 +22,10 @@ typedef struct ft_zip_entry {
 
 /** Finds the directory; `bytes` must outlive the archive. Fails with INPUT. */
 filtra_status ft_zip_open(const uint8_t *bytes, size_t size, ft_zip *zip);
-/** The next entry, while zip->left is not 0. Fails with INPUT for damaged, encrypted and larger
- * ones. */
+/** The next entry, while zip->left is not 0. Fails with INPUT for a damaged, encrypted or larger
+ * one. */
 filtra_status ft_zip_next(ft_zip *zip, ft_zip_entry *entry);
-/** Unpacks an entry; caller frees. Fails with INPUT for damaged data and, before memory is taken,
+/** Unpacks an entry; caller frees. Fails with INPUT for damaged data and, before allocating memory,
  * for an entry over FILTRA_UNPACKED_TIMES times its packed size plus 64 MiB, see base/source.h. */
 filtra_status ft_zip_unpack(const ft_zip_entry *entry, uint8_t **data);
 

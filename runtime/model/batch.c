@@ -43,7 +43,7 @@ static filtra_status check_arrays(const filtra_model_config *o, const filtra_bat
   return FILTRA_OK;
 }
 
-/* Checks a sample that is a mixture of two. */
+/* Checks a sample that mixes two. */
 static filtra_status check_mixture(const filtra_model_config *o, const filtra_batch *b, int64_t i) {
   int32_t label = b->other_labels[i];
   float share = b->label_fractions[i];
@@ -57,7 +57,7 @@ static filtra_status check_mixture(const filtra_model_config *o, const filtra_ba
                  (long long)i, (double)share);
 }
 
-/* Checks all features, also those after a sequence's end: a NaN there is a mistake as well. */
+/* Checks all features, also those after a sequence's end: a NaN there is an error too. */
 static filtra_status check_features(const filtra_model_config *o, const filtra_batch *b,
                                     int64_t number, int32_t length) {
   const float *row = b->features + number * b->length * o->features;
@@ -204,7 +204,7 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
                 inputs = sequences * b->length * columns;
   const int64_t labels = o->task == FILTRA_TASK_MULTI_LABEL ? b->size * o->classes : 0;
   size_t words = (size_t)(inputs > labels ? inputs : labels);
-  if (ft_model_has_edges(o)) { /* more than the other inputs */
+  if (ft_model_has_edges(o)) { /* may exceed the other inputs */
     const size_t more = ft_edges_words(o, b->size, b->length);
     words = words > more ? words : more;
   }
@@ -224,9 +224,9 @@ static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch
   *score = filtra_affine(g, error, o->target_scale, 0.0f);
 }
 
-/* Loss and score of several labels; the score is whether all are right. A label with logit x and
- * target t is wrong where x (1 - 2 t) is above 0, and, since 0 predicts no label, also where x is 0
- * and t is 1: FLT_MIN t counts beside 0 alone. */
+/* Loss and score of several labels; the score is 1 if all are right. A label with logit x and
+ * target t is wrong if x (1 - 2 t) > 0 and, since logit 0 predicts no label, also if x = 0 and t =
+ * 1: the added FLT_MIN t matters only when added to 0. */
 static void judge_labels(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
                          filtra_tensor **loss, filtra_tensor **score) {
   const int64_t shape[] = {b->rows, o->classes}, column[] = {b->rows, 1};
@@ -241,8 +241,8 @@ static void judge_labels(filtra_graph *g, const filtra_model_config *o, ft_batch
   *score = filtra_accuracy(g, filtra_concat(g, 1, 2, (filtra_tensor *[]){zero, wrong}), b->labels);
 }
 
-/* Loss and score of classification. For mixed samples, the mean of the cross-entropies against both
- * classes, weighted by their fractions; this equals the cross-entropy against the mixed target.
+/* Loss and score of classification. For mixed samples the loss is the mean of the cross-entropies
+ * of both classes, weighted by their fractions, which equals the cross-entropy of the mixed target.
  * Accuracy counts the class in `labels`. */
 static void judge_classes(filtra_graph *g, ft_batch_graph *b, float smoothing, filtra_tensor **loss,
                           filtra_tensor **score) {
@@ -275,7 +275,7 @@ static filtra_tensor *join(filtra_graph *g, filtra_tensor **list, int64_t count)
   return list[0];
 }
 
-/* Computes logits and losses for one chunk of rows at a time; backward recomputes the logits. */
+/* Computes logits and losses chunk by chunk of rows; the backward pass recomputes the logits. */
 static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smoothing,
                          filtra_tensor **loss, filtra_tensor **score) {
   filtra_graph *g = b->graph;
@@ -297,7 +297,7 @@ static void judge_chunks(const filtra_model *model, ft_batch_graph *b, float smo
   *score = scores ? join(g, scores, count) : NULL;
 }
 
-/* The weighted mean over the batch; of a part, its contribution to that mean. */
+/* The weighted mean over the batch; for a part, its contribution to that mean. */
 static filtra_tensor *mean(ft_batch_graph *b, filtra_tensor *x, filtra_tensor *weights,
                            filtra_tensor *scale) {
   return b->part ? ft_weighted_sum(b->graph, x, weights, scale)
@@ -339,7 +339,7 @@ void ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float sm
   b->loss = ft_total_loss(g, &model->options, loss, auxiliary);
 }
 
-/* ---- a batch into the graph ---- */
+/* ---- copying a batch into the graph ---- */
 
 /* An array of a batch: `count` rows of `width` 32-bit words. */
 typedef struct rows {
@@ -360,7 +360,7 @@ static void put_rows(int32_t *to, const rows *from, int64_t width) {
   }
 }
 
-/* Fills an input of rows of `width` words; fills up short rows and missing rows with zeros. With
+/* Fills an input of rows of `width` words; pads short rows and missing rows with zeros. With
  * sequences = 2 there are two such arrays, one after the other: the first and second sequences of
  * pairs. */
 static filtra_status set_input(ft_batch_graph *b, filtra_tensor *input, const rows *from,
@@ -376,7 +376,7 @@ static filtra_status set_input(ft_batch_graph *b, filtra_tensor *input, const ro
   return filtra_graph_set(b->graph, input, b->host);
 }
 
-/* Sets the type of each token: 1 from where a row's second text begins. */
+/* Sets the type of each token: 0, and 1 from the row's second text on. */
 static filtra_status set_types(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
                                int64_t end) {
   if (!b->types) return FILTRA_OK;
@@ -388,7 +388,7 @@ static filtra_status set_types(ft_batch_graph *b, const filtra_batch *batch, int
   return filtra_graph_set(b->graph, b->types, b->host);
 }
 
-/* Sets what judge_labels takes of the labels. */
+/* Sets the inputs that judge_labels reads: targets and weights of labels. */
 static filtra_status set_targets(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
                                  int64_t end, bool labelled) {
   const int64_t classes = b->targets ? b->targets->shape[1] : 0;

@@ -1,5 +1,5 @@
-/* Checks across the keys of a model, after those of each key and with defaults filled in. Called by
- * model/options.c. */
+/* Checks that involve several keys of a model; each key is checked and has its default already.
+ * Called by model/options.c. */
 #include "base/number.h"
 #include "model/model.h"
 
@@ -75,7 +75,7 @@ static filtra_status check_stages(const char *context, const filtra_model_config
   return FILTRA_OK;
 }
 
-/* Checks what is for tokens with places in an image. */
+/* Checks keys for tokens with places in an image. */
 static filtra_status check_places(const char *context, const filtra_model_config *o) {
   const bool relative = o->positions == FILTRA_POSITIONS_RELATIVE;
   const char *key = o->window    ? "\"window\""
@@ -132,7 +132,7 @@ static filtra_status check_depth(const char *context, const filtra_model_config 
   return FILTRA_OK;
 }
 
-/* Checks the Converter, whose parts work only with one another, and recurrent positions. */
+/* Checks the Converter, whose parts depend on each other, and recurrent positions. */
 static filtra_status check_block(const char *context, const filtra_model_config *o,
                                  const ft_mixer_class *mixer) {
   bool recurrent = o->positions == FILTRA_POSITIONS_RECURRENT;
@@ -220,7 +220,7 @@ static filtra_status check_target(const char *context, const filtra_model_config
                  context, ft_task_name(o->task));
 }
 
-/* Checks what is added to the tokens' embeddings, and what stands in front of them. */
+/* Checks what is added to the tokens' embeddings, and the tokens placed in front of them. */
 static filtra_status check_embedding(const char *context, const filtra_model_config *o) {
   const bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
   if (o->token_types && (o->features || language || o->task == FILTRA_TASK_PAIR_CLASSIFICATION))
@@ -239,7 +239,7 @@ static filtra_status check_embedding(const char *context, const filtra_model_con
   return FILTRA_OK;
 }
 
-/* Fails unless the mixer adds a bias; the sentence lists those that do. */
+/* Fails unless the mixer supports a bias; the message lists mixers that do. */
 static filtra_status check_bias(const char *context, const ft_mixer_class *mixer,
                                 const char *what) {
   char names[512] = "";
@@ -282,8 +282,8 @@ static filtra_status refuse_head(const char *context, const char *key, const cha
                  context, key, why);
 }
 
-/* Keys of a head that the model does not have must have their defaults: files that list all keys
- * have them. */
+/* Keys of a head that the model lacks must have their defaults: files that list all keys contain
+ * them. */
 static filtra_status check_head(const char *context, const filtra_model_config *o,
                                 const filtra_model_config *usual) {
   bool language = o->task == FILTRA_TASK_LANGUAGE_MODEL;

@@ -1,4 +1,4 @@
-/* A model file in another element type: on the host, without building the model. */
+/* Converts a model file to another element type, on the host, without building the model. */
 #include "model/model.h"
 
 #include <math.h>

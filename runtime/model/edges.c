@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Rows of the table of distances: 0, 1, .. edge_distances - 1, all longer ones, no path, and pairs
+/* Rows of the table of distances: 0, 1, .. edge_distances - 1, longer distances, no path, and pairs
  * with the virtual node. */
 static int64_t distance_rows(const filtra_model_config *o) {
   return o->edge_distances + 2 + ft_model_front(o);
@@ -58,11 +58,11 @@ filtra_tensor *ft_edges_bias(const ft_scope *scope, const filtra_model_config *o
 /* A graph's adjacency lists, and the tree of shortest paths from one node. */
 typedef struct paths {
   int64_t nodes, hops, types;
-  int32_t *begin;  /* [nodes + 1] of each node's neighbours */
+  int32_t *begin;  /* [nodes + 1]: start of each node's neighbours */
   int32_t *to;     /* [2 edges] */
   int32_t *type;   /* [2 edges] */
-  int32_t *length; /* [nodes] of the path; -1: none */
-  int32_t *edges;  /* [nodes, hops] rows of the table for the path's first edges */
+  int32_t *length; /* [nodes]: length of the path; -1: none */
+  int32_t *edges;  /* [nodes, hops]: rows of the table for the path's first edges */
   int32_t *queue;  /* [nodes] */
 } paths;
 
@@ -103,7 +103,7 @@ static void list_neighbours(paths *p, const int32_t *edges, uint32_t count) {
     }
 }
 
-/* Breadth-first search: of several shortest paths, the one that is found first. */
+/* Breadth-first search; of several shortest paths it keeps the first one found. */
 static void search(paths *p, int32_t from) {
   int64_t head = 0, tail = 0;
   memset(p->length, 0xff, (size_t)p->nodes * sizeof *p->length);

@@ -1,5 +1,5 @@
-/* Samples that are graphs, as Graphormer reads them (Ying et al. 2021): what attention gets of
- * their edges. Called by batch.c and network.c. */
+/* Samples that are graphs, as Graphormer reads them (Ying et al. 2021): the inputs of attention
+ * that their edges determine. Called by batch.c and network.c. */
 #ifndef FT_MODEL_EDGES_H
 #define FT_MODEL_EDGES_H
 
@@ -7,12 +7,12 @@
 
 #include <filtra/model.h>
 
-/** Inputs of the network beside the nodes [B,N]. A pair is two of M tokens: nodes, and before them
- * the class token, if there is one, which is the virtual node. */
+/** Inputs of the network besides the nodes [B,N]. M tokens form M M pairs: the nodes and, in front
+ * of them, the class token if there is one, which is the virtual node. */
 typedef struct ft_edge_tensors {
   filtra_tensor *degrees;   /* I32 [B,N]: row of the table of degrees */
   filtra_tensor *distances; /* I32 [B, M M]: row of the table of distances, for each pair */
-  /* [B, M M K] for each of K edges on the shortest path of each pair: I32, row of the table of
+  /* [B, M M K], for each of K edges on the shortest path of each pair: I32, row of the table of
    * edges; F32, 1 / the number of these edges, or 0 beyond the path's end */
   filtra_tensor *edges, *shares;
 } ft_edge_tensors;
@@ -38,7 +38,7 @@ filtra_tensor *ft_edges_add_degrees(const ft_scope *scope, const filtra_model_co
                                     const ft_edge_tensors *in, filtra_tensor *x);
 /** The bias of attention [B,H,M,M], the same for all layers: b of the distance (equation 6), plus
  * the mean over the edges of the shortest path of a weight for the edge's type and its place on the
- * path (equation 7). Further edges than `edge_hops` do not count. */
+ * path (equation 7). Edges after the first `edge_hops` do not count. */
 filtra_tensor *ft_edges_bias(const ft_scope *scope, const filtra_model_config *o,
                              const ft_edge_tensors *in);
 

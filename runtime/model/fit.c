@@ -1,13 +1,13 @@
-/* What a model takes from its data: sizes, task, the unit of values, and the description of how the
- * data were read, which model files keep. Called by model.c for programs and by train/config.c for
- * runs. */
+/* What a model takes from its data: sizes, task, scale of the target values, and the description of
+ * how the data were read, which model files keep. Called by model.c for programs and by
+ * train/config.c for runs. */
 #include "data/dataset.h"
 #include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The task for which the data are made. */
+/* The task that the data are made for. */
 static filtra_task task_of(const filtra_dataset_info *info) {
   switch (info->target) {
   case FILTRA_TARGET_VALUE:
@@ -31,7 +31,7 @@ static filtra_status fit_task(filtra_model_config *model, const char *context,
                  ft_task_name(model->task), ft_task_name(task));
 }
 
-/* Ids of the data: its tokenizer's; without one, all up to the largest of any sample. */
+/* The number of ids: the tokenizer's; without one, 1 + the largest id in any sample. */
 static int64_t ids_of(const filtra_dataset *data) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   bool next = info->target == FILTRA_TARGET_NEXT;
@@ -119,7 +119,7 @@ filtra_status ft_model_fit_target(filtra_model_config *model, const char *contex
     ft_log(FILTRA_LOG_WARNING,
            "%s: the targets of all training samples are %g: there is nothing to learn", context,
            mean);
-  /* 0 if all values are equal: becomes 1 */
+  /* 0 if all values are equal; it then becomes 1 */
   model->target_scale = (float)sqrt(squares / (double)count);
   return FILTRA_OK;
 }

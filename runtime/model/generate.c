@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_ROWS = 64 }; /* of the past that a pass reads */
+enum { FEWEST_ROWS = 64 }; /* fewest rows of the past that a pass reads */
 
 /* A graph over `tokens` tokens of each sequence: the first ones, or one token that sees `seen` rows
  * of the past. */
@@ -16,9 +16,9 @@ typedef struct pass {
   filtra_graph *graph;
   int64_t tokens, seen;    /* seen = 0: the first tokens */
   filtra_tensor *ids;      /* I32 [B, tokens] */
-  filtra_tensor *position; /* I32 [B], of one token: its position */
-  filtra_tensor *lengths;  /* I32 [B], of first tokens: how many are text */
-  filtra_tensor *rows; /* I32 [B,1], of first tokens: the last of each sequence among [B tokens] */
+  filtra_tensor *position; /* I32 [B], if tokens = 1: its position */
+  filtra_tensor *lengths;  /* I32 [B], first tokens: length of the text */
+  filtra_tensor *rows; /* I32 [B,1], first tokens: row of each sequence's last one in [B tokens] */
   filtra_tensor *logits;
 } pass;
 
@@ -29,8 +29,8 @@ struct filtra_generator {
   size_t pass_count, pass_capacity;
   int64_t length;
   bool slide;
-  int32_t *text; /* [size, capacity]: the text so far */
-  int32_t *host; /* [size, capacity]: an input before its upload */
+  int32_t *text; /* [size, capacity]: the text up to now */
+  int32_t *host; /* [size, capacity]: staging of an input before its upload */
 };
 
 /* ---- graphs ---- */
@@ -76,7 +76,7 @@ static filtra_status find_pass(filtra_generator *gen, int64_t tokens, int64_t se
   return status;
 }
 
-/* Sets `value` for the first sequence, and `step` more for each next one. */
+/* Sets an input to `value` for the first sequence, and to `step` more for each further one. */
 static filtra_status set_all(filtra_generator *gen, const pass *p, filtra_tensor *input,
                              int64_t value, int64_t step) {
   for (int64_t b = 0; b < gen->past.size; b++)
@@ -84,8 +84,8 @@ static filtra_status set_all(filtra_generator *gen, const pass *p, filtra_tensor
   return filtra_graph_set(p->graph, input, gen->host);
 }
 
-/* Executes a pass over tokens [first, first + count) of the text; `count` may be less than the pass
- * takes. */
+/* Executes a pass over tokens [first, first + count) of the text; `count` may be less than the
+ * pass's tokens. */
 static filtra_status run_pass(filtra_generator *gen, const pass *p, int64_t first, int64_t count) {
   int64_t size = gen->past.size;
   memset(gen->host, 0, (size_t)(size * p->tokens) * sizeof *gen->host);

@@ -33,7 +33,7 @@ static filtra_status make_inference(filtra_model *model, int64_t size, int64_t l
 }
 
 /* The graph for this shape or a larger one. Shapes are rounded up, so that few graphs serve all
- * requests; batches with labels come from loaders and have one size. */
+ * requests; the size of a batch with labels is not, since a loader's batches have one size. */
 static filtra_status inference_graph(filtra_model *model, int64_t size, int64_t longest,
                                      bool labelled, ft_batch_graph **out) {
   int64_t length = ft_graph_length(longest, FT_SHORTEST_LENGTH, model->options.config.max_length);
@@ -108,7 +108,7 @@ static void take_token_results(const ft_batch_graph *b, int64_t outputs, const f
   }
 }
 
-/* Fails if a result is not finite, which unusable weights can cause. */
+/* Fails if a result is not finite, as with unusable weights. */
 static filtra_status check_finite(const ft_batch_graph *b, const ft_pending_batch *pending,
                                   const float *results, size_t count) {
   const char *name = NULL;
@@ -259,7 +259,7 @@ filtra_status filtra_model_destroy(filtra_model **model) {
   FT_TRY(ft_check_unused("the model", m->users));
   for (size_t i = 0; i < m->graph_count; i++)
     ft_batch_graph_close(&m->graphs[i]);
-  m->graph_count = 0; /* they would be recorded again */
+  m->graph_count = 0; /* graphs are recorded again on use */
   if (m->params) FT_TRY(ft_check_unused("the model", m->params->users));
   free(m->graphs);
   free(m->input);
@@ -309,7 +309,7 @@ static filtra_status copy_values(filtra_parameters *from, filtra_parameters *to)
   return FILTRA_OK;
 }
 
-/* Swaps two models, except `input`; graphs and parameters go with their precision. */
+/* Swaps two models except `input`, which does not depend on the precision. */
 static void exchange(filtra_model *a, filtra_model *b) {
   filtra_model kept = *a;
   *a = *b;

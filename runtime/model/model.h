@@ -11,24 +11,24 @@
 
 /** All options that decide a model's parameters and function. */
 typedef struct ft_model_options {
-  /* Defaults filled in; `seed` is 0. `mixer` is NULL, or in a filtra_model the JSON text of the
-   * mixer. */
+  /* Defaults filled in; `seed` is 0. `mixer` is NULL; in a filtra_model it is the mixer's JSON
+   * text. */
   filtra_model_config config;
   ft_mixers mixers;
 } ft_model_options;
 
-/** The most tokens of a sequence inside the model, without a class token: patches, or max_length.
- */
+/** Largest number of tokens of a sequence inside the model, without a class token: patches, or
+ * max_length. */
 int64_t ft_model_tokens(const filtra_model_config *config);
-/** Tokens in front of those in every layer: class token and distillation token. */
+/** Number of tokens in front of the sequence in every layer: class token and distillation token. */
 int64_t ft_model_front(const filtra_model_config *config);
-/** Stages, 1 where there is no "stages", and the layers of each; 0: "stages" is no list of 1 to
+/** Number of stages, 1 without "stages", and the layers of each; 0: "stages" is not a list of 1 to
  * FT_MOST_STAGES numbers. */
 enum { FT_MOST_STAGES = 8 };
 int ft_model_stages(const filtra_model_config *config, int64_t layers[FT_MOST_STAGES]);
-/** The stage of a layer, from 0; width and heads double with each. */
+/** The stage of a layer, from 0; width and heads double with each stage. */
 int ft_model_stage_of(const filtra_model_config *config, int64_t layer);
-/** Rows and columns of tokens in a stage, of a model with `patch`. */
+/** Rows and columns of tokens in a stage, for a model with `patch`. */
 void ft_model_grid(const filtra_model_config *config, int stage, int64_t grid[2]);
 /** ft_model_tokens and width after the last stage. */
 int64_t ft_model_last_tokens(const filtra_model_config *config);
@@ -37,7 +37,7 @@ int64_t ft_model_last_width(const filtra_model_config *config);
 int64_t ft_model_outputs(const filtra_model_config *config);
 /** Sequences per sample: 2 for pairs. */
 int64_t ft_model_sequences(const filtra_model_config *config);
-/** Whether the model has a top-5 accuracy: it needs more than five classes. */
+/** Whether the model has a top-5 accuracy, which needs more than five classes. */
 bool ft_model_ranks(const filtra_model_config *config);
 /** The element type of a filtra_precision. */
 filtra_dtype ft_precision_dtype(filtra_precision precision);
@@ -53,8 +53,8 @@ extern const ft_keys ft_model_keys;
  * names in errors. */
 filtra_status ft_model_options_read(const json_t *object, const char *context,
                                     ft_model_options *options);
-/** The part of ft_model_options_read after fields and mixer were read: defaults that depend on
- * other fields, and checks across fields. */
+/** The part of ft_model_options_read that follows the reading of fields and mixer: defaults that
+ * depend on other fields, and checks across fields. */
 filtra_status ft_model_options_finish(const char *context, ft_model_options *options);
 /** The checks across fields (check.c). `usual` has the defaults of head_width and
  * head_activation. */
@@ -70,8 +70,8 @@ json_t *ft_model_options_write(const ft_model_options *options);
 /** Fills in the sizes and the task that the data decide, and checks the others. */
 filtra_status ft_model_fit(filtra_model_config *model, const char *context,
                            const filtra_dataset *data);
-/** Takes mean and standard deviation of the training values, in which a regression predicts, unless
- * the configuration has them. */
+/** Sets mean and standard deviation from the training values, unless the configuration has them: a
+ * regression predicts standardised values. */
 filtra_status ft_model_fit_target(filtra_model_config *model, const char *context,
                                   const filtra_dataset *data);
 
@@ -82,11 +82,11 @@ ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
                           const filtra_model_config *config);
 
 typedef struct ft_network_input {
-  /* I32 [S B, N], S sequences per sample: first the first sequences of all samples; or NULL */
+  /* I32 [S B, N] for S sequences per sample, the first sequences of all samples first; or NULL */
   filtra_tensor *tokens;
   filtra_tensor *features; /* [B,N,F], or NULL */
   filtra_tensor *types;    /* I32 [B,N], rows of the table of token types; or NULL */
-  ft_edge_tensors edges;   /* of graphs; else NULL */
+  ft_edge_tensors edges;   /* graphs only */
   /* [S B, N], 1 real token, 0 padding; with a past, over the rows of the past */
   filtra_tensor *mask;
   /* Language models: I32 [R,1], which of the B N tokens get logits; NULL: all. */
@@ -106,9 +106,9 @@ filtra_tensor *ft_network_build(const ft_scope *scope, const ft_model_options *o
 filtra_tensor *ft_network_predict(const ft_scope *scope, const filtra_model_config *config,
                                   filtra_tensor *x);
 
-/** The loss that training minimizes: loss + auxiliary, both of one shape. If the mixers' auxiliary
- * losses take a share of the whole, a on the mean over the layers that have one, (1 - a) loss +
- * auxiliary. `auxiliary` may be NULL. */
+/** The loss that training minimizes: loss + auxiliary, both of one shape. If auxiliary losses take
+ * a share of the total, (1 - a) loss + auxiliary, where a is the mean share over the layers that
+ * have one. `auxiliary` may be NULL. */
 filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *options, filtra_tensor *loss,
                              filtra_tensor *auxiliary);
 
@@ -118,37 +118,38 @@ filtra_tensor *ft_total_loss(filtra_graph *g, const ft_model_options *options, f
 typedef struct ft_batch_graph {
   filtra_graph *graph;
   int64_t size, length; /* samples; tokens per sequence */
-  int64_t rows;         /* number of predictions: samples, or all their tokens */
+  int64_t rows;         /* number of predictions: one per sample, or per token */
   bool judged;          /* outputs are loss and score, not logits */
-  /* Computes a part of a batch: loss and score are its contribution to the whole batch's. */
+  /* For a part of a batch: loss and score are its contribution to the whole batch's. */
   bool part;
   filtra_tensor *tokens, *features, *lengths; /* tokens or features */
-  filtra_tensor *types;                       /* with token_types */
-  ft_edge_tensors edges;                      /* with edge_types */
+  filtra_tensor *types;                       /* only with token_types */
+  ft_edge_tensors edges;                      /* only with edge_types */
   const filtra_model_config *config;          /* the model's */
-  bool typed;                                 /* there is more than one */
-  bool absolute;                              /* the loss of a regression is the absolute error */
+  bool typed;                                 /* there is more than one token type */
+  bool absolute;                              /* the regression's loss is the absolute error */
   bool mixed; /* samples are mixtures of two (filtra_batch.other_labels) */
   filtra_tensor *labels, *values, *weights; /* [rows] each; labels or values */
-  /* [rows, classes] of several labels: 1 where one applies, else 0; weights, in training */
+  /* [rows, classes] for several labels: 1 if the label applies, else 0; in training also their
+   * weights */
   filtra_tensor *targets, *label_weights;
   filtra_tensor *other_labels, *label_fractions; /* [rows] each, if mixed */
   filtra_tensor *sample_weights;                 /* [size] */
-  /* [1], of a part: 1 / the sum of the whole batch's weights */
+  /* [1], for a part: 1 / sum of the whole batch's weights */
   filtra_tensor *scale, *sample_scale;
   filtra_tensor *logits, *loss, *score; /* score: accuracy or absolute error */
   filtra_tensor *top5;   /* top-5 accuracy; NULL in training, and with at most five classes */
   filtra_tensor *hidden; /* input of the head, if logits are computed in chunks */
   int64_t chunks;
-  ft_observer *observer; /* sees the layers while the graph is built; or NULL */
+  ft_observer *observer; /* is shown the layers' tensors while the graph is built; or NULL */
   void *host;            /* room for any one input, padded to this shape, before it is uploaded */
 } ft_batch_graph;
 
-/** Metadata key of how the model reads samples: JSON of ft_dataset_describe. */
+/** Metadata key for how the model reads samples: JSON of ft_dataset_describe. */
 #define FT_INPUT_KEY "filtra.input"
-/** Metadata key of the run that wrote the checkpoint or model: JSON (train/identity.h). */
+/** Metadata key for the run that wrote the checkpoint or model: JSON (train/identity.h). */
 #define FT_RUN_KEY "filtra.run"
-/** Metadata key of the model's options: JSON. */
+/** Metadata key for the model's options: JSON. */
 #define FT_MODEL_CONFIG_KEY "filtra.config"
 
 struct filtra_model {
@@ -158,21 +159,21 @@ struct filtra_model {
   filtra_arena *arena;    /* shared by all graphs of the model: one executes at a time */
   ft_batch_graph *graphs; /* inference, by shape */
   size_t graph_count, graph_capacity;
-  int64_t loss_chunks;  /* of a language model's rows; 0: as few as the device's buffers allow */
+  int64_t loss_chunks;  /* chunks of a language model's logits; 0: as few as buffers allow */
   char *mixer;          /* JSON text, for filtra_model_get_config */
   char *input;          /* value of FT_INPUT_KEY; NULL: unknown */
   unsigned users;       /* trainers and generators */
-  filtra_vector vector; /* results of inference are such vectors */
+  filtra_vector vector; /* which vectors inference returns */
 };
 
-/** A model with declared parameters; commit them to use it. `narrow`: the parameters that products
- * and lookups read exist only in the precision's 16 bits. */
+/** A model with declared parameters; commit them to use it. `narrow`: parameters that products and
+ * lookups read exist only in the 16-bit type of the precision. */
 filtra_status ft_model_declare(filtra_device *device, const ft_model_options *options, bool narrow,
                                filtra_model **out);
 /** A model with committed parameters and initial values drawn by `seed`. */
 filtra_status ft_model_new(filtra_device *device, const ft_model_options *options, uint64_t seed,
                            filtra_model **out);
-/** Computes the memory of b's graph, of which shape, `judged` and `part` are set; caller closes it.
+/** Computes the memory of b's graph, whose shape, `judged` and `part` are set; caller closes it.
  * Allocates nothing on the device; the model need not be committed. */
 filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool training,
                                ft_recompute how, filtra_memory_use *memory);
@@ -180,23 +181,23 @@ filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool trai
  */
 filtra_status ft_model_observe(filtra_model *model, int64_t size, int64_t length,
                                ft_observer *observer, ft_batch_graph *out);
-/** A batch submitted to an inference graph. Two of a graph may be in flight. */
+/** A batch submitted to an inference graph. Two batches of a graph may be in flight. */
 typedef struct ft_pending_batch {
   size_t graph; /* index in model->graphs */
   uint64_t ticket;
 } ft_pending_batch;
 filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bool labelled,
                               ft_pending_batch *pending);
-/** Numbers per result of inference: outputs, or those of a vector. */
+/** Numbers per result of inference: outputs, or a vector's size. */
 int64_t ft_model_numbers(const filtra_model *model);
-/** Makes inference give vectors, before any graph is made. Fails with ARGUMENT where the model has
- * no such vector. */
+/** Makes inference return vectors; call it before any graph is made. Fails with ARGUMENT if the
+ * model has no such vector. */
 filtra_status ft_model_embed(filtra_model *model, filtra_vector vector);
 /** Compiles the inference graph for `size` sequences of that length. */
 filtra_status ft_model_prepare(filtra_model *model, int64_t size, int64_t length);
-/** Waits for a batch of `count` samples, of a language model submitted without labels. Results are
- * the head's outputs, in units of the values: [count, outputs]; of a language model at each
- * sample's last token, the only task that reads `lengths`. */
+/** Waits for a batch of `count` samples, which for a language model was submitted without labels.
+ * Results [count, outputs] are the head's outputs, in units of the values; for language models, the
+ * only ones that read `lengths`, those at each sample's last token. */
 filtra_status ft_model_rows(filtra_model *model, const ft_pending_batch *pending,
                             const int32_t *lengths, size_t count, float *results);
 /** Waits for a batch, submitted with labels. Loss and score are those of
@@ -212,7 +213,7 @@ void ft_batch_graph_open(filtra_model *model, ft_batch_graph *b, filtra_tensor *
 void ft_batch_graph_judge(const filtra_model *model, ft_batch_graph *b, float smoothing,
                           filtra_tensor *auxiliary);
 /** Sets the inputs from a batch of b's shape or smaller: missing rows get weight 0, missing columns
- * are padding. Not `labelled`: all weights are 0. Allocates nothing. */
+ * are padding. Without `labelled` all weights are 0. Allocates nothing. */
 filtra_status ft_batch_graph_set(ft_batch_graph *b, const filtra_batch *batch, bool labelled);
 /** Sets the inputs of a graph with `part` from samples [first, first + count) of a batch. `weight`
  * is ft_batch_weight of the whole batch. */
@@ -231,8 +232,8 @@ filtra_status ft_model_check_batch(const filtra_model *model, const filtra_batch
 filtra_status ft_model_file_options(const ft_safetensors *file, const char *path,
                                     ft_model_options *options);
 
-/** filtra_model_save with one more metadata string (`key` NULL: none), through no link below
- * `within` (ft_atomic_open_in); NULL: a path that a person gave. */
+/** filtra_model_save with one more metadata string (`key` NULL: none). Follows no link below
+ * `within` (ft_atomic_open_in); `within` NULL: a path that a person gave. */
 filtra_status ft_model_save(filtra_model *model, const char *within, const char *path,
                             const char *key, const char *value);
 

@@ -19,13 +19,13 @@ ft_scope ft_network_scope(filtra_graph *graph, filtra_parameters *params,
                     .norm_epsilon = config->norm_epsilon};
 }
 
-/* The activation as ops take it. */
+/* The activation with its parameters, as ops take it. */
 static filtra_activation layer_activation(filtra_activation activation) {
   return activation == FILTRA_ACTIVATION_IDENTITY ? FILTRA_ACTIVATION_NONE : activation;
 }
 
-/* The table in which tokens are looked up: F32 if it exists in F32. A tied head multiplies by the
- * 16-bit copy. */
+/* The embedding table for lookups: F32 if it exists in F32. A tied head multiplies by the 16-bit
+ * copy. */
 static filtra_tensor *embedding_table(const ft_scope *scope, const filtra_model_config *o) {
   const char *const name = "embedding.weight";
   const bool narrow = scope->params->narrow;
@@ -41,7 +41,7 @@ static filtra_tensor *embedding_table(const ft_scope *scope, const filtra_model_
 /* ---- input: [B,N] ids or [B,N,F] numbers -> [B,N,width] ---- */
 
 /* Cuts images into patches: pixels row by row [B, h w, F] -> patches row by row [B, h w / P^2, P P
- * F], in which pixels are row by row. split_heads does it, with rows of patches as batches, rows of
+ * F], in which pixels are row by row. This is split_heads with rows of patches as batches, rows of
  * pixels as tokens, and the patches of a row as heads. */
 static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o, filtra_tensor *x) {
   if (!ft_usable(g, x)) return NULL;
@@ -53,7 +53,7 @@ static filtra_tensor *cut_patches(filtra_graph *g, const filtra_model_config *o,
   return filtra_reshape(g, filtra_slice(g, view, start, box), 3, patches);
 }
 
-/* A learned token [B,1,C] that goes before each sequence of x; puts a 1 before its mask. */
+/* A learned token [B,1,C] to put before each sequence of x; prepends a 1 to its mask. */
 static filtra_tensor *make_token(const ft_scope *scope, const char *name, filtra_tensor *x,
                                  filtra_tensor **mask) {
   filtra_graph *g = scope->graph;
@@ -79,12 +79,12 @@ static filtra_tensor *put_in_front(const ft_scope *scope, const char *name, filt
   return filtra_concat(scope->graph, 1, 2, (filtra_tensor *[]){token, x});
 }
 
-/* The most tokens that blocks get, with those in front. */
+/* Largest number of tokens that blocks get, including those in front. */
 static int64_t most_tokens(const filtra_model_config *o) {
   return ft_model_tokens(o) + ft_model_front(o);
 }
 
-/* The table of positions [rows, width], or of a table whose first rows no token gets the others. */
+/* The table of positions [rows, width]; if no token gets its first rows, the remaining rows. */
 static filtra_tensor *position_table(const ft_scope *scope, const filtra_model_config *o) {
   const filtra_parameter_options init = {.init = FILTRA_INIT_NORMAL, .value = o->embedding_init};
   const int64_t used[] = {most_tokens(o), o->width}, start[] = {o->position_offset, 0},
@@ -117,7 +117,7 @@ static filtra_tensor *add_positions(const ft_scope *scope, const filtra_model_co
     return filtra_add(scope->graph, x, offset);
   }
   case FILTRA_POSITIONS_NONE:
-  case FILTRA_POSITIONS_RELATIVE: /* in attention */
+  case FILTRA_POSITIONS_RELATIVE: /* added in attention */
     break;
   }
   return x;
@@ -164,7 +164,8 @@ static filtra_tensor *embed(const ft_scope *scope, const filtra_model_config *o,
 
 /* ---- blocks ---- */
 
-/* The class layers: the class token comes in and looks at x -> it, and x after it. */
+/* Class layers: the class token attends to x, which stays as it is. Returns the token followed by
+ * x. */
 static filtra_tensor *add_class_token(const ft_scope *scope, const filtra_model_config *o,
                                       ft_encoder_options *encoder, filtra_tensor *x,
                                       filtra_tensor **mask) {
@@ -181,7 +182,7 @@ static filtra_tensor *add_class_token(const ft_scope *scope, const filtra_model_
   return filtra_concat(g, 1, 2, (filtra_tensor *[]){token, x});
 }
 
-/* Makes the encoder that of layer i; `place` counts within the stage. */
+/* Sets the encoder's options for layer i; `place` counts within the stage. */
 static void enter_layer(const ft_model_options *options, ft_encoder_options *encoder, int64_t i,
                         int64_t place) {
   const filtra_model_config *o = &options->config;
@@ -201,7 +202,7 @@ static void enter_layer(const ft_model_options *options, ft_encoder_options *enc
   encoder->spread = o->embedding_init;
 }
 
-/* Merges the patches of the stage before; images have no padding. */
+/* Merges the previous stage's patches; images have no padding. */
 static filtra_tensor *enter_stage(const ft_scope *layer, const filtra_model_config *o, int stage,
                                   filtra_tensor *x, filtra_tensor **mask) {
   int64_t grid[2];
@@ -212,7 +213,7 @@ static filtra_tensor *enter_stage(const ft_scope *layer, const filtra_model_conf
   return x;
 }
 
-/* The layers; *count receives the number of auxiliary losses in the sum. */
+/* Adds the layers; *count receives the number of auxiliary losses in the sum. */
 static filtra_tensor *add_layers(const ft_scope *scope, const ft_model_options *options,
                                  ft_encoder_options *encoder, filtra_tensor *x,
                                  filtra_tensor **mask, filtra_tensor **auxiliary, int64_t *count) {
@@ -225,7 +226,7 @@ static filtra_tensor *add_layers(const ft_scope *scope, const ft_model_options *
     filtra_tensor *loss;
     const bool enters = i > 0 && stage > ft_model_stage_of(&options->config, i - 1);
     if (enters) place = 0;
-    if (enters) memset(carried, 0, sizeof carried); /* its features have another width */
+    if (enters) memset(carried, 0, sizeof carried); /* the next stage has another width */
     enter_layer(options, encoder, i, place);
     layer.carried = &carried[encoder->mixer - options->mixers.list];
     ft_segment_begin(g, ft_graph_recompute(g));
@@ -263,7 +264,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
 
 /* ---- output ---- */
 
-/* Puts all tokens of a sequence side by side, padding as zeros: [B,N,C] -> [B, N C] (Zerveas et al.
+/* Concatenates all tokens of a sequence, padding as zeros: [B,N,C] -> [B, N C] (Zerveas et al.
  * 2021). */
 static filtra_tensor *flatten(filtra_graph *g, const filtra_model_config *o, filtra_tensor *x,
                               filtra_tensor *mask) {
@@ -302,8 +303,8 @@ static void declare_normal(const ft_scope *scope, const char *name, int64_t in, 
   filtra_scope_parameter(&inner, "bias", 1, &out, NULL);
 }
 
-/* Applies the head of this name to x [B,..]. x has fewer than `inputs` columns if tokens lie side
- * by side and the batch is padded to less than max_length. */
+/* Applies the named head to x [B,..]. x has fewer than `inputs` columns if tokens were concatenated
+ * and the batch is padded to less than max_length. */
 static filtra_tensor *apply_head(const ft_scope *scope, const filtra_model_config *o,
                                  const char *name, filtra_tensor *x, int64_t inputs) {
   int64_t out = ft_model_outputs(o);
@@ -321,7 +322,7 @@ static filtra_tensor *apply_head(const ft_scope *scope, const filtra_model_confi
   return filtra_scope_linear(&head, "2", x, out, NULL);
 }
 
-/* The mean of two heads. The second one reads the second token of x [B,N,C]. */
+/* The mean of two heads; the second one reads the second token of x [B,N,C]. */
 static filtra_tensor *join_heads(const ft_scope *scope, const filtra_model_config *o,
                                  filtra_tensor *x, filtra_tensor *logits) {
   filtra_graph *g = scope->graph;
@@ -354,7 +355,7 @@ static filtra_tensor *join_pair(filtra_graph *g, filtra_tensor *x, filtra_tensor
   return filtra_concat(g, 1, 4, (filtra_tensor *[]){a, b, filtra_multiply(g, a, b), difference});
 }
 
-/* The embedding's table as a product reads it. */
+/* The embedding table as an operand of a product. */
 static filtra_tensor *tied_weight(const ft_scope *scope, const filtra_model_config *config) {
   filtra_tensor *table = embedding_table(scope, config);
   if (scope->precision != FILTRA_F32 && filtra_tensor_dtype(table) == FILTRA_F32)
@@ -392,7 +393,7 @@ static filtra_tensor *predict_tokens(const ft_scope *scope, const filtra_model_c
   return in->headless ? x : ft_network_predict(scope, o, x);
 }
 
-/* The vector of each sequence of x [B,N,C]. */
+/* The vector that represents each sequence of x [B,N,C]. */
 static filtra_tensor *embed_sequence(const ft_scope *scope, const filtra_model_config *o,
                                      filtra_vector kind, filtra_tensor *x, filtra_tensor *mask) {
   const filtra_linear_options hidden = {.activation = layer_activation(o->head_activation)};

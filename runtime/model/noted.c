@@ -1,4 +1,4 @@
-/* Lists parameters in few words. Called by start.c. */
+/* Short lists of parameter names. Called by start.c. */
 #include "model/noted.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void write_name(const struct ft_noted_name *n, char *text, size_t size) {
 }
 
 const char *ft_noted_text(ft_noted *list) {
-  enum { REST = 32 }; /* room for how many more there are */
+  enum { REST = 32 }; /* room for the number of names left out */
   size_t used = 0, i = 0;
   for (char one[256]; i < list->count; i++) {
     write_name(&list->names[i], one, sizeof one);

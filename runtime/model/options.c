@@ -17,7 +17,7 @@ static const char *const BLOCKS[] = {"transformer", "converter", NULL};
 static const char *const POSITIONS[] = {"learned",   "sinusoidal", "none",
                                         "recurrent", "relative",   NULL};
 static const char *const DISTILLATIONS[] = {"none", "token", "mean", NULL};
-/* The values of filtra_activation that models take. */
+/* The filtra_activation values that models accept. */
 static const char *const ACTIVATIONS[] = {
     "auto", "relu", "gelu", "sin", "tanh", "softplus",  "softplus5", "leaky_relu", "",
     "",     "",     "",     "",    "",     "gelu_tanh", "none",      NULL};
@@ -252,7 +252,7 @@ filtra_status ft_model_options_take(const filtra_model_config *config, ft_model_
   o->config.mixer = NULL;
   o->config.seed = 0;
   if (ft_keys_complete(&ft_model_keys, &o->config, CONTEXT))
-    return FILTRA_ERROR_INPUT; /* the status of errors across keys */
+    return FILTRA_ERROR_INPUT; /* for errors across keys */
   FT_TRY(take_mixer(config->mixer, CONTEXT, &o->mixers));
   return ft_model_options_finish(CONTEXT, o);
 }
@@ -266,7 +266,7 @@ json_t *ft_model_options_write(const ft_model_options *o) {
 
 /* ---- defaults and checks ---- */
 
-/* Fills in the keys of graphs, or refuses them. */
+/* Fills in the keys for graphs, or refuses them. */
 static filtra_status complete_edges(const char *context, filtra_model_config *o) {
   const bool graphs = ft_model_has_edges(o);
   const struct {

@@ -28,7 +28,7 @@ static filtra_status check(int64_t vocabulary, const filtra_sampling *o) {
   return FILTRA_OK;
 }
 
-/* The most probable token; the first of equals. */
+/* The most probable token; the first of several equal ones. */
 static filtra_status most_probable(const float *logits, int64_t vocabulary, int32_t *token) {
   *token = 1;
   for (int64_t i = 1; i < vocabulary; i++) {
@@ -53,8 +53,8 @@ static double weight(const candidate *c, float top, float temperature) {
   return exp(((double)c->logit - (double)top) / (double)temperature);
 }
 
-/* How many candidates, the most probable first, together have probability p; *sum receives the sum
- * of their weights. */
+/* The number of candidates, the most probable first, that together have probability p; *sum
+ * receives the sum of their weights. */
 static size_t nucleus(const candidate *list, size_t count, float temperature, double p,
                       double *sum) {
   double all = 0.0;

@@ -1,4 +1,4 @@
-/* What follows from a model's configuration: names, types and numbers of tokens and outputs. Called
+/* Names, types and numbers of tokens and outputs that follow from a model's configuration. Called
  * all over model/ and train/. */
 #include "model/model.h"
 

@@ -1,5 +1,5 @@
-/* Models to start from: reads one, matches its tensors with the parameters of a model, and fills
- * these or writes a model file. Called by programs through filtra_model_import, by train/run.c and
+/* Models to start from: reads one, matches its tensors with a model's parameters, and fills these
+ * or writes a model file. Called by programs through filtra_model_import, by train/run.c and
  * train/import.c. */
 #include "model/start.h"
 
@@ -19,9 +19,9 @@
 struct ft_start {
   char *path;
   json_t *keys, *input;
-  json_t *data_keys;     /* or NULL */
-  ft_safetensors *own;   /* a model file of ours; else NULL */
-  ft_hf_folder folder;   /* else */
+  json_t *data_keys;     /* NULL: none */
+  ft_safetensors *own;   /* a Filtra model file, or NULL */
+  ft_hf_folder folder;   /* used if `own` is NULL */
   ft_hf_tensors tensors; /* of `folder` */
 };
 
@@ -34,7 +34,7 @@ static const char *class_name(const json_t *labels, size_t i) {
   return json_string_value(json_object_get(labels, key));
 }
 
-/* Notes the names of all classes, where all have one. */
+/* Stores the names of all classes if each has one. */
 static filtra_status note_classes(json_t *input, const json_t *labels) {
   const size_t count = json_object_size(labels);
   for (size_t i = 0; i < count; i++)
@@ -71,7 +71,7 @@ static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool 
              : FILTRA_OK;
 }
 
-/* How text or images are prepared. */
+/* Reads how images are prepared. */
 static filtra_status read_preparation(ft_start *p) {
   const int64_t side = json_integer_value(json_object_get(p->keys, "image_height"));
   if (!side) return FILTRA_OK;
@@ -79,7 +79,7 @@ static filtra_status read_preparation(ft_start *p) {
   return ft_hf_image_fit(p->data_keys, p->input);
 }
 
-/* BERT's pooler is there without a classifier, too. */
+/* BERT's pooler exists also without a classifier. */
 static filtra_status map_tensors(ft_start *p, const ft_hf_family *family, bool head,
                                  const json_t *filters) {
   ft_hf_rows rows = family->head;
@@ -103,7 +103,7 @@ static filtra_status read_folder(ft_start *p) {
   return status;
 }
 
-/* How a run's images were read; of a folder without a run's configuration nothing. */
+/* Reads how a run's images were prepared; nothing for a folder without a run's configuration. */
 static filtra_status read_image_keys(ft_start *p) {
   static const char *const KEYS[] = {"pixels", "normalize", "image_size", "crop_pct"};
   char *path = ft_path_join(p->path, "config.json");
@@ -122,7 +122,8 @@ static filtra_status read_image_keys(ft_start *p) {
   return status;
 }
 
-/* Opens a model file; of another file, what lies beside it says what should have been given. */
+/* Opens a model file. For another file, the error names what to give instead, by what lies beside
+ * it. */
 static filtra_status open_own(ft_start *p, const char *path) {
   filtra_status status = ft_safetensors_open(path, &p->own);
   if (!status && ft_safetensors_meta(p->own, FT_MODEL_CONFIG_KEY)) return FILTRA_OK;
@@ -194,7 +195,7 @@ const char *ft_start_folder(const ft_start *p) {
 
 /* ---- keys ---- */
 
-/* The options of `from` that the other mixer has, too, and that `given` does not say. */
+/* Adds options of `from` that the given mixer also has and `given` does not set. */
 static int keep_options(json_t *given, const json_t *from) {
   const ft_mixer_class *kind = ft_mixer_find(ft_json_string(given, "name"));
   int failed = 0;
@@ -206,7 +207,8 @@ static int keep_options(json_t *given, const json_t *from) {
   return failed;
 }
 
-/* The given mixer; options without a name are the start's mixer's. NULL when out of memory. */
+/* The given mixer; without a name, its options apply to the start's mixer. NULL when out of
+ * memory. */
 static json_t *merge_one(const json_t *own, const json_t *given) {
   json_t *mixer = json_is_string(given) ? json_pack("{sO}", "name", given) : json_deep_copy(given);
   const json_t *name = json_object_get(own, "name");
@@ -233,7 +235,7 @@ static int merge_mixer(json_t *keys, const json_t *given) {
                              json_is_array(given) ? merge_list(own, given) : merge_one(own, given));
 }
 
-/* Keys that change no shape, but what the weights compute. */
+/* Warns of changed keys that keep all shapes but alter what the weights compute. */
 static void warn_of_changes(const json_t *start, const json_t *changes) {
   static const char *const KEYS[] = {
       "heads",       "norm",           "activation",      "positions",    "norm_epsilon",
@@ -275,8 +277,8 @@ filtra_status ft_start_merge(const json_t *start, const json_t *changes, json_t 
 typedef struct origin {
   const ft_parameter *parameter;
   const ft_hf_tensor *foreign;
-  const ft_safetensor *own; /* neither: it is new */
-  int64_t first;            /* numbers before them: positions of tokens that the model has not */
+  const ft_safetensor *own; /* neither of them: the parameter is new */
+  int64_t first;            /* values to skip: positions of front tokens that the model lacks */
   uint64_t seed;
 } origin;
 
@@ -291,12 +293,12 @@ bool ft_is_of_head(const char *name) {
   return false;
 }
 
-/* Whether it is of the last layer of a head. */
+/* Whether a parameter belongs to the last layer of a head. */
 static bool is_last(const char *name) {
   return ft_is_of_head(name) && strncmp(name, "head.1.", 7) != 0;
 }
 
-/* Whether an imported run's file has no more than initial values for it. */
+/* Whether the file, of an imported run, has only initial values for the parameter. */
 static bool is_untrained(const ft_start *p, const char *name) {
   const json_t *list = json_object_get(p->input, "new");
   for (size_t i = 0; i < json_array_size(list); i++)
@@ -319,7 +321,7 @@ static void write_shape(char text[160], int ndim, const int64_t *shape) {
     used += (size_t)snprintf(text + used, 160 - used, "%s%lld", i ? ", " : "", (long long)shape[i]);
 }
 
-/* Tokens in front of the start's. */
+/* Number of tokens in front of the start's sequences. */
 static int64_t front_of(const json_t *keys) {
   const char *distillation = ft_json_string(keys, "distillation");
   const bool class_token = !strcmp(ft_json_string(keys, "pooling"), "class_token");
@@ -327,8 +329,8 @@ static int64_t front_of(const json_t *keys) {
          (*distillation && strcmp(distillation, "none") != 0);
 }
 
-/* Checks the shape; a head of another shape is new. Of a table of positions the rows of tokens in
- * front go where the model has none there. */
+/* Checks the shape; a head with another shape is new. If the model has fewer tokens in front, skips
+ * the rows of the table of positions that belong to the others. */
 static filtra_status check_shape(const ft_start *p, const filtra_model *model, origin *o) {
   if (is_new(o)) return FILTRA_OK;
   const ft_parameter *q = o->parameter;
@@ -364,7 +366,7 @@ static filtra_status check_shape(const ft_start *p, const filtra_model *model, o
                  p->path, name, theirs, q->name, ours);
 }
 
-/* Writes the first `count` values of where the parameter's come from. */
+/* Writes the first `count` values of the parameter's source. */
 static filtra_status fill_from(const origin *o, size_t count, float *to) {
   if (o->foreign) return ft_hf_fill(o->foreign, count, to);
   for (size_t i = 0; i < count; i++)
@@ -385,9 +387,9 @@ static filtra_status fill(const origin *o, float *to) {
   return status;
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* Says which parameters are new, and what the model has no use for. */
+/* Logs which parameters are new, and which tensors the model does not use. */
 static void report(const ft_start *p, const filtra_parameters *params, const origin *origins) {
   ft_noted fresh = {0}, left = {0};
   for (size_t i = 0; i < params->count; i++)
@@ -428,7 +430,7 @@ static filtra_status match(const ft_start *p, const filtra_model *model, bool he
   return status;
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static filtra_status upload(filtra_parameters *params, const origin *o) {
   if (is_new(o)) return FILTRA_OK;
@@ -460,8 +462,8 @@ filtra_status ft_start_take(const ft_start *p, filtra_model *model, bool head) {
   return status ? ft_fail_context(status, "%s", p->path) : FILTRA_OK;
 }
 
-/* Where values lie in the file as the model file has them, they are written from there: a large
- * table is not in memory twice. */
+/* Writes values straight from the start's file if they have the model file's layout, so that a
+ * large table is not in memory twice. */
 static filtra_status point_at_values(const origin *o, ft_safetensor *t) {
   const ft_hf_tensor *foreign = o->foreign;
   const ft_safetensor *from =

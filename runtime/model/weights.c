@@ -54,7 +54,7 @@ filtra_status ft_model_file_options(const ft_safetensors *file, const char *path
   return status;
 }
 
-/* Whether the file has the parameters that would be narrow in exactly their 16-bit type, so that
+/* Whether the file stores the parameters that would be narrow in exactly their 16-bit type, so that
  * nothing is rounded. */
 static bool is_narrow(const filtra_parameters *params, const ft_safetensors *file) {
   for (size_t i = 0; i < params->count; i++) {

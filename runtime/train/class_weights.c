@@ -10,7 +10,7 @@
 
 static const char BALANCED[] = "balanced";
 
-/* Reads numbers with colons between into weights [count], which may be NULL; *found: how many. */
+/* Reads colon-separated numbers into weights [count], which may be NULL; *found: how many. */
 static bool read_list(const char *text, float *weights, uint32_t count, uint32_t *found) {
   *found = 0;
   for (const char *at = text; at; ++*found) {
@@ -32,7 +32,7 @@ filtra_status ft_class_weights_check(const char *text, const char *context) {
                  context, text, BALANCED);
 }
 
-/* Counts the samples of each class, or with each label. */
+/* Counts the samples of each class or, with several labels, those that have each label. */
 static filtra_status count_classes(const filtra_dataset *data, uint64_t *count) {
   const uint64_t all = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
   const bool several = filtra_dataset_get_info(data)->target == FILTRA_TARGET_LABELS;
@@ -46,8 +46,8 @@ static filtra_status count_classes(const filtra_dataset *data, uint64_t *count) 
   return FILTRA_OK;
 }
 
-/* samples / (classes * samples of the class), or samples without a label / samples with it; 1 where
- * there are none. */
+/* samples / (classes * samples of the class), or samples without a label / samples with it; 1 if
+ * the divisor is 0. */
 static filtra_status balance(const filtra_dataset *data, float *weights) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
   const uint64_t all = info->count[FILTRA_SPLIT_TRAIN];

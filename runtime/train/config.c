@@ -24,7 +24,7 @@ static const ft_key RUN_KEYS[] = {
     RUN(FLOAT, warmup_epochs, 0.0, 0.0, 1e9,
         "`warmup_steps` in passes over the training data, parts of one too; no longer than the "
         "run."),
-    RUN(INT, batch_size, 32, 1, 65535, /* workgroups that every device takes along a dimension */
+    RUN(INT, batch_size, 32, 1, 65535, /* the most workgroups that every device supports */
         "Sequences of a step. A batch holds sequences of similar length."),
     RUN(INT, eval_every, 0, 0, 1e12,
         "Steps between evaluations on the validation split; there is one at the end, too. 0: an "
@@ -153,7 +153,7 @@ ft_keys ft_run_config_keys(ft_key list[FT_RUN_MOST_KEYS]) {
   return all;
 }
 
-/* A key that other keys leave without effect must have its default: files that list all keys have
+/* A key that other keys make ineffective must have its default: files that list all keys contain
  * it. */
 static filtra_status refuse_idle(const char *context, const ft_run_config *c, const ft_keys *keys) {
   const filtra_augmentation *a = &c->augmentation;
@@ -182,7 +182,7 @@ static filtra_status refuse_idle(const char *context, const ft_run_config *c, co
 
 filtra_augmentation ft_run_augmentation(const ft_run_config *c) {
   filtra_augmentation a = c->augmentation;
-  if (a.mixup_prob == 0.0f) a.mixup = a.cutmix = 0.0f; /* 0 stands for the default there */
+  if (a.mixup_prob == 0.0f) a.mixup = a.cutmix = 0.0f; /* there 0 means the default */
   return a;
 }
 
@@ -223,12 +223,12 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
 
 filtra_status ft_run_config_read_own(const json_t *object, const char *path, ft_run_config *out) {
   FT_TRY(ft_run_config_read(object, path, out));
-  /* The seed drew the validation samples before there was a key for that. */
+  /* Before there was split_seed, the seed drew the validation samples. */
   if (!json_object_get(object, "split_seed")) out->split_seed = (int64_t)out->train.seed;
   return FILTRA_OK;
 }
 
-/* Names the data of the options, which the configuration then must not. */
+/* Sets the key `data` for data of the options; the configuration must not name other data. */
 static filtra_status name_memory(json_t *object, const char *context) {
   const char *data = json_string_value(json_object_get(object, "data"));
   if (data && *data && strcmp(data, FT_DATA_IN_MEMORY) != 0)
@@ -245,7 +245,7 @@ filtra_status ft_run_config_of(const filtra_run_options *o, const char *context,
   filtra_status status = o->config ? ft_json_parse(o->config, strlen(o->config), context, &object)
                                    : ft_json_load(path, &object);
   if (!status && o->data && json_is_object(object)) status = name_memory(object, context);
-  /* A run's own configuration is complete, and its preset may have changed since. */
+  /* A run's own configuration is complete already; its preset may have changed since. */
   if (!status && o->config) status = ft_run_expand(object, &expanded);
   if (!status && o->config) status = ft_run_config_read(expanded, context, out);
   if (!status && !o->config) status = ft_run_config_read_own(object, context, out);
@@ -254,8 +254,8 @@ filtra_status ft_run_config_of(const filtra_run_options *o, const char *context,
   return status;
 }
 
-/* No prediction of a regression is right or wrong, and language models are compared by perplexity,
- * which is exp(loss). */
+/* Regression has no accuracy, and language models are compared by perplexity, which is
+ * exp(loss). */
 static filtra_status fit_measure(ft_measure *measure, ft_measure automatic, const char *key,
                                  const char *context, filtra_task task) {
   char list[FT_KEY_TEXT];
@@ -311,8 +311,8 @@ json_t *ft_run_config_write(const ft_run_config *config) {
   return object;
 }
 
-/* Checks the model's keys before the data are read. Sizes that the data decide get values that
- * pass; without a task nothing is checked. */
+/* Checks the model's keys before the data are read. Sizes that the data decide get valid
+ * placeholders; without a task nothing is checked. */
 static filtra_status check_before_data(const char *context, const ft_run_config *config) {
   ft_run_config copy = *config;
   filtra_model_config *o = &copy.model.config;
@@ -351,7 +351,7 @@ filtra_status filtra_config_complete(const char *config, const char *name, char 
   return status;
 }
 
-/* The warmup in steps; one given in epochs is cut at the run's length. */
+/* The warmup in steps; if given in epochs, at most the run's length. */
 static uint64_t warmup_steps(const ft_run_config *c, uint64_t steps, uint64_t batches) {
   double warmup = (double)c->warmup_epochs * (double)batches;
   if (c->warmup_epochs == 0.0f) return c->train.optimizer.warmup_steps;

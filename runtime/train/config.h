@@ -8,30 +8,30 @@
 #include <filtra/data.h>
 #include <filtra/train.h>
 
-/** All settings of a run. A key's value lies in the public struct that has such a field; keys that
- * only runs have come last. */
+/** All settings of a run. A key's value lies in the public struct that has such a field; keys of
+ * runs alone come last. */
 typedef struct ft_run_config {
   ft_model_options model;
-  filtra_train_options train;     /* `steps`, `warmup_steps`: as in the file; 0: by epochs */
-  filtra_dataset_options dataset; /* without its strings, which are below */
+  filtra_train_options train;     /* `steps`, `warmup_steps`: as in the file; 0: given in epochs */
+  filtra_dataset_options dataset; /* its strings are below instead */
   filtra_augmentation augmentation;
   int64_t batch_size, epochs, eval_every, patience, checkpoint_every, log_every;
-  int64_t split_seed; /* of held-out validation samples */
+  int64_t split_seed; /* for drawing the validation samples */
   float warmup_epochs;
   ft_measure select_by, patience_by;
   bool drop_last; /* leave out partial batches in training */
-  char freeze[1024], learning_rates[1024], weight_decays[1024]; /* of parameters, by names */
-  char class_weights[4096]; /* "balanced" or one for each class, "1:5"; "": 1 each */
+  char freeze[1024], learning_rates[1024], weight_decays[1024]; /* values by parameter names */
+  char class_weights[4096]; /* "balanced" or one weight per class, "1:5"; "": all 1 */
   char shares[4096];    /* each rank's share, "3:1"; FT_SHARES_AUTO: by speed; "": equal shares */
   char preset[64];      /* the recipe that was expanded; "": none */
-  char init_from[1024]; /* path of the model that it began with; "": initial values */
+  char init_from[1024]; /* path of the model to begin with; "": initial values */
   char data[1024];      /* path */
   char format[32];      /* of the data; "": detected from the content */
-  char tokenizer[1024]; /* name of the tokenizer, or a path of one; "": by the format */
+  char tokenizer[1024]; /* name or path of the tokenizer; "": the format's */
   char text_column[260], target_column[4096]; /* columns of a table; "": found by their names */
-  char label_separator[16]; /* between the labels of a target; "": as the task says */
-  char feature_columns[4096], group_column[128], time_column[128], id_column[128]; /* as those */
-  const char *folder; /* the run folder with this configuration; NULL: a new run. Borrowed */
+  char label_separator[16]; /* between the labels of a target; "": the task's default */
+  char feature_columns[4096], group_column[128], time_column[128], id_column[128]; /* likewise */
+  const char *folder; /* the folder of an existing run, borrowed; NULL: a new run */
 } ft_run_config;
 
 /** Tables of a run's keys, in the order of docs/config.md. */
@@ -54,16 +54,16 @@ filtra_status ft_run_config_read(const json_t *object, const char *context, ft_r
 filtra_status ft_run_config_read_own(const json_t *object, const char *path, ft_run_config *out);
 /** The key `data` of runs whose data were in memory. */
 #define FT_DATA_IN_MEMORY ":memory:"
-/** And of imported models. */
+/** The key `data` of imported models. */
 #define FT_DATA_NONE ":none:"
-/** Reads the configuration of options: o->config with its preset or, of an existing run, the file
- * at `path`. */
+/** Reads the configuration: o->config with its preset applied or, for an existing run, the file at
+ * `path`. */
 filtra_status ft_run_config_of(const filtra_run_options *o, const char *context, const char *path,
                                ft_run_config *out);
 /** Fills in what the data decide, and checks that model and data fit. */
 filtra_status ft_run_config_fit(ft_run_config *config, const char *context,
                                 const filtra_dataset *data);
-/** Checks that data fit a complete configuration; they need no training samples. */
+/** Checks that data fit a complete configuration; the data need no training samples. */
 filtra_status ft_run_config_check(const ft_run_config *config, const char *context,
                                   const filtra_dataset *data);
 /** All keys, defaults filled in; NULL when out of memory. */

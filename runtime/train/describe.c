@@ -49,7 +49,7 @@ static void list_all(FILE *to) {
 
 /* ---- one key ---- */
 
-/* Writes text in lines of at most COLUMNS characters. */
+/* Wraps text to lines of at most COLUMNS characters. */
 static void wrap(FILE *to, const char *text) {
   int column = 0;
   while (*text) {
@@ -75,7 +75,7 @@ static void explain_key(FILE *to, const ft_key *k) {
   if (k->paper) fprintf(to, "%*spaper: %s\n", INDENT, "", k->paper);
 }
 
-/* The name that is asked for, and the most similar known name. */
+/* The name to explain, and the most similar known name. */
 typedef struct topic {
   FILE *to;
   const char *name, *near;
@@ -83,7 +83,7 @@ typedef struct topic {
   size_t found, best;
 } topic;
 
-/* Whether `name` is what is asked for; the caller then explains it. */
+/* Whether `name` is the one to explain; the caller then explains it. */
 static bool asks_for(topic *t, const char *name, const ft_mixer_class *mixer) {
   size_t distance = ft_name_distance(name, t->name);
   if (distance < t->best) {
@@ -111,7 +111,7 @@ static void explain_mixer(topic *t, const ft_mixer_class *mixer) {
   }
 }
 
-/* Explains a key, a mixer, or a mixer's option. "mixer." before an option's name tells it from a
+/* Explains a key, a mixer, or a mixer's option. The prefix "mixer." distinguishes an option from a
  * key of the same name. */
 static filtra_status explain(FILE *to, const char *name) {
   static const char MIXER[] = "mixer.";

@@ -1,5 +1,5 @@
-/* Evaluation of a model on a split: loss, accuracy and errors, and what guessing would reach.
- * Called by train/run.c during training, and by programs and the command. */
+/* Evaluation of a model on a split: loss, accuracy and errors, and baselines that guess. Called by
+ * train/run.c during training, and by programs and the command. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
@@ -13,7 +13,7 @@
 
 /* ---- statistics of the data alone ---- */
 
-/* Counts the label of a sample, or the next tokens of a text. */
+/* Counts a sample's label, or a text's next tokens. */
 static void count_labels(const filtra_sample *s, bool tokens, uint64_t *count) {
   if (!tokens) count[s->label]++;
   for (uint32_t n = 1; tokens && n <= s->length; n++)
@@ -67,7 +67,7 @@ static filtra_status most_frequent(const uint8_t *rows, size_t count, size_t wid
   return FILTRA_OK;
 }
 
-/* Variance of the split's values: the squared error of always predicting their mean. */
+/* Variance of the split's values: the mean squared error of always predicting their mean. */
 static double variance(const filtra_dataset *data, filtra_split split) {
   uint64_t count = filtra_dataset_get_info(data)->count[split];
   double mean = 0.0, sum = 0.0;
@@ -87,19 +87,19 @@ typedef struct sums {
   double loss, score, top5, weight;
   ft_pending_batch pending;
   double pending_weight; /* < 0: no batch is pending */
-  const ft_ranks *ranks; /* they divide the batches among them; NULL: one process */
-  /* The class or value predicted of each sample, by its index, or of several labels 1 or 0 for
-   * each; NaN: not by this rank, or not finite. NULL: of a language model. */
+  const ft_ranks *ranks; /* the ranks that divide the batches among them; NULL: one process */
+  /* The predicted class or value of each sample, by its index; with several labels, 1 or 0 for
+   * each. NaN: computed by another rank, or not finite. NULL: a language model. */
   float *predicted;  /* [samples, width] */
   size_t width;      /* 1, or the number of labels */
-  bool several;      /* labels */
-  float *all;        /* what filtra_model_predict_batch gives, likewise; NULL: not wanted */
+  bool several;      /* several labels per sample */
+  float *all;        /* the results of filtra_model_predict_batch, by index; NULL: not wanted */
   float *results;    /* [batch_size, outputs] */
   uint32_t *indices; /* [batch_size] of the pending batch */
   uint32_t pending_count;
 } sums;
 
-/* What logits or a value predict. */
+/* Turns logits or a value into a prediction. */
 static void predict_row(const sums *s, const float *row, size_t outputs, float *predicted) {
   size_t best = 0;
   for (size_t k = 0; k < s->width && s->several; k++)
@@ -109,7 +109,7 @@ static void predict_row(const sums *s, const float *row, size_t outputs, float *
   if (!s->several) *predicted = outputs > 1 ? (float)best : row[0];
 }
 
-/* Keeps what the pending batch predicts. */
+/* Stores the pending batch's predictions. */
 static filtra_status keep_predictions(sums *s) {
   const size_t outputs = (size_t)filtra_model_outputs(s->model);
   FT_TRY(ft_model_rows(s->model, &s->pending, NULL, s->pending_count, s->results));
@@ -162,7 +162,7 @@ static filtra_status join(sums *s) {
   return status;
 }
 
-/* Takes from all ranks what each has predicted. */
+/* Merges the predictions of all ranks. */
 static filtra_status join_predictions(sums *s, uint64_t count) {
   if (!s->ranks || !s->predicted) return FILTRA_OK;
   const size_t size = (size_t)s->ranks->transport->size, rank = (size_t)s->ranks->transport->rank;
@@ -224,7 +224,8 @@ static filtra_status measure_labels(const sums *s, const filtra_dataset *data, f
   return status;
 }
 
-/* What the data alone reach: the accuracy of always predicting the most frequent set of labels. */
+/* Baselines without a model: the accuracy of always predicting the most frequent set of labels, and
+ * that of coin tosses. */
 static filtra_status judge_guesses(const sums *s, const filtra_dataset *data, filtra_split split,
                                    filtra_evaluation *e) {
   uint8_t *labels = ft_calloc((size_t)e->samples, s->width);
@@ -284,7 +285,7 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
   return measure_values(s, data, split, e);
 }
 
-/* Makes room for the predictions of `count` samples; a language model has none. */
+/* Allocates room for the predictions of `count` samples; a language model has none. */
 static filtra_status make_room(sums *s, uint64_t count, uint32_t batch_size) {
   if (filtra_model_task(s->model) == FILTRA_TASK_LANGUAGE_MODEL) return FILTRA_OK;
   s->several = filtra_model_task(s->model) == FILTRA_TASK_MULTI_LABEL;
@@ -336,7 +337,7 @@ filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data
   if (!logits) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_evaluate_shared(model, data, split, batch_size, NULL, result, logits);
   if (!status) status = ft_score_results(data, split, (uint32_t)outputs, logits, scores);
-  if (!status) result->accuracy = (*scores)->accuracy; /* of whole counts */
+  if (!status) result->accuracy = (*scores)->accuracy; /* computed from whole counts */
   free(logits);
   return status;
 }

@@ -51,8 +51,8 @@ filtra_status ft_run_write_json(const char *folder, const char *name, json_t *ob
 
 /* ---- tokenizer ---- */
 
-/* Writes the tokenizer if it was made from the training data or is pretrained; other data are read
- * with it. */
+/* Writes the tokenizer if it was made from the training data or is pretrained, so that other data
+ * can be read with it. */
 static filtra_status write_tokenizer(const char *folder, const filtra_dataset *data) {
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(data)->tokenizer;
   if (!tokenizer || !filtra_tokenizer_is_fitted(tokenizer)) return FILTRA_OK;
@@ -125,7 +125,7 @@ static filtra_status read_classes(ft_run_fit *fit, const char *path) {
   return FILTRA_OK;
 }
 
-/* 0: older runs do not say it. */
+/* 0: older versions did not write the key. */
 static uint32_t read_size(const json_t *object, const char *key) {
   const json_int_t size = json_integer_value(json_object_get(object, key));
   return size > 0 && size < UINT32_MAX ? (uint32_t)size : 0;
@@ -200,7 +200,7 @@ static filtra_status open_fitted(const ft_run_config *c, ft_data_fit fit, const 
   if (status)
     filtra_tokenizer_destroy(&tokenizer);
   else if (tokenizer)
-    (*out)->owned_tokenizer = tokenizer; /* so that it lives as long as the data set */
+    (*out)->owned_tokenizer = tokenizer; /* the data set owns the tokenizer */
   if (!status) status = ft_run_config_check(c, path, *out);
   if (status) filtra_dataset_close(out);
   return status;
@@ -225,15 +225,15 @@ static filtra_status open_for_start(const ft_run_config *c, const char *path,
   return status;
 }
 
-/* What a task makes of a table's targets. */
+/* How a task reads a table's targets. */
 static filtra_targets targets_of(filtra_task task) {
   if (task == FILTRA_TASK_REGRESSION) return FILTRA_TARGETS_VALUES;
   if (task == FILTRA_TASK_MULTI_LABEL) return FILTRA_TARGETS_LABELS;
   return task == FILTRA_TASK_CLASSIFICATION ? FILTRA_TARGETS_CLASSES : FILTRA_TARGETS_AUTO;
 }
 
-/* Opens data as the configuration says, or, of an existing run, as its training data were read;
- * `fit` NULL: that is still to be read. */
+/* Opens data as the configuration says, or, for an existing run, as its training data were read;
+ * `fit` NULL: read that from the folder. */
 static filtra_status open_data(const ft_run_config *c, const ft_data_fit *fit, const char *path,
                                filtra_split file_split, filtra_dataset **out) {
   filtra_dataset_options options = c->dataset;
@@ -291,7 +291,7 @@ filtra_status ft_run_open_training(const ft_run_config *c, filtra_dataset **out)
   const uint64_t *unknown = opened ? filtra_dataset_get_info(*out)->unlabelled : NULL;
   bool usable = opened && unknown[FILTRA_SPLIT_TEST];
   if (usable && (unknown[FILTRA_SPLIT_TRAIN] || unknown[FILTRA_SPLIT_VAL])) {
-    filtra_dataset_close(out); /* the test file was not what is wrong */
+    filtra_dataset_close(out); /* the error does not come from the test file */
     free(reason);
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: training and validation samples without a target; "
@@ -315,11 +315,11 @@ struct filtra_run {
   filtra_run_info info;
   ft_run_config config;
   char *folder, *text, *mixer;
-  filtra_tokenizer *tokenizer; /* if the folder has it; else NULL */
+  filtra_tokenizer *tokenizer; /* NULL if the folder has none */
   ft_run_fit fit;
 };
 
-/* A mixer's name that is not registered; NULL: there is none. */
+/* The mixer's name if it is not registered, else NULL. */
 static const char *unknown_mixer(const json_t *mixer) {
   const char *name =
       json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
@@ -328,8 +328,8 @@ static const char *unknown_mixer(const json_t *mixer) {
   return name && !ft_mixer_find(name) ? name : NULL;
 }
 
-/* Reads the configuration. A mixer that is not registered, of a module not loaded, keeps its
- * name: reports need no module. Its model cannot be loaded. */
+/* Reads the configuration. A mixer whose module is not loaded keeps its name, so that reports work
+ * without the module; the model cannot be loaded. */
 static filtra_status read_run_config(filtra_run *run, json_t *object, const char *path) {
   char text[FT_MIXERS_TEXT];
   const char *unknown = unknown_mixer(json_object_get(object, "mixer"));
@@ -489,7 +489,7 @@ filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool
   *made = !ft_file_exists(folder);
   FT_TRY(ft_make_directories(folder));
   filtra_status status = ft_metrics_open(folder, metrics);
-  if (!status) return ft_run_check_vacant(folder); /* another process may have come first */
+  if (!status) return ft_run_check_vacant(folder); /* another process may have created it first */
   if (*made) remove(folder);                       /* only if it is empty */
   return status;
 }

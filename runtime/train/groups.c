@@ -1,6 +1,6 @@
 /* Groups of parameters by the options freeze, learning_rates, weight_decays and layer_decay: reads
- * what people call parameters, and makes one group of all that have the same settings. Called by
- * trainer.c, plan.c, and by optimizer.c for the groups of programs. */
+ * the terms that select parameters, and makes one group of all parameters with equal settings.
+ * Called by trainer.c, plan.c, and by optimizer.c for the groups of programs. */
 #include "train/groups.h"
 
 #include "base/json.h"
@@ -65,15 +65,15 @@ enum { MOST_TERM = 128 };
 
 typedef enum selection { PATTERN, EMBEDDINGS, HEAD, LAYERS, BIASES, NORMS } selection;
 
-/** Some of the parameters. */
+/** Which parameters a term selects. */
 typedef struct selector {
-  bool inverted, removed; /* all others; "!": not these, after all */
+  bool inverted, removed; /* all others; "!": exempt from the option */
   selection kind;
   long first, end; /* layers */
   char text[MOST_TERM];
 } selector;
 
-/* The layer of a parameter; -1: of none. */
+/* The layer of a parameter; -1: not in a layer. */
 static long layer_of(const char *name) {
   return strncmp(name, "layers.", 7) || !isdigit((unsigned char)name[7])
              ? -1
@@ -134,7 +134,7 @@ static bool selects(const selector *s, const char *name) {
   return is != s->inverted;
 }
 
-/* Takes the words off the front of a text, in any case. */
+/* Removes the words from the front of a text, ignoring case. */
 static bool take(const char **text, const char *words) {
   size_t length = strlen(words);
   if (ft_strncasecmp(*text, words, length)) return false;
@@ -201,10 +201,10 @@ static filtra_status read_selector(const char *key, const char *text,
 
 /* ---- settings of each parameter ---- */
 
-/** Settings of a parameter; those of one that no option names are SETTLED. */
+/** Settings of a parameter; SETTLED if no option names it. */
 typedef struct setting {
   bool frozen, decay_all;
-  float scale, decay; /* as filtra_parameter_group has them */
+  float scale, decay; /* as in filtra_parameter_group */
 } setting;
 
 static const setting SETTLED = {.scale = 1.0f};
@@ -214,7 +214,7 @@ typedef struct making {
   setting *of; /* [params->count] */
 } making;
 
-/* What a term does to one of the parameters that it selects. */
+/* Applies a term to one of the parameters that it selects. */
 typedef filtra_status apply(making *m, const selector *s, double value);
 
 static filtra_status freeze(making *m, const selector *s, double value) {
@@ -247,7 +247,7 @@ static filtra_status decay(making *m, const selector *s, double value) {
   return FILTRA_OK;
 }
 
-/* Cuts "NAME=NUMBER" after the name. */
+/* Cuts "NAME=NUMBER" at "=" and reads the number. */
 static filtra_status cut_number(const char *key, char *term, double *value) {
   char *equals = strrchr(term, '='), *end = NULL;
   if (equals) *value = ft_strtod(equals + 1, &end);
@@ -261,7 +261,7 @@ static filtra_status cut_number(const char *key, char *term, double *value) {
   return FILTRA_OK;
 }
 
-/* Applies the terms of a list with commas between, in their order. */
+/* Applies the terms of a comma-separated list in their order. */
 static filtra_status each_term(making *m, const char *key, const char *list, bool numbers,
                                apply *to) {
   for (const char *at = list; at && *at; at = *end_of(at) ? end_of(at) + 1 : NULL) {
@@ -289,8 +289,8 @@ static filtra_status each_term(making *m, const char *key, const char *list, boo
   return FILTRA_OK;
 }
 
-/* Layer i of n has the rate's factor^(n - i), the embeddings factor^(n + 1), what is after the
- * layers 1 (Clark et al. 2020, ELECTRA; Bao et al. 2022, BEiT). */
+/* Learning rates of layer i of n are multiplied by factor^(n - i), those of embeddings by factor^(n
+ * + 1), those after the layers by 1 (Clark et al. 2020, ELECTRA; Bao et al. 2022, BEiT). */
 static void decay_layers(making *m, double factor) {
   const long layers = count_layers(m->params);
   for (size_t i = 0; i < m->params->count; i++) {
@@ -301,7 +301,7 @@ static void decay_layers(making *m, double factor) {
   }
 }
 
-/* The settings of the options' own groups. */
+/* Takes the settings of the options' own groups. */
 static void take_groups(making *m, const filtra_optimizer_options *o) {
   for (size_t i = 0; i < m->params->count; i++) {
     const size_t group =
@@ -338,7 +338,7 @@ static filtra_status add_name(char **names, const char *name) {
   return FILTRA_OK;
 }
 
-/* Puts a parameter into the group of its settings, which are new or those of an earlier one. */
+/* Adds a parameter to the group with its settings, or to a new one. */
 static filtra_status add_parameter(const making *m, size_t i, ft_groups *g) {
   const setting *s = &m->of[i];
   size_t at = 0;
@@ -400,7 +400,7 @@ uint64_t ft_groups_freeze(const filtra_parameter_group *groups, size_t count,
 
 /* ---- what is frozen, in words ---- */
 
-/* Length of the module's name in a parameter's: "layers.0", "embedding". */
+/* Length of the module's name at the front of a parameter's: "layers.0", "embedding". */
 static size_t module_length(const char *name) {
   size_t length = strcspn(name, ".");
   if (layer_of(name) >= 0) length += 1 + strcspn(name + length + 1, ".");
@@ -417,7 +417,7 @@ static bool is_frozen_whole(const filtra_parameters *params, const char *module,
   return true;
 }
 
-/* Whether an earlier parameter is of the same module. */
+/* Whether an earlier parameter belongs to the same module. */
 static bool is_named(const filtra_parameters *params, size_t before, size_t length) {
   for (size_t i = 0; i < before; i++)
     if (is_of(&params->list[i], params->list[before].name, length)) return true;

@@ -82,8 +82,8 @@ filtra_status ft_run_identity_read(const char *path, json_t **out) {
 
 /* ---- resuming ---- */
 
-/* Lists the settings that differ. A key that the older file lacks did not exist in that version,
- * and is passed over. */
+/* Lists the settings that differ. Skips keys that the older file lacks: its version did not have
+ * them. */
 static filtra_status list_changes(const json_t *then, const json_t *now, const char *outer,
                                   char *list, size_t size) {
   const char *key;

@@ -19,7 +19,7 @@ typedef struct ft_run_identity {
 filtra_status ft_run_identify(const ft_run_config *config, const filtra_dataset *data,
                               ft_run_identity *out);
 void ft_run_identity_free(ft_run_identity *identity);
-/** A new object with format, id and data; NULL when out of memory. */
+/** A new object with format, id and data's fingerprint; NULL when out of memory. */
 json_t *ft_run_identity_write(const ft_run_identity *identity);
 
 /** Reads the identity from the checkpoint or model at `path`; caller releases *out. Fails with
@@ -34,10 +34,10 @@ filtra_status ft_run_identity_resume(ft_run_identity *now, const json_t *checkpo
  * Models of no run are not compared. */
 filtra_status ft_run_warn_changed(const char *model, const char *name, const filtra_dataset *data);
 
-/** What a rank tells the others of its run, beside its identity. */
+/** What ranks compare besides the identity. */
 typedef struct ft_run_meeting {
-  char id[17], version[16]; /* set by the call */
-  char init_from[1024];     /* the model that it begins with; "": none */
+  char id[17], version[16]; /* set by ft_run_identity_meet */
+  char init_from[1024];     /* the model to begin with; "": none */
   uint64_t step, start;     /* start: a hash of that model's values */
 } ft_run_meeting;
 

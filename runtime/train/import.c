@@ -1,5 +1,5 @@
-/* Models of other programs for programs of ours: as a model, and as a run's folder, which every
- * command reads. Called by programs and by `filtra import`. */
+/* Imports other programs' models: as a model, or as a run's folder, which every command reads.
+ * Called by programs and by `filtra import`. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "train/run.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A model to start from, with the caller's changes. */
+/* A model to import, with the caller's changes. */
 typedef struct import {
   ft_start *source;
-  json_t *keys; /* of the model */
+  json_t *keys; /* the model's keys */
   ft_model_options options;
   char *input; /* value of FT_INPUT_KEY */
   bool truncate;
@@ -20,7 +20,7 @@ typedef struct import {
   const filtra_tokenizer *tokenizer;
 } import;
 
-/* A head for classes that nobody has named yet has two. */
+/* A head without named classes gets two. */
 static filtra_status complete(json_t *keys) {
   const char *task = ft_json_string(keys, "task");
   if (json_object_get(keys, "classes") || (*task && strstr(task, "classification") == NULL))
@@ -29,8 +29,8 @@ static filtra_status complete(json_t *keys) {
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-/* The description of samples, with the tokenizer; names of other classes than the model's are left
- * out. */
+/* Writes how samples are read, with the tokenizer; drops names of classes if the model has other
+ * ones. */
 static filtra_status describe(import *m) {
   json_t *input = json_deep_copy(ft_start_input(m->source));
   const json_t *names = json_object_get(input, "classes");
@@ -52,7 +52,7 @@ static filtra_status open_import(const char *path, const char *changes, import *
   json_t *given = NULL;
   if (changes) FT_TRY(ft_json_parse(changes, strlen(changes), "changes", &given));
   m->truncate = json_is_true(json_object_get(given, "truncate"));
-  json_object_del(given, "truncate"); /* it is no key of models */
+  json_object_del(given, "truncate"); /* not a key of models */
   filtra_status status = ft_start_open(path, &m->source);
   if (!status) status = ft_start_merge(ft_start_keys(m->source), given, &m->keys);
   if (!status) status = complete(m->keys);
@@ -95,7 +95,7 @@ filtra_status filtra_model_import(filtra_device *device, const char *path, const
 
 /* ---- as a run ---- */
 
-/* The configuration of a run that has the model's keys and no data. */
+/* The configuration of a run with the model's keys and no data. */
 static filtra_status configure(const import *m, const char *path, ft_run_config *config) {
   json_t *keys = json_deep_copy(m->keys);
   const json_t *images = ft_start_data_keys(m->source);
@@ -112,7 +112,7 @@ static filtra_status configure(const import *m, const char *path, ft_run_config 
   return status;
 }
 
-/* Writes data.json: the description without the tokenizer, which has a file of its own. */
+/* Writes data.json: how samples are read, without the tokenizer, which has a file of its own. */
 static filtra_status write_fit(const import *m, const char *folder) {
   json_t *fit;
   FT_TRY(ft_json_parse(m->input, strlen(m->input), "input", &fit));
@@ -126,15 +126,15 @@ static filtra_status write_fit(const import *m, const char *folder) {
   return FILTRA_OK;
 }
 
-/* A run that is being made. */
+/* A run's folder being made. */
 typedef struct making {
   const import *m;
   filtra_model *model;
   const char *path;
 } making;
 
-/* The description with the names of parameters that have initial values: a run that begins with
- * this one draws them by its own seed, and predictors warn. Caller frees. */
+/* The description of samples with the names of parameters that have initial values: a run that
+ * begins with this model draws them by its own seed, and predictors warn. Caller frees. */
 static char *note_new(const import *m, const filtra_model *model) {
   json_t *object = NULL, *names = ft_start_new(m->source, model);
   if (!names || ft_json_parse(m->input, strlen(m->input), "input", &object)) {

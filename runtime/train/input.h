@@ -10,7 +10,7 @@ typedef struct ft_input {
   const filtra_tokenizer *tokenizer; /* NULL: unknown */
   filtra_tokenizer *owned; /* the same pointer if it was read from the text, to be destroyed */
   bool truncate;
-  bool imported;  /* from another program, which does not say whether samples are pairs */
+  bool imported;  /* from another program, which does not record whether samples are pairs */
   bool untrained; /* some parameters have initial values */
 } ft_input;
 

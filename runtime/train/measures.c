@@ -75,7 +75,7 @@ double ft_measure_lack(ft_measure measure, const filtra_evaluation *e) {
 static const struct field {
   const char *key;
   size_t offset;
-  ft_measure measure; /* AUTO: of every task */
+  ft_measure measure; /* AUTO: for every task */
 } FIELDS[] = {
     {"loss", offsetof(filtra_evaluation, loss), FT_MEASURE_AUTO},
     {"accuracy", offsetof(filtra_evaluation, accuracy), FT_MEASURE_AUTO},
@@ -129,7 +129,7 @@ filtra_status ft_measure_classes(uint32_t classes, uint64_t count, const int32_t
   FT_TRY(ft_scores_count(classes, count, labels, predicted, &s));
   const double f1 = s->of_class[1].f1;
   e->macro_f1 = s->macro_f1;
-  e->f1 = classes > 2 ? s->macro_f1 : isnan(f1) ? 0.0 : f1; /* neither there nor predicted */
+  e->f1 = classes > 2 ? s->macro_f1 : isnan(f1) ? 0.0 : f1; /* neither occurs nor is predicted */
   e->matthews = s->matthews;
   filtra_scores_destroy(&s);
   return FILTRA_OK;
@@ -143,7 +143,7 @@ filtra_status ft_measure_labels(uint32_t classes, uint64_t count, const uint8_t 
   FT_TRY(ft_scores_labels(classes, count, labels, predicted, NULL, &s));
   e->accuracy = s->accuracy;
   e->f1 = s->micro_f1;
-  e->macro_f1 = isnan(s->macro_f1) ? 0.0 : s->macro_f1; /* no label is there or predicted */
+  e->macro_f1 = isnan(s->macro_f1) ? 0.0 : s->macro_f1; /* no label occurs or is predicted */
   filtra_scores_destroy(&s);
   return FILTRA_OK;
 }

@@ -1,5 +1,5 @@
-/* Measures of predictions beside the loss: F1, Matthews', Pearson's and Spearman's correlation; and
- * choosing between evaluations by one of them. */
+/* Measures of predictions besides the loss: F1, Matthews', Pearson's and Spearman's correlation;
+ * and choosing between evaluations by one of them. */
 #ifndef FT_TRAIN_MEASURES_H
 #define FT_TRAIN_MEASURES_H
 
@@ -23,19 +23,19 @@ typedef enum ft_measure {
 
 /** Their names; ends with NULL. */
 extern const char *const ft_measure_names[];
-/** Whether a model of the task has scores of classes or labels (filtra_scores). */
+/** Whether a task's models have scores of classes or labels (filtra_scores). */
 static inline bool ft_task_is_scored(filtra_task task) {
   return task < FILTRA_TASK_REGRESSION || task == FILTRA_TASK_MULTI_LABEL;
 }
-/** Fails with INPUT unless samples of the data have as many numbers a step, and labels, as the
- * model, which reads arrays of these sizes. */
+/** Fails with INPUT unless the data's samples have as many numbers per step, and as many labels, as
+ * the model: the model reads arrays of these sizes. */
 filtra_status ft_check_fits(const filtra_model *model, const filtra_dataset *data);
 /** Whether a model of the task has the measure. */
 bool ft_measure_fits(ft_measure measure, filtra_task task);
-/** Lists the measures of a task, with commas between. */
+/** Lists the measures of a task, comma-separated. */
 void ft_measure_list(filtra_task task, char text[FT_KEY_TEXT]);
-/** What an evaluation lacks by a measure, 0 or more, and the less the better: loss and mae
- * themselves, of the others 1 - measure. */
+/** How far an evaluation is from the best value of a measure, at least 0: loss and mae themselves,
+ * of the others 1 - measure. */
 double ft_measure_lack(ft_measure measure, const filtra_evaluation *evaluation);
 
 /** An evaluation as JSON, and back; fields that an earlier version did not write are 0. */
@@ -52,21 +52,22 @@ filtra_status ft_measure_classes(uint32_t classes, uint64_t count, const int32_t
  * or 1. */
 filtra_status ft_measure_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
                                 const uint8_t *predicted, filtra_evaluation *evaluation);
-/** Sets pearson and spearman; 0 where they are not defined: a side is constant. */
+/** Sets pearson and spearman; 0 if one side is constant, where they are undefined. */
 filtra_status ft_measure_values(uint64_t count, const double *values, const double *predicted,
                                 filtra_evaluation *evaluation);
 
-/** Counts of classes without probabilities: no AUC and no confusion matrix (train/scores.c). */
+/** Scores of classes by counts, without probabilities: no AUC and no confusion matrix
+ * (train/scores.c). */
 filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *labels,
                               const int32_t *predicted, filtra_scores **out);
 
-/** The same of several labels, [count, classes] each 0 or 1. Logits [count, classes] may be NULL:
+/** The same for several labels: [count, classes], each 0 or 1. Logits [count, classes] may be NULL:
  * then there is no AUC. */
 filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
                                const uint8_t *predicted, const float *logits, filtra_scores **out);
 /** Fills labels [samples, classes] of a split: 1 where a label applies. */
 filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, uint8_t *labels);
-/** Whether a logit predicts its label: its probability is above 0.5, before it is rounded. */
+/** Whether a logit predicts its label: its exact probability is above 0.5. */
 static inline bool ft_predicts_label(float logit) {
   return logit > 0.0f;
 }

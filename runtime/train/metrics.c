@@ -21,7 +21,7 @@ struct ft_metrics {
   uint64_t steps, tokens; /* since opening */
   double time[WINDOW];
   uint64_t tokens_then[WINDOW];
-  double exchange, hidden; /* seconds in messages since the last line */
+  double exchange, hidden; /* seconds spent exchanging messages since the last line */
   uint64_t exchanges;      /* steps since the last line */
 };
 
@@ -50,7 +50,7 @@ filtra_status ft_metrics_sync(ft_metrics *m) {
 
 /* Length in bytes of the leading lines that are complete and belong to steps up to `step`. */
 static uint64_t lines_until(const char *text, uint64_t step) {
-  static const char BEGINNING[] = "{\"step\":"; /* as written by write_line */
+  static const char BEGINNING[] = "{\"step\":"; /* must match write_line */
   const char *line = text;
   for (const char *end; (end = strchr(line, '\n')); line = end + 1)
     if (strncmp(line, BEGINNING, sizeof BEGINNING - 1) ||
@@ -117,7 +117,7 @@ static double rounded(double value) {
   return ft_shortest((float)value);
 }
 
-/* The measure of the task beside its loss; `prefix` is for the keys of validation. */
+/* The task's measure besides the loss; `prefix` is for keys of validation. */
 static json_t *score(const char *prefix, filtra_task task, double loss, double accuracy,
                      double absolute_error) {
   char key[64], more[64];

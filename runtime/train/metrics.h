@@ -1,10 +1,10 @@
-/* metrics.jsonl, one JSON object per line, and the speed of a run. */
+/* metrics.jsonl, with one JSON object per line, and the speed of a run. */
 #ifndef FT_TRAIN_METRICS_H
 #define FT_TRAIN_METRICS_H
 
 #include <filtra/train.h>
 
-/** NULL on ranks that write nothing; the calls below then do nothing. */
+/** NULL on ranks that write nothing; calls with NULL do nothing. */
 typedef struct ft_metrics ft_metrics;
 
 /** Opens the folder's metrics file for appending. Only one process can have it open: it is also the

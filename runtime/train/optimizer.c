@@ -71,8 +71,8 @@ static void add_range(filtra_optimizer *o, const ft_parameter *p, uint64_t end) 
     last->decayed = last->end - last->begin;
 }
 
-/* Makes one range of neighbouring parameters of the same group; without groups there is one range.
- */
+/* Joins neighbouring parameters of the same group into ranges; without groups there is one
+ * range. */
 static filtra_status make_ranges(filtra_optimizer *o) {
   const filtra_parameters *params = o->params;
   ft_parameter **order = ft_calloc(params->count, sizeof *order);
@@ -104,8 +104,8 @@ filtra_status filtra_optimizer_create(filtra_parameters *params,
   return ft_optimizer_create(params, options, NULL, out);
 }
 
-/* Creates the shards, and computes the size of this rank's; at least one word, as no buffer is
- * empty. */
+/* Creates the shards and computes the size of this rank's, at least one word, since no buffer can
+ * be empty. */
 static filtra_status make_shards(filtra_optimizer *o, const ft_ranks *ranks, uint64_t *bytes) {
   FT_TRY(ft_shards_create(o, ranks, &o->shards));
   o->shard_range_count = ft_shards_range_count(o->shards);

@@ -16,7 +16,7 @@ typedef struct ft_pending_update {
   uint64_t ticket, step;
   float learning_rate;
   filtra_graph *graph;
-  filtra_tensor *metrics, *score; /* score: only of updates by sums; else NULL */
+  filtra_tensor *metrics, *score; /* score: only of updates by sums of gradients, else NULL */
 } ft_pending_update;
 
 /** Neighbouring parameters of the flat buffers that have the same settings, in words. */
@@ -26,14 +26,14 @@ typedef struct ft_parameter_range {
   bool frozen;
 } ft_parameter_range;
 
-/** The graph of the update by gradients, or by their sums. */
+/** The graph of the update by gradients, or by their sums over executions. */
 typedef struct ft_update {
   filtra_graph *graph;              /* created on first use */
   filtra_tensor **inputs, *metrics; /* inputs by group */
   filtra_tensor *score;             /* only of the update by sums */
 } ft_update;
 
-/** Floats begin to end of the flat buffers, which are at `at` in the shard. */
+/** Floats begin to end of the flat buffers; in the shard they begin at `at`. */
 typedef struct ft_shard_range {
   uint64_t begin, end, at;
 } ft_shard_range;
@@ -48,10 +48,10 @@ struct filtra_optimizer {
   ft_buffer first, second;      /* moments, in the layout of the gradients; of a rank, its shard */
   ft_buffer state;              /* halt state, loss of the last execution, sum of losses */
   ft_buffer scaling;            /* ft_loss_scale; size 0: no loss scaling */
-  ft_loss_scale scale;          /* host copy of `scaling`, kept with several ranks only */
+  ft_loss_scale scale;          /* host copy of `scaling`; used with several ranks only */
   ft_buffer sums;               /* of gradients; created on first use */
   struct ft_shards *shards;     /* several ranks; NULL: one process */
-  ft_shard_range *shard_ranges; /* of this rank's shard; NULL: alone */
+  ft_shard_range *shard_ranges; /* what this rank's shard holds; NULL: one process */
   size_t shard_range_count;
   ft_update by_gradients, by_sums;
   filtra_graph *copying; /* casts all parameters to their 16-bit copies; created on first use */
@@ -64,7 +64,7 @@ struct filtra_optimizer {
   uint32_t pending_count;
   uint64_t steps;
   filtra_optimizer_metrics last;
-  float last_score; /* of the same step, if gradients were summed */
+  float last_score; /* of the same step if gradients were summed */
 };
 
 /** The keys of filtra_optimizer_options (train/options.c). */
@@ -95,10 +95,10 @@ filtra_status ft_optimizer_set_scale(filtra_optimizer *o, const ft_loss_scale *s
 
 /** A step of all ranks. */
 typedef struct ft_shared_step {
-  /* Watched; its newest execution left the gradients. NULL: they were summed. */
+  /* A watched graph whose newest execution computed the gradients. NULL: they were summed. */
   filtra_graph *graph;
   const ft_buffer
-      *sums;      /* these gradients or sums, read here if the graph does not read them out */
+      *sums;      /* the gradients or sums; read here unless the graph copies them out itself */
   uint64_t batch; /* hash of the batch, which must be the same on all ranks */
   bool stop;      /* this rank wants to stop the run */
 } ft_shared_step;
@@ -106,21 +106,21 @@ typedef struct ft_shared_step {
 filtra_status ft_shards_create(const filtra_optimizer *o, const ft_ranks *ranks,
                                struct ft_shards **out);
 void ft_shards_destroy(struct ft_shards **shards);
-/** The shard_ranges of this rank's shard. */
+/** The number of ranges in this rank's shard. */
 size_t ft_shards_range_count(const struct ft_shards *s);
 ft_shard_range ft_shards_range(const struct ft_shards *s, size_t index);
 uint64_t ft_shards_words(const struct ft_shards *s);
-/** Records the copies of each step; the update reads gradients from `sums`. */
+/** Records the copies that each step submits; the update reads gradients from `sums`. */
 filtra_status ft_shards_prepare(filtra_optimizer *o, const ft_buffer *sums);
 /** Lets executions of the graph copy gradients, loss and score to the host as soon as each is
  * computed. */
 filtra_status ft_shards_watch(filtra_optimizer *o, filtra_graph *g);
-/** Takes a whole step by the sums of all ranks. Later submissions wait for what the device still
- * has to do. *stopped: a rank wants to stop. Fails with NONFINITE on all ranks; then nothing has
- * changed. */
+/** Takes a whole step by the gradients summed over all ranks. Later submissions wait for its
+ * unfinished work on the device. *stopped: a rank wants to stop. Fails with NONFINITE on all ranks;
+ * then nothing has changed. */
 filtra_status ft_shards_step(filtra_optimizer *o, const ft_shared_step *step, bool *stopped);
-/** Seconds of the last step that this rank spent in messages, including waiting for others, and the
- * seconds of these in which its device was still computing the backward pass. */
+/** Seconds that this rank spent exchanging messages in the last step, including waiting for others;
+ * of these, the seconds during which its device was still computing the backward pass. */
 void ft_shards_times(const struct ft_shards *s, double *busy, double *hidden);
 /** For tests: messages start only after the backward pass. */
 void ft_shards_wait_for_backward(struct ft_shards *s);
@@ -128,7 +128,7 @@ void ft_shards_wait_for_backward(struct ft_shards *s);
 filtra_status ft_shards_compare(filtra_optimizer *o);
 /** Sends all shards of a moment to rank 0, which gets them as a buffer in host memory. */
 filtra_status ft_shards_collect(filtra_optimizer *o, const ft_buffer *shard, ft_buffer *whole);
-/** Copies this rank's shard out of the whole moment. */
+/** Copies this rank's shard out of a whole moment buffer. */
 filtra_status ft_shards_take(filtra_optimizer *o, const ft_buffer *whole, const ft_buffer *shard);
 /** Whether this process writes files: the only one, or rank 0. */
 bool ft_shards_writes(const filtra_optimizer *o);
@@ -136,7 +136,7 @@ bool ft_shards_writes(const filtra_optimizer *o);
 /** Waits for the oldest step. *halt: 0, or what was not finite (FT_HALT_*): the device has then
  * held the step back, it stays pending, and ft_optimizer_recover must follow. */
 filtra_status ft_optimizer_finish_oldest(filtra_optimizer *o, uint32_t *halt);
-/** After a halt: waits for the device, discards pending steps, and sets the step count to that
+/** After a halt: waits for the device, discards pending steps, and resets the step count to that
  * before the first of them. */
 filtra_status ft_optimizer_recover(filtra_optimizer *o);
 /** "the loss" or "the gradient norm". */

@@ -17,7 +17,7 @@ enum { GROUPS = 3, MOST_META = 8, SCALE_TEXT = 96 };
 typedef struct group {
   const char *prefix;
   const ft_buffer *flat;
-  bool trained; /* only trained parameters have it */
+  bool trained; /* only trained parameters have this */
 } group;
 
 static void list_groups(const filtra_optimizer *o, group groups[GROUPS]) {
@@ -105,7 +105,7 @@ static filtra_status read_scaling(const filtra_optimizer *o, const ft_safetensor
   return FILTRA_OK;
 }
 
-/* Uploads a group; of a moment only this rank's shard. */
+/* Uploads a group; of a moment, only this rank's shard. */
 static filtra_status upload_group(filtra_optimizer *o, const ft_safetensors *file, const group *g) {
   filtra_device *dev = o->params->device;
   ft_buffer whole = {0};

@@ -28,7 +28,7 @@ bool ft_trainer_in_parts(const filtra_trainer *t) {
   return t->accumulate > 1 || t->ranks.transport;
 }
 
-/* Uses the trainer's tuning, that of its first step or of a checkpoint, for all graphs. */
+/* All graphs use the trainer's tuning, that of its first step or of a checkpoint. */
 filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
                                     ft_batch_graph *b) {
   *b = (ft_batch_graph){.size = size,

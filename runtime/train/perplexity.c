@@ -1,5 +1,5 @@
-/* Perplexity of a text by a window that slides over it, so that each token is predicted once and
- * from much before it. Called by programs and `filtra eval --stride`. */
+/* Perplexity of a text by a sliding window, so that each token is predicted once and from a long
+ * context. Called by programs and `filtra eval --stride`. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
@@ -21,7 +21,7 @@ typedef struct sliding {
   double loss, score, weight;
 } sliding;
 
-/* Fails unless the samples of a split are one text in their order; gives its tokens. */
+/* Fails unless the samples of a split form one text, in order; gives its tokens. */
 static filtra_status join_windows(const filtra_dataset *data, filtra_split split, sliding *s) {
   const uint64_t samples = filtra_dataset_get_info(data)->count[split];
   filtra_sample sample;
@@ -38,12 +38,12 @@ static filtra_status join_windows(const filtra_dataset *data, filtra_split split
   }
   if (!s->count)
     return ft_fail(FILTRA_ERROR_INPUT, "there is no %s split", filtra_split_name(split));
-  s->count++; /* the last sample's last successor */
+  s->count++; /* the last sample's last target */
   return FILTRA_OK;
 }
 
-/* Sets row `row` to window `index`: it begins `stride` tokens after the one before, and predicts
- * what that one did not. */
+/* Sets row `row` to window `index`: it begins `stride` tokens after the previous window, and counts
+ * only tokens that the previous one did not predict. */
 static void fill_window(const sliding *s, uint64_t index, uint32_t row) {
   const uint64_t begin = index * s->stride, last = s->count - 1;
   const uint64_t length = last - begin < s->length ? last - begin : s->length;

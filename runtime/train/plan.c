@@ -51,7 +51,7 @@ static filtra_status add_graphs(const planning *p, filtra_model *model,
   return add_graph(model, &b, false, FT_RECOMPUTE_NONE, plan);
 }
 
-/* Marks the parameters that the configuration freezes: no gradient is computed of them. */
+/* Marks the parameters that the configuration freezes; no gradients are computed for them. */
 static filtra_status freeze(const planning *p, filtra_parameters *params) {
   const filtra_train_options options = ft_run_train_options(&p->config, 0, 0);
   ft_groups groups;
@@ -133,7 +133,7 @@ static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
     c->accumulate = 2 * c->accumulate < batch ? 2 * c->accumulate : batch;
     found = takes_less(p, &status);
   }
-  if (found && c->loss_chunks != was.loss_chunks) { /* which may not be needed */
+  if (found && c->loss_chunks != was.loss_chunks) { /* this setting may be unnecessary */
     uint64_t chunks = c->loss_chunks;
     c->loss_chunks = was.loss_chunks;
     if (!takes_less(p, &status)) c->loss_chunks = chunks;

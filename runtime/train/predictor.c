@@ -1,6 +1,6 @@
 /* Predictors: requests of several threads over one model. Requests are read outside the device's
  * lock; under it they are computed in batches of one padded length. At most two batches are in
- * flight, each with requests of one submission. Called by programs through <filtra/predictor.h>. */
+ * flight, each from one submission. Called by programs through <filtra/predictor.h>. */
 #include "base/memory.h"
 #include "data/table_fit.h"
 #include "gpu/gpu.h"
@@ -22,7 +22,7 @@ typedef struct job {
     float *logits, *probabilities, *vector;
   } * rooms; /* [count], where the caller wants them */
   filtra_status status;
-  char *message; /* of a failure on another thread; NULL: out of memory */
+  char *message; /* error message from another thread; NULL: out of memory */
 } job;
 
 /* A batch in flight. */
@@ -100,13 +100,13 @@ static filtra_status join_edges(const part *t, const ft_request_sample *samples,
   return FILTRA_OK;
 }
 
-/* Submits a batch. Words after each sequence are zero, as some layouts of tokens read them. */
+/* Submits a batch. Words after each sequence are zero, since some token layouts read them. */
 static filtra_status submit_batch(filtra_predictor *p, const part *t,
                                   const ft_request_sample *samples, int64_t padded,
                                   ft_pending_batch *pending) {
   size_t row = (size_t)padded * p->reader.columns;
   const bool edges = ft_model_has_edges(&p->reader.model->options.config);
-  /* words after those of the sequences */
+  /* follow the sequences' words */
   const size_t seconds = p->reader.joined ? t->count : 0, graphs = edges ? t->count : 0;
   uint32_t *words =
       ft_calloc(p->reader.sequences * t->count * row + seconds + graphs, sizeof *words);
@@ -215,7 +215,7 @@ static const char *label_name(const filtra_predictor *p, int64_t label) {
   return (size_t)label < p->reader.info.class_count ? p->reader.info.classes[label] : NULL;
 }
 
-/* Copies a vector, of length 1 where that is wanted and it has a length. */
+/* Copies a vector, normalised to length 1 if that is wanted and it is not zero. */
 static filtra_prediction give_vector(const filtra_predictor *p, const float *vector, float *to) {
   double square = 0.0;
   for (int64_t i = 0; i < p->reader.info.outputs; i++)
@@ -268,7 +268,7 @@ static filtra_status prepare_lengths(filtra_predictor *p, const filtra_predictor
   return o->prepare_all ? prepare(p, most) : FILTRA_OK;
 }
 
-/* Fails unless the names are as many as the model's classes. */
+/* Fails unless there are as many names as classes of the model. */
 static filtra_status check_classes(const filtra_predictor *p) {
   const size_t names = p->reader.info.class_count;
   const int64_t classes = filtra_model_classes(p->reader.model);
@@ -291,7 +291,7 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                    fit->features, (long long)m->features);
   p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
   p->reader.sequences = (size_t)ft_model_sequences(m);
-  /* An imported model does not say whether it was trained with pairs. */
+  /* An imported model does not record whether it was trained with pairs. */
   const ft_frame *frame =
       p->reader.input.tokenizer ? ft_tokenizer_frame(p->reader.input.tokenizer) : NULL;
   const bool may_join = p->reader.input.imported && frame && p->reader.sequences == 1 &&
@@ -480,7 +480,7 @@ filtra_status filtra_predictor_predict(filtra_predictor *predictor, size_t count
   return filtra_predictor_collect(predictor, ticket, predictions);
 }
 
-/* Checks where rows of results go. */
+/* Checks the buffers for rows of results. */
 static filtra_status check_rows(const filtra_predictor *p, const float *logits,
                                 const float *probabilities) {
   if (!p->reader.model->vector || (logits && !probabilities)) return FILTRA_OK;
@@ -488,7 +488,8 @@ static filtra_status check_rows(const filtra_predictor *p, const float *logits,
                  "predictor: vectors go to logits, and there are no probabilities");
 }
 
-/* Predictions of rows of logits, which are copied where the caller wants them; or vectors. */
+/* Turns rows of logits into predictions, and copies the logits to the caller's buffer if wanted; or
+ * copies vectors. */
 static void answer_rows(const filtra_predictor *p, uint64_t count, const float *results,
                         float *logits, float *probabilities, filtra_prediction *predictions) {
   const size_t outputs = (size_t)p->reader.info.outputs;

@@ -1,5 +1,5 @@
-/* Presets: lookup by name, and a configuration's keys over a preset's. Called by train/run.c,
- * train/plan.c and train/config.c, and by the command. */
+/* Presets: lookup by name, and merging a configuration's keys over a preset's. Called by
+ * train/run.c, train/plan.c and train/config.c, and by the command. */
 #include "train/preset.h"
 
 #include "nn/mixer.h"
@@ -32,14 +32,13 @@ static const char *mixer_name(const json_t *mixer) {
   return json_string_value(json_is_object(mixer) ? json_object_get(mixer, "name") : mixer);
 }
 
-/* Whether the mixer works in the Converter's block. */
+/* Whether the mixer needs the Converter's block. */
 static bool has_complex_features(const char *mixer) {
   const ft_mixer_class *kind = mixer ? ft_mixer_find(mixer) : NULL;
   return kind && kind->build_complex;
 }
 
-/* Replaces the preset's mixer. Options without a name, or with the same name, are added to the
- * preset's. */
+/* Replaces the preset's mixer. Options for the same or no named mixer are added to the preset's. */
 static int merge_mixer(json_t *config, json_t *given) {
   json_t *own = json_object_get(config, "mixer");
   const char *name = mixer_name(given), *own_name = mixer_name(own);
@@ -81,7 +80,7 @@ static int fit_length(json_t *config, const json_t *given) {
 filtra_status ft_preset_expand(const json_t *given, json_t **out) {
   const char *name = json_string_value(json_object_get(given, "preset"));
   json_t *preset = NULL;
-  *out = json_is_object(given) ? NULL : json_deep_copy(given); /* refused by whoever reads it */
+  *out = json_is_object(given) ? NULL : json_deep_copy(given); /* readers refuse other values */
   if (*out) return FILTRA_OK;
   if (name && !*name) name = NULL; /* a run without a preset writes "" */
   const char *text = name ? filtra_preset_json(name) : NULL;

@@ -12,16 +12,16 @@ typedef struct ft_ranks {
   double deadline; /* seconds to wait for another rank */
 } ft_ranks;
 
-/** Gathers `bytes` of every rank in `all`, in order of ranks. This rank's are there before the
- * call. */
+/** Gathers `bytes` of every rank in `all`, in order of ranks. The caller has put this rank's
+ * there. */
 filtra_status ft_ranks_gather(const ft_ranks *ranks, void *all, size_t bytes);
 /** Gathers an array of which rank r has floats begin[r] to begin[r + 1]: sends this rank's from
  * `own`, and stores the others' in `others`. Both are as long as the array. */
 filtra_status ft_ranks_gather_parts(const ft_ranks *ranks, const float *own, float *others,
                                     const uint64_t *begin);
 /** Sums arrays `all`, floats begin[0] to begin[size], over the ranks. Rank r gets the sums of its
- * part, begin[r] to begin[r + 1], at *sums. They are added in order of ranks, with every transport.
- * `room` holds one part of that length for each rank; *sums points into it. */
+ * part, begin[r] to begin[r + 1], at *sums. Every transport adds in order of ranks. `room` holds
+ * one part of that length for each rank; *sums points into it. */
 filtra_status ft_ranks_sum_parts(const ft_ranks *ranks, const float *all, const uint64_t *begin,
                                  float *room, const float **sums);
 filtra_status ft_ranks_send(const ft_ranks *ranks, int to, const void *data, size_t bytes);

@@ -26,7 +26,7 @@ static filtra_status keep_words(const ft_reader *p, ft_request_sample *s, int wh
   return FILTRA_OK;
 }
 
-/* Reads a text that is a graph. It is not cut. */
+/* Reads a text that is a graph, and does not truncate it. */
 static filtra_status read_graph(const ft_reader *p, ft_request_sample *s, const ft_texts *texts) {
   const filtra_tokenizer *t = p->info.tokenizer;
   ft_tokens nodes = {0};
@@ -78,8 +78,8 @@ static filtra_status read_texts(const ft_reader *p, ft_request_sample *s, const 
   return r->second && !p->joined ? read_text(p, s, 1, &second, framed) : FILTRA_OK;
 }
 
-/* Numbers mean what those of the training data meant only where the file says how these were
- * standardised, or that they were not. */
+/* Fails unless the model file records how training numbers were standardised, or that they were
+ * not: otherwise a request's numbers have an unknown scale. */
 static filtra_status check_numbers(const ft_reader *p) {
   if (p->model->input || !p->info.features) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,

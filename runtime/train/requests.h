@@ -14,17 +14,17 @@ typedef struct ft_reader {
   bool joined;               /* samples are two texts in one sequence */
 } ft_reader;
 
-/** A request as the model reads it: 32-bit words, which are token ids or floats. */
+/** A request as the model reads it: 32-bit words, either token ids or floats. */
 typedef struct ft_request_sample {
   uint32_t *words[2]; /* [1]: the second text of a pair */
   int32_t lengths[2]; /* in tokens */
   ft_tokens edges;    /* of a graph */
   int32_t second;     /* where the second of two texts begins in one sequence; 0: one text */
-  int64_t padded;     /* length of the graph that computes it; 0: submitted */
+  int64_t padded;     /* padded length of the graph that computes it; 0: already submitted */
 } ft_request_sample;
 
-/** Reads `count` requests; caller frees *out [count]. Errors name the request, where there are
- * several. */
+/** Reads `count` requests; caller frees *out [count]. If there are several, errors name the
+ * request. */
 filtra_status ft_requests_read(const ft_reader *p, size_t count, const filtra_request *requests,
                                ft_request_sample **out);
 void ft_requests_free(ft_request_sample *samples, size_t count);

@@ -27,25 +27,25 @@ typedef struct run {
   const char *context; /* name of the configuration in errors */
   char *config_path, *model_path, *checkpoint_path;
   bool begins;        /* at step 0: a new run, or one stopped before its first checkpoint */
-  json_t *checkpoint; /* the last checkpoint's metadata; NULL: the run begins */
+  json_t *checkpoint; /* the last checkpoint's metadata; NULL: no checkpoint yet */
   ft_run_identity identity;
   const filtra_dataset *data;
-  filtra_dataset *opened; /* the same, unless the caller has it */
+  filtra_dataset *opened; /* the same if this run opened it; NULL: the caller's */
   filtra_loader *loader;
   filtra_model *model;
   filtra_trainer *trainer;
   ft_metrics *metrics;
   bool pinned;       /* the device uses the run's tuning */
-  ft_tuning *tuning; /* the device's tuning before that, to be restored */
+  ft_tuning *tuning; /* the device's own tuning, to be restored */
   uint64_t total, eval_every, checkpoint_every;
   filtra_run_progress progress; /* best_loss < 0: no evaluation yet */
   ft_recent recent;
   filtra_evaluation validation, best; /* the last and the best */
-  double lowest;                      /* lack of all evaluations by `patience_by`; < 0: none */
-  char frozen[FT_FROZEN_TEXT];        /* what is frozen, by name */
-  uint64_t waited;                    /* evaluations since the lowest lack */
+  double lowest;                      /* lowest ft_measure_lack by `patience_by`; < 0: none yet */
+  char frozen[FT_FROZEN_TEXT];        /* names of frozen parameters */
+  uint64_t waited;                    /* evaluations since `lowest` */
   bool saved;                         /* the folder holds a best model of this run */
-  bool wants_stop, stop;              /* the caller wants to stop; all ranks know it */
+  bool wants_stop, stop;              /* the caller wants to stop; all ranks agreed to stop */
   bool writes;                        /* this process writes files: the only one, or rank 0 */
 } run;
 
@@ -62,7 +62,7 @@ static const ft_ranks *ranks_of(const run *r) {
   return r->trainer->ranks.transport ? &r->trainer->ranks : NULL;
 }
 
-/* Whether a run is resumed with another length than it began with. */
+/* Whether a run is resumed with a new length. */
 static bool extends(const run *r) {
   return r->options->steps || r->options->epochs;
 }
@@ -174,7 +174,7 @@ static json_t *write_position(const run *r) {
 
 static filtra_status save_checkpoint(run *r) {
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
-  FT_TRY(ft_metrics_sync(r->metrics)); /* a resumed run does not repeat these lines */
+  FT_TRY(ft_metrics_sync(r->metrics)); /* a resumed run does not write these lines again */
   char *text = ft_json_text(write_position(r), JSON_COMPACT);
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status =
@@ -183,7 +183,7 @@ static filtra_status save_checkpoint(run *r) {
   return status;
 }
 
-/* Takes the evaluations of a checkpoint; earlier versions kept some of their numbers alone. */
+/* Takes the evaluations of a checkpoint; earlier versions stored only some of their numbers. */
 static void take_evaluations(run *r) {
   filtra_run_progress *p = &r->progress;
   r->best = (filtra_evaluation){.task = filtra_model_task(r->model),
@@ -228,7 +228,7 @@ static filtra_status take_position(run *r) {
                    path, (unsigned long long)p->step, (unsigned long long)r->total,
                    (unsigned long long)p->step);
   filtra_loader_position at = {.epoch = (uint64_t)epoch, .batch = (uint64_t)batch};
-  /* With other data an epoch may have fewer batches; this one is then over. */
+  /* With other data an epoch may have fewer batches: this epoch is then over. */
   if (r->options->allow_changes && at.batch >= filtra_loader_batch_count(r->loader))
     at = (filtra_loader_position){.epoch = at.epoch + 1};
   status = filtra_loader_set_position(r->loader, at);
@@ -299,7 +299,8 @@ static filtra_status read_config(run *r) {
   return FILTRA_OK;
 }
 
-/* Training images were decoded for their mean, unless that is given. Each rank looks at some. */
+/* Decodes the training images, unless computing their mean did, and the validation images. Each
+ * rank checks some of them. */
 static filtra_status check_images(const run *r) {
   const filtra_transport *t = r->options->transport;
   const size_t first = t ? (size_t)t->rank : 0, step = t ? (size_t)t->size : 1;
@@ -316,7 +317,8 @@ static filtra_status open_data(run *r) {
   return !status && r->begins ? check_images(r) : status;
 }
 
-/* Compiles graphs for every length of the data, the longest first, so that all share its memory. */
+/* Compiles graphs for all lengths of the data, the longest first, so that the others share its
+ * memory. */
 static filtra_status prepare_graphs(run *r) {
   size_t count;
   const uint32_t *lengths = filtra_loader_buckets(r->loader, &count);
@@ -406,12 +408,13 @@ static filtra_status make_trainer(run *r) {
   return FILTRA_OK;
 }
 
-/* Lets a resumed run use the tuning with which it began, whatever the device was tuned to since. */
+/* Makes a resumed run use the tuning that it began with, even if the device has been tuned
+ * since. */
 static filtra_status pin_tuning(run *r) {
   ft_tuning *tuning;
   bool has;
   FT_TRY(ft_run_has(r->options->folder, FILTRA_RUN_TUNING, &has));
-  if (r->begins && !has) return FILTRA_OK; /* killed before it wrote its tuning */
+  if (r->begins && !has) return FILTRA_OK; /* the process was killed before it wrote the tuning */
   FT_TRY(ft_run_load_tuning(r->options->folder, r->device, &tuning));
   r->pinned = true;
   r->tuning = ft_tuning_use(r->device, tuning);
@@ -450,7 +453,7 @@ static filtra_status join_ranks(run *r) {
   return ft_run_identity_meet(&r->identity, ranks_of(r), &own);
 }
 
-/* The checkpoint follows at once: resumed with another length than its own, a run is refused. */
+/* Writes a checkpoint at once: resuming refuses one whose length is not the configuration's. */
 static filtra_status write_extension(run *r) {
   FT_TRY(ft_run_write_config(r->options->folder, &r->config));
   return save_checkpoint(r);
@@ -533,7 +536,7 @@ static filtra_status train(run *r) {
 }
 
 static filtra_status check_extension(const filtra_run_options *o) {
-  static const uint64_t most_steps = 1000000000000, most_epochs = 1000000000; /* as of the keys */
+  static const uint64_t most_steps = 1000000000000, most_epochs = 1000000000; /* as for keys */
   if (!o->steps && !o->epochs) return FILTRA_OK;
   if (o->config || (o->steps && o->epochs))
     return ft_fail(FILTRA_ERROR_ARGUMENT,

@@ -9,11 +9,11 @@
 
 #include <filtra/run.h>
 
-/** Reads a JSON file of the folder, and returns its path; *object is NULL if there is no such file.
- * Caller frees both, also on failure. */
+/** Reads a JSON file of the folder and returns its path; *object is NULL if the file does not
+ * exist. Caller frees both, also on failure. */
 filtra_status ft_run_load_part(const char *folder, const char *name, char **path, json_t **object);
-/** Classes, standardisation and columns of the training data, from data.json; all 0 if there is no
- * such file. */
+/** Classes, standardisation and columns of the training data, from data.json; all 0 if the file
+ * does not exist. */
 typedef struct ft_run_fit {
   ft_data_fit data; /* points to the members below */
   json_t *json;
@@ -40,15 +40,15 @@ filtra_status ft_run_check_folder(const char *folder);
 /** Fails with ARGUMENT, naming what is there, unless a new run can take the folder: it does not
  * exist, or holds only files of a run that was killed before it wrote its configuration. */
 filtra_status ft_run_check_vacant(const char *folder);
-/** Creates such a folder if needed and opens its metrics, which locks it. If several processes try,
+/** Creates the folder if needed and opens its metrics, which locks it. If several processes try,
  * one succeeds and the others change nothing. *made: the folder is new. */
 filtra_status ft_run_claim_folder(const char *folder, ft_metrics **metrics, bool *made);
 /** Writes and releases the object; NULL: it could not be allocated. */
 filtra_status ft_run_write_json(const char *folder, const char *name, json_t *object, size_t flags);
 /** Writes config.json. */
 filtra_status ft_run_write_config(const char *folder, const ft_run_config *config);
-/** Writes the files that a run begins with, including the device's tuning. The configuration is
- * written first and makes the folder a run; if a later file is missing, the run starts over. */
+/** Writes a run's first files, including the device's tuning. The configuration comes first and
+ * makes the folder a run; if a later file is missing, the run starts over. */
 filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device,
                                  const ft_run_config *config, const filtra_dataset *data);
 /** Removes the files of ft_run_claim_folder and ft_run_fill_folder. */
@@ -57,18 +57,18 @@ void ft_run_abandon_folder(const char *folder, bool made);
  */
 filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device,
                                  struct ft_tuning **tuning);
-/** Writes to the folder which device and version train the run, for reports. A run that moves to
- * another device names the last. */
+/** Writes to the folder which device and version train the run, for reports. If a run changes
+ * devices, the last one is recorded. */
 filtra_status ft_run_write_about(const char *folder, filtra_model *model);
 /** Removes half-written files of a run that was killed. */
 void ft_run_clean_folder(const char *folder);
-/** Accuracy of always predicting the most frequent label of a split, or with `tokens` the most
+/** Accuracy of always predicting the most frequent label of a split; with `tokens`, the most
  * frequent next token. */
 filtra_status ft_majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
                                 double *share);
 /** filtra_model_evaluate_split by all ranks together, with the same result on each; `ranks` NULL:
- * one process. `results` [samples, outputs] receives what filtra_model_predict_batch gives, in the
- * split's order; NULL: not wanted, as it must be of language models and with ranks. */
+ * one process. `results` [samples, outputs] receives the results of filtra_model_predict_batch, in
+ * the split's order; NULL: not wanted. Must be NULL for language models and with ranks. */
 filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
                                  filtra_evaluation *result, float *results);

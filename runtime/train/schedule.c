@@ -8,8 +8,8 @@ static double mix(double from, double to, double t) {
   return from + (to - from) * t;
 }
 
-/* The one-cycle schedule in its linear form, as in the AGF authors' runs: the last step of each
- * phase reaches the phase's end value. */
+/* The one-cycle schedule in its linear form, as the AGF authors run it: the last step of each phase
+ * reaches the phase's end value. */
 static ft_schedule_point one_cycle(const filtra_optimizer_options *o, uint64_t step) {
   const double peak = o->learning_rate, low = peak / 25.0, end = low / 1e4;
   double up = (double)o->warmup_steps - 1.0, all = (double)o->steps - 1.0, at = (double)step;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CONFUSED = 1024 }; /* classes of which there is a confusion matrix */
+enum { MOST_CONFUSED = 1024 }; /* largest number of classes with a confusion matrix */
 
-/* The public struct and what it points to. */
+/* The public struct and the arrays that it points to. */
 typedef struct owner {
   filtra_scores scores;
   filtra_class_scores *of_class;
@@ -31,7 +31,7 @@ static void set_interval(filtra_scores *s) {
   s->accuracy_high = fmin(middle + half, 1.0);
 }
 
-/* (hits n - sum t p) / sqrt((n^2 - sum p^2) (n^2 - sum t^2)); 0 where the divisor is 0. */
+/* (hits n - sum t p) / sqrt((n^2 - sum p^2) (n^2 - sum t^2)); 0 if the divisor is 0. */
 static double matthews(const filtra_scores *s) {
   const double n = (double)s->samples;
   double hits = 0.0, both = 0.0, predicted = 0.0, samples = 0.0;
@@ -46,7 +46,7 @@ static double matthews(const filtra_scores *s) {
   return divisor > 0.0 ? (hits * n - both) / divisor : 0.0;
 }
 
-/* The mean of the numbers at `offset` of the classes that have one; NaN: none. */
+/* The mean of the field at `offset` over classes where it is defined; NaN: none. */
 static double mean_of(const filtra_scores *s, size_t offset) {
   double sum = 0.0;
   uint32_t count = 0;
@@ -69,8 +69,8 @@ static void score_class(filtra_class_scores *c) {
 /* ---- area under the curve ---- */
 
 typedef struct ranked {
-  float log_probability; /* equal probabilities stay equal in single precision */
-  bool own;              /* a sample of the class */
+  float log_probability; /* single precision keeps equal probabilities equal */
+  bool own;              /* the sample is of the class */
 } ranked;
 
 static int compare_ranked(const void *a, const void *b) {
@@ -78,7 +78,8 @@ static int compare_ranked(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sum of ranks (Mann and Whitney 1947) of the class's samples; equal ones share their mean rank. */
+/* The area under the ROC curve by the sum of ranks of the class's samples (Mann and Whitney 1947);
+ * equal probabilities share their mean rank. */
 static double area(ranked *list, uint64_t count, uint64_t own) {
   double sum = 0.0;
   if (own == 0 || own == count) return NAN;
@@ -102,7 +103,7 @@ static double log_sum(const float *logits, uint32_t classes) {
   return most + log(sum);
 }
 
-/* Areas of several labels, each by its own logit. */
+/* Areas of several labels, each by its own logits. */
 static filtra_status score_label_areas(owner *o, const uint8_t *labels, const float *logits) {
   const uint32_t classes = o->scores.classes;
   const uint64_t count = o->scores.samples;
@@ -152,7 +153,7 @@ static void count_sample(owner *o, int32_t label, uint32_t predicted) {
   if (o->confusion) o->confusion[(size_t)label * o->scores.classes + predicted]++;
 }
 
-/* The first largest of the logits. */
+/* Predicts the first of the largest logits. */
 static filtra_status predict(uint32_t classes, uint64_t index, const float *logits,
                              uint32_t *best) {
   *best = 0;
@@ -165,7 +166,7 @@ static filtra_status predict(uint32_t classes, uint64_t index, const float *logi
   return FILTRA_OK;
 }
 
-/* What follows from the counts and the number of samples that are right. */
+/* Fills in what follows from the counts and the number of correct samples. */
 static void conclude(filtra_scores *s, owner *o, uint64_t right) {
   uint64_t hits = 0, both = 0;
   for (uint32_t k = 0; k < s->classes; k++) {
@@ -182,7 +183,7 @@ static void conclude(filtra_scores *s, owner *o, uint64_t right) {
   s->matthews = matthews(s);
 }
 
-/* Samples whose class was predicted. */
+/* Number of samples whose class was predicted. */
 static uint64_t right_of(const owner *o) {
   uint64_t hits = 0;
   for (uint32_t k = 0; k < o->scores.classes; k++)
@@ -222,7 +223,7 @@ filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *l
   return status;
 }
 
-/* Counts the labels of a sample; true: all of them are right. */
+/* Counts a sample's labels; true if all are predicted correctly. */
 static bool count_labels(owner *o, const uint8_t *labels, const uint8_t *predicted) {
   bool right = true;
   for (uint32_t k = 0; k < o->scores.classes; k++) {
@@ -279,7 +280,7 @@ filtra_status filtra_scores_create(uint32_t classes, uint64_t count, const int32
 
 void filtra_scores_destroy(filtra_scores **scores) {
   if (!scores || !*scores) return;
-  owner *o = (owner *)*scores; /* its first member */
+  owner *o = (owner *)*scores; /* `scores` is the first member */
   free(o->of_class);
   free(o->confusion);
   free(o);
@@ -336,7 +337,7 @@ filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, ui
   return FILTRA_OK;
 }
 
-/* As ft_score_results, of several labels. */
+/* As ft_score_results, for several labels. */
 static filtra_status score_labels(const filtra_dataset *data, filtra_split split, uint32_t classes,
                                   const float *logits, filtra_scores **out) {
   const uint64_t count = filtra_dataset_get_info(data)->count[split];

@@ -15,8 +15,8 @@
 #include <string.h>
 
 /* Parts begin on whole cache lines. A model is cut into BUCKETS buckets, of at most MOST_BUCKET
- * floats, and large enough that a rank's part, LEAST_PART floats, takes longer than a message's
- * latency. */
+ * floats, and large enough that sending a rank's part, at least LEAST_PART floats, takes longer
+ * than a message's latency. */
 enum { PART_ALIGN = 16, BUCKETS = 16, LEAST_PART = 1 << 13, MOST_BUCKET = 1 << 22 };
 
 /* What each rank tells the others about a step. */
@@ -28,8 +28,7 @@ typedef struct record {
 } record;
 
 /* Floats begin to end of the flat buffers. `at`: offset of this rank's part in its shard. `first`:
- * the parameter that was declared first, whose gradient is the last of the bucket to be computed.
- */
+ * the bucket's first parameter in declaration order, whose gradient is computed last. */
 typedef struct bucket {
   uint64_t begin, end, at;
   size_t first;
@@ -47,10 +46,10 @@ struct ft_shards {
   float *room;     /* one part of a bucket for each rank */
   record *records; /* [size] */
   bool waits;      /* tests: wait for the end of the backward pass before exchanging */
-  double busy;     /* seconds of the last step in messages */
-  double hidden;   /* seconds of these before the backward pass had ended */
+  double busy;     /* seconds of the last step spent exchanging messages */
+  double hidden;   /* the part of `busy` before the backward pass had ended */
   ft_command_pool pool;
-  ft_commands copies[3]; /* by the enum below; NULL: not recorded yet */
+  ft_commands copies[3]; /* indexed by the enum below; NULL: not recorded yet */
 };
 
 enum { PUT_SUMS, TAKE_VALUES, PUT_VALUES, COPIES };
@@ -112,8 +111,8 @@ static int later_first(const void *a, const void *b) {
   return (x->begin < y->begin) - (x->begin > y->begin);
 }
 
-/* Lays out the buckets. They depend on the parameters only, so all ranks have the same ones
- * whatever kernels their devices run. */
+/* Lays out the buckets. They depend on the parameters only, so all ranks have the same ones,
+ * whichever kernels their devices run. */
 static filtra_status lay_out(struct ft_shards *s, const filtra_parameters *params) {
   const uint64_t ends[] = {params->decay_bytes / sizeof(float),
                            params->trained_bytes / sizeof(float)};
@@ -243,7 +242,7 @@ filtra_status ft_shards_watch(filtra_optimizer *o, filtra_graph *g) {
 /* ---- a step ---- */
 
 /* Sum of squares over a range, for the gradient norm; frozen parameters count neither for clipping
- * nor for the check for NaN and infinity. `sums` begin at the range. */
+ * nor for the check for NaN and infinity. `sums` starts at the range's first float. */
 static double squares_of(const filtra_optimizer *o, ft_shard_range p, const float *sums) {
   double sum = 0.0;
   for (size_t i = 0; i < o->range_count; i++) {
@@ -307,7 +306,8 @@ static filtra_status step_scale(filtra_optimizer *o, ft_step_metrics *m) {
   return FILTRA_OK;
 }
 
-/* Reads gradients and state after the graph, if it does not read them out while it runs. */
+/* Copies gradients and state to the host after the graph, unless the graph copies them while it
+ * runs. */
 static filtra_status read_all(filtra_optimizer *o, const ft_buffer *gradients) {
   struct ft_shards *s = o->shards;
   char *down = s->down.mapped;
@@ -318,7 +318,7 @@ static filtra_status read_all(filtra_optimizer *o, const ft_buffer *gradients) {
 }
 
 /* Sums a bucket over the ranks; this rank's sums are then in `up`. Messages count as hidden if the
- * device was still computing when the last of them had arrived. */
+ * device was still computing when the last of them arrived. */
 static filtra_status sum_bucket(filtra_optimizer *o, size_t index, uint64_t end, double *squares) {
   struct ft_shards *s = o->shards;
   ft_shard_range p = ft_shards_range(s, index);
@@ -433,7 +433,7 @@ filtra_status ft_shards_compare(filtra_optimizer *o) {
   return FILTRA_OK;
 }
 
-/* Copies a rank's shard to where its shard_ranges lie in the flat buffers. */
+/* Copies a rank's shard to its ranges in the flat buffers. */
 static void spread(const struct ft_shards *s, int rank, const float *shard, float *flat) {
   for (size_t i = 0; i < s->count; i++) {
     ft_shard_range p = range_of(s, &s->buckets[i], rank);

@@ -53,7 +53,7 @@ void ft_shares_samples(const filtra_trainer *t, int rank, int64_t batch, int64_t
   *end = (int64_t)(t->shares[rank + 1] * (double)batch + 0.5);
 }
 
-/* Turns shares, of rank i at i + 1, into where the share of rank i ends, between 0 and 1. */
+/* Turns rank i's share, at i + 1, into the end of its share, between 0 and 1. */
 static void line_up(double *shares, int size) {
   for (int i = 0; i < size; i++)
     shares[i + 1] += shares[i];
@@ -77,7 +77,7 @@ filtra_status ft_shares_join(filtra_trainer *t, float share) {
 
 /* ---- measuring ---- */
 
-/* A batch of zeros and full lengths: its content does not decide which kernels run. */
+/* A batch of zeros and full lengths: which kernels run does not depend on its content. */
 static filtra_status make_batch(const filtra_model_config *o, int64_t size, int64_t length,
                                 filtra_batch *batch, void **memory) {
   size_t sequences = (size_t)ft_model_sequences(o) * (size_t)size;
@@ -123,7 +123,7 @@ static filtra_status time_graph(filtra_trainer *t, ft_batch_graph *b, double *se
   return status;
 }
 
-/* Times a part in an arena that is freed with its graph, as graphs of other shares may need less
+/* Times a part in an arena that is freed with its graph: graphs of other shares may need less
  * memory. */
 static filtra_status time_part(filtra_trainer *t, int64_t size, int64_t length, double *seconds) {
   ft_batch_graph graph;
@@ -137,8 +137,8 @@ static filtra_status time_part(filtra_trainer *t, int64_t size, int64_t length, 
   return status;
 }
 
-/* For more = 1, the rank that would need the least time with one sample more. For more = -1, the
- * rank with more than one sample that needs the most time now. */
+/* For more = 1, the rank that would need the least time with one more sample. For more = -1, the
+ * rank that needs the most time now, among those with more than one sample. */
 static int quickest(const double *speeds, const double *samples, int size, double more) {
   int best = 0;
   double least = INFINITY;
@@ -151,8 +151,8 @@ static int quickest(const double *speeds, const double *samples, int size, doubl
   return best;
 }
 
-/* Gives each rank whole samples in proportion to its speed, at least one; writes them to
- * speeds[size] and after. */
+/* Gives each rank whole samples in proportion to its speed, at least one; writes them from
+ * speeds[size] on. */
 static void share_out(double *speeds, int size, int64_t batch) {
   double all = 0.0, *samples = speeds + size;
   int64_t missing = batch;

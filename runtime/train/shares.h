@@ -4,11 +4,12 @@
 
 #include "train/trainer.h"
 
-/* In a configuration: measure the shares when the run begins; the measured ones replace it. */
+/* As the configuration's value: measure the shares when the run begins; the measured ones replace
+ * the value. */
 #define FT_SHARES_AUTO "auto"
 
-/** Reads numbers with colons between, such as "9:7"; false if it is something else. *size: how
- * many; *share: the rank's number, unchanged if there are too few. */
+/** Reads colon-separated numbers, such as "9:7"; false for other text. *size: how many; *share:
+ * number `rank`, unchanged if there are too few. */
 bool ft_shares_read(const char *text, int rank, int *size, float *share);
 /** Writes how many samples of a batch each rank takes, as in "18:14". */
 filtra_status ft_shares_write(const filtra_trainer *t, int64_t batch, char *text, size_t size);

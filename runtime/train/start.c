@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a new run's data decide. */
+/* Keys of a new run that its data decide. */
 static const char *const FROM_DATA[] = {"classes", "target_mean", "target_scale"};
 
 static filtra_status add_data_keys(json_t *keys, const ft_start *start) {
@@ -67,7 +67,8 @@ filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer *
   return FILTRA_OK;
 }
 
-/* A model's rows of ids mean what its own tokenizer says. Arrays hold ids. */
+/* Fails if the model's token ids have no known tokenizer, or if the configuration names another one
+ * than the model's own. Arrays hold ids and need none. */
 static filtra_status check_tokenizer(const ft_run_config *config, const filtra_tokenizer *own) {
   const char *name = filtra_tokenizer_name(own);
   const bool ids = ft_ends_with(config->data, ".npy") || ft_ends_with(config->data, ".npz");
@@ -109,7 +110,7 @@ filtra_status ft_run_check_start(const ft_run_config *config, const filtra_token
   return FILTRA_OK;
 }
 
-/* Whether both call class `i` the same. Where transformers know no name, it is LABEL_i. */
+/* Whether both call class `i` the same. transformers names an unnamed class LABEL_i. */
 static bool same_name(const char *start, const char *own) {
   static const char UNNAMED[] = "LABEL_";
   const size_t skip = strlen(UNNAMED);
@@ -117,7 +118,7 @@ static bool same_name(const char *start, const char *own) {
          (!strcmp(start, own) || (!strncmp(start, UNNAMED, skip) && !strcmp(start + skip, own)));
 }
 
-/* Whether the head's rows are of the data's classes, in this order. */
+/* Whether the head's rows stand for the data's classes, in this order. */
 static bool same_classes(const ft_start *start, const filtra_dataset *data) {
   const json_t *names = json_object_get(ft_start_input(start), "classes");
   const uint32_t count = filtra_dataset_get_info(data)->classes;

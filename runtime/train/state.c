@@ -1,6 +1,6 @@
 /* Files of trainer state: those of the optimizer (optimizer_file.c), and the tuned choices of
- * kernels if they differ from the defaults. Choices decide the order of sums, and so the bits of
- * results. */
+ * kernels if they differ from the defaults. The choices decide the order of sums, and so the bits
+ * of results. */
 #include "train/trainer.h"
 
 #include "base/memory.h"
@@ -28,8 +28,8 @@ filtra_status ft_trainer_save(filtra_trainer *t, const char *within, const char 
   return status;
 }
 
-/* The tuning that the run was trained with; NULL: the ops' defaults, also for another device's
- * tuning. */
+/* The tuning that the run was trained with; NULL: the ops' defaults, also if the tuning is another
+ * device's. */
 static filtra_status read_tuning(const filtra_trainer *t, const ft_safetensors *file,
                                  const char *path, ft_tuning **tuning) {
   const char *text = ft_safetensors_meta(file, TUNING_KEY);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* This rank's samples of a batch. */
+/* This rank's range of samples in a batch. */
 static void own_samples(const filtra_trainer *t, int64_t size, int64_t *first, int64_t *end) {
   ft_shares_samples(t, t->ranks.transport ? t->ranks.transport->rank : 0, size, first, end);
 }
@@ -111,7 +111,7 @@ filtra_status filtra_trainer_create(filtra_model *model, const filtra_train_opti
   if (!status)
     t->trained = ft_groups_freeze(t->optimizer->groups, t->optimizer->group_count, model->params);
   ft_groups_free(&groups);
-  /* Groups and names belong to the caller. */
+  /* Groups and names belong to the caller: keep no pointers to them. */
   t->options.optimizer = (filtra_optimizer_options){0};
   t->options.freeze = t->options.learning_rates = t->options.weight_decays = NULL;
   if (status) filtra_trainer_destroy(&t);
@@ -152,8 +152,8 @@ filtra_status filtra_trainer_set_learning_rate(filtra_trainer *trainer, float le
 
 /* ---- steps ---- */
 
-/* Reports a step that the device held back, with all later ones. Executes it again to find the
- * first tensor that is not finite, and then discards these steps. */
+/* Reports a step that the device held back, with all later ones: executes it again to find the
+ * first tensor that is not finite, then discards these steps. */
 static filtra_status fail_nonfinite(filtra_trainer *t, uint32_t halt) {
   const ft_pending_step p = t->pending[0];
   uint64_t step = t->optimizer->pending[0].step;
@@ -197,11 +197,11 @@ static filtra_status finish_oldest(filtra_trainer *t) {
   return t->finished ? t->finished(t->user, &t->last) : FILTRA_OK;
 }
 
-/* Submits one execution for each part; their gradients, losses and scores are summed. All have the
- * step's dropout masks, each its own samples' part of them. */
+/* Submits one execution for each part; their gradients, losses and scores are summed. All use the
+ * step's dropout masks, each the part of its own samples. */
 static filtra_status submit_parts(filtra_trainer *t, ft_batch_graph *b, const filtra_batch *batch) {
   double weight = ft_batch_weight(t->model, batch);
-  filtra_optimizer_discard(t->optimizer); /* sums that a failed step left */
+  filtra_optimizer_discard(t->optimizer); /* left over from a failed step */
   int64_t first, end;
   own_samples(t, batch->size, &first, &end);
   for (; first < end; first += b->size) {
@@ -221,7 +221,7 @@ static uint64_t batch_number(const filtra_batch *batch) {
                         : hash;
 }
 
-/* Takes a step of all ranks. Its last copies to the device may still be in flight on return. */
+/* Takes a step of all ranks. The last copies to the device may still be in flight on return. */
 static filtra_status take_shared_step(filtra_trainer *t, ft_batch_graph *b,
                                       const filtra_batch *batch) {
   const ft_shared_step step = {.graph = t->accumulate > 1 ? NULL : b->graph,

@@ -28,42 +28,42 @@ struct filtra_trainer {
   filtra_model *model;
   /* Defaults filled in; `optimizer` is 0: the optimizer keeps its own. */
   filtra_train_options options;
-  /* Numbers in parameters that have gradients, and in those of them that are not frozen. */
+  /* Numbers of values in parameters that have gradients, and in the unfrozen ones among these. */
   uint64_t trainable, trained;
   int64_t accumulate; /* parts of a batch, one execution each */
-  ft_ranks ranks;     /* transport NULL: one process */
-  /* [size + 1]: where each rank's share of a batch begins and the last ends, 0 to 1 */
+  ft_ranks ranks;     /* transport is NULL in one process */
+  /* [size + 1]: where each rank's share of a batch begins, and the end of the last; 0 to 1 */
   double *shares;
-  bool measures; /* shares are equal until the first graph, and then measured */
-  /* This rank wants to stop with the next step; some rank wanted to in the last. */
+  bool measures; /* shares are equal until the first graph is built, and then measured */
+  /* This rank wants to stop after the next step; some rank wanted to stop in the last one. */
   bool wants_stop, stopped;
   filtra_optimizer *optimizer;
   /* Forward, loss and backward, by batch shape; allocated singly: pending steps point to them. */
   ft_batch_graph **graphs;
   size_t graph_count, graph_capacity;
   ft_pending_step pending[FT_IN_FLIGHT]; /* in the order of the optimizer's pending updates */
-  filtra_trainer_metrics last;           /* of the newest finished step */
-  struct ft_tuning *tuning;              /* of the device when training began; NULL: none */
+  filtra_trainer_metrics last;           /* of the last finished step */
+  struct ft_tuning *tuning;              /* the device's when training began; NULL: none */
   /* Called for every finished step, in order; may be NULL. */
   filtra_status (*finished)(void *user, const filtra_trainer_metrics *metrics);
   void *user;
 };
 
-/** Whether a batch takes more than one execution, here or on several ranks. */
+/** Whether a batch takes more than one execution on this rank, or several ranks share it. */
 bool ft_trainer_in_parts(const filtra_trainer *t);
 /** Builds, but does not compile, the graph of a part of a batch; caller closes it, also on failure.
  */
 filtra_status ft_trainer_build_part(filtra_trainer *t, int64_t size, int64_t length,
                                     ft_batch_graph *b);
-/** Builds a step's graph and frees it: tuning wants only the choices that ops look up while
+/** Builds a step's graph and frees it: tuning needs only the lookups that ops make while
  * recording. */
 filtra_status ft_trainer_build(filtra_trainer *trainer, int64_t size, int64_t length);
 
 /** Frees all graphs; no step may be in flight. */
 void ft_trainer_forget_graphs(filtra_trainer *trainer);
 
-/** filtra_trainer_save with one more metadata string (`key` NULL: none), through no link below
- * `within` (ft_atomic_open_in); NULL: a path that a person gave. */
+/** filtra_trainer_save with one more metadata string (`key` NULL: none). Follows no link below
+ * `within` (ft_atomic_open_in); `within` NULL: a path that a person gave. */
 filtra_status ft_trainer_save(filtra_trainer *trainer, const char *within, const char *path,
                               const char *key, const char *value);
 

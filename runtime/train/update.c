@@ -21,7 +21,7 @@ static filtra_tensor *loss_of(filtra_graph *g, const filtra_optimizer *o, bool s
   return flat(g, "loss", &o->state, word, word + 1);
 }
 
-/* Fails, as all later calls on the graph do, for a graph of another device. */
+/* Fails for a graph of another device, as later calls on the graph would. */
 static filtra_status check_device(const filtra_optimizer *o, filtra_graph *g) {
   if (ft_graph_device(g) == o->params->device) return FILTRA_OK;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "the graph is another device's than the optimizer");
@@ -89,7 +89,7 @@ static void emit_update(filtra_graph *g, const filtra_optimizer *o, const ft_buf
   if (!o->shards) emit_copies(g, o, r);
 }
 
-/* The step's metrics, computed by the host from the records of all ranks. */
+/* Metrics of a step that the host computes from the records of all ranks. */
 static filtra_tensor *given_metrics(filtra_graph *g) {
   return filtra_graph_input(g, "metrics", FILTRA_I32, 1,
                             (int64_t[]){sizeof(ft_step_metrics) / sizeof(int32_t)});

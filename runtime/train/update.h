@@ -25,7 +25,7 @@ const ft_buffer *ft_update_gradients(const filtra_optimizer *o, bool sums);
 filtra_status ft_update_set(const filtra_optimizer *o, const ft_update *u, ft_schedule_point point);
 /** A step's metrics as programs get them. */
 filtra_optimizer_metrics ft_update_metrics(const ft_step_metrics *m, uint64_t step, float rate);
-/** The graph that adds gradients to the sums, `more`, or starts these; recorded on first use. */
+/** The graph that adds gradients to the sums (`more`) or starts new sums; recorded on first use. */
 filtra_status ft_summing_get(filtra_optimizer *o, bool more, struct ft_summing **out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Loads and stores, each looked at: is it within what may be touched, was it written, and does
- * another invocation touch it without a barrier between. */
+/* Checks each load and store: is it within the accessible bytes, was the memory written before, and
+ * does another invocation access it without a barrier in between. */
 #include "adversary/machine.h"
 
 #include <spirv/unified1/spirv.h>

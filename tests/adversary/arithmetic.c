@@ -1,4 +1,4 @@
-/* Lowering of what works component by component. */
+/* Lowering of component-wise instructions. */
 #include "adversary/machine.h"
 
 #include <spirv/unified1/GLSL.std.450.h>

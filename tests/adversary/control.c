@@ -1,4 +1,4 @@
-/* Lowering a whole module: constants as they come, then the function's blocks with the ways between
+/* Lowering a whole module: constants in order, then the function's blocks and the branches between
  * them. */
 #include "adversary/machine.h"
 #include "adversary/program.h"

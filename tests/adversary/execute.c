@@ -1,4 +1,4 @@
-/* Operations on rows: one after the other, each for all active invocations. */
+/* Executes operations on rows: one after the other, each for all active invocations. */
 #include "adversary/machine.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Operations that Vulkan allows an error: the result is moved by as much as that, to the side that
- * the seed says. The same operands always give the same result, as on a device. Bounds are those of
- * the table "Precision of GLSL.std.450 Instructions" in Vulkan's appendix on SPIR-V. */
+/* Operations that Vulkan allows an error: the result is off by the full bound, in a direction that
+ * the seed chooses. The same operands always give the same result, as on a device. Bounds are those
+ * of the table "Precision of GLSL.std.450 Instructions" in Vulkan's appendix on SPIR-V. */
 #include "adversary/machine.h"
 
 #include <fenv.h>

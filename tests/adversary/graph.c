@@ -1,5 +1,5 @@
-/* From a compiled graph to dispatches: kernels, push constants, what each call declares to touch,
- * and which calls may overlap. */
+/* From a compiled graph to dispatches: kernels, push constants, the accesses that each call
+ * declares, and which calls may overlap. */
 #include "adversary/adversary.h"
 
 #include "base/memory.h"

@@ -1,6 +1,6 @@
-/* Subgroups: which invocations they are of, and operations among those that are together.
+/* Subgroups: which invocations form them, and operations among converged invocations.
  *
- * Nothing in Vulkan says which invocations of a workgroup form a subgroup, nor, unless a pipeline
+ * Vulkan does not specify which invocations of a workgroup form a subgroup, nor, unless a pipeline
  * requires full subgroups, that a subgroup is full. Sums may be taken in any order. */
 #include "adversary/machine.h"
 

@@ -1,6 +1,5 @@
-/* Lines of embedded kernels. The library's modules have no line numbers; when one is needed, the
- * source is compiled once more with them. Its instructions are the same otherwise: that is checked.
- */
+/* Line numbers of embedded kernels. The library's modules have none; when one is needed, the source
+ * is compiled again with them, and its other instructions are checked to be the same. */
 #include "adversary/program.h"
 #include "adversary/report.h"
 #include "adversary/single.h"

@@ -1,5 +1,5 @@
-/* adversary KERNEL [OPTION=VALUE...] ARGUMENT...: one dispatch of a kernel of the build, by its
- * name, or of a file of SPIR-V, with what was found and a trace of one invocation. */
+/* adversary KERNEL [OPTION=VALUE...] ARGUMENT...: runs one dispatch of a kernel of the build, by
+ * name, or of a SPIR-V file, and prints findings and a trace of one invocation. */
 #include "adversary/single.h"
 #include "gpu/kernels.h"
 

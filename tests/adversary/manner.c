@@ -1,4 +1,4 @@
-/* How adversely a run goes, from a seed or from settings in a text. */
+/* Settings of how adversely a run goes, from a seed or a text. */
 #include "adversary/machine.h"
 
 #include <fenv.h>

@@ -1,6 +1,6 @@
-/* Cooperative matrices by their definition (SPV_KHR_cooperative_matrix). Which invocation of a
- * subgroup holds which element is nobody's business: the seed deals them out, differently for each
- * shape and use. What is done element by element is done as on vectors (arithmetic.c). */
+/* Cooperative matrices by their definition (SPV_KHR_cooperative_matrix). The specification leaves
+ * open which invocation of a subgroup holds which element: the seed distributes them, differently
+ * for each shape and use. Element-wise operations are those on vectors (arithmetic.c). */
 #include "adversary/machine.h"
 
 #include "base/memory.h"

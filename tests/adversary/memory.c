@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t adv_mix(uint64_t seed, uint64_t a, uint64_t b) { /* splitmix64's finish */
+uint64_t adv_mix(uint64_t seed, uint64_t a, uint64_t b) { /* the finalizer of splitmix64 */
   uint64_t x = seed + a * UINT64_C(0x9e3779b97f4a7c15) + b * UINT64_C(0xd1b54a32d192ed03);
   x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
   x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);

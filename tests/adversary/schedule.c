@@ -1,19 +1,22 @@
-/* Which invocations go where, and who of them is guaranteed to be together.
+/* Schedules invocations through control flow, and tracks which of them are guaranteed to have
+ * reconverged.
  *
- * A workgroup's invocations walk through the control flow side by side. Where they part, the ways
- * are gone one after the other, in an order drawn from the seed, and whoever reaches a construct's
- * merge block waits there for the others. That they meet there is the best that can happen. What
- * SPIR-V guarantees (section 2.2.5, "Uniform control flow") is less: they meet at a merge block if
- * control flow was uniform at the header, which is to say that all invocations of the workgroup
- * came there together, and all left the construct through that merge block. So each invocation has
- * a class: parting gives those who go different ways different ones, and only a meeting that is
- * guaranteed gives them one class again. An operation of a subgroup works among those of a class;
- * if it sees two in a subgroup, its result depends on who happens to be there (groups.c).
+ * A workgroup's invocations execute the control flow together. Where they diverge, the branches are
+ * executed one after the other, in an order drawn from the seed, and invocations that reach a
+ * construct's merge block wait there for the others. This is the most reconvergence that can
+ * happen. SPIR-V guarantees less (section 2.2.5, "Uniform control flow"): invocations reconverge at
+ * a merge block if control flow was uniform at the header, which means that all invocations of the
+ * workgroup arrived there together, and all left the construct through that merge block. So each
+ * invocation has a class: invocations that take different branches get different classes, and only
+ * guaranteed reconvergence gives them the same class again. A subgroup operation works on the
+ * invocations of one class; if a subgroup has two classes there, the result depends on which
+ * invocations happen to be together (groups.c).
  *
- * A module that declares SubgroupUniformControlFlowKHR has the same guarantee for a subgroup all of
- * which came to the header together; MaximallyReconvergesKHR gives it for those who came.
+ * A module that declares SubgroupUniformControlFlowKHR has the same guarantee for a subgroup whose
+ * invocations all arrived at the header together; MaximallyReconvergesKHR gives it for those that
+ * arrived.
  *
- * Where things happen in another order on a GPU, that shows as a race, whatever the order was here
+ * Where a GPU may use another order, that shows as a race, whatever the order was here
  * (memory.c). */
 #include "adversary/machine.h"
 

@@ -1,4 +1,4 @@
-/* Two training steps of a small model with each mixer, all of it by the adversary: forward,
+/* Two training steps of a small model with each mixer, run entirely by the adversary: forward,
  * backward and the optimizer, twice in different orders, which must not change a bit. */
 #include "support/harness.h"
 

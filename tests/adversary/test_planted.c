@@ -1,5 +1,5 @@
-/* A kernel with a defect of each kind, which has to be found, and its twin without, in which
- * nothing may be, whatever the schedule. */
+/* Kernels with one defect of each kind, which must be found, and their correct twins, in which
+ * nothing may be found, whatever the schedule. */
 #include "adversary/single.h"
 #include "support/harness.h"
 

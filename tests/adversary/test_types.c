@@ -1,4 +1,4 @@
-/* Numbers of 8 to 64 bits and cooperative matrices, against what C computes. */
+/* Numbers of 8 to 64 bits and cooperative matrices, compared with results computed in C. */
 #include "adversary/single.h"
 #include "base/element.h"
 #include "support/harness.h"

@@ -1,13 +1,13 @@
-/* Puts the adversary in the driver's place: a program linked with --wrap=ft_submit_run and
- * --wrap=ft_pipelines_get computes whatever graphs it runs here. The driver holds the buffers and
- * compiles an empty kernel for each. FILTRA_ADVERSARY says how, in settings of a manner
- * (machine.h) and two more; without it the seed is 0:
+/* Replaces the driver by the adversary: a program linked with --wrap=ft_submit_run and
+ * --wrap=ft_pipelines_get executes all its graphs here. The driver only holds the buffers and
+ * compiles an empty kernel for each pipeline. FILTRA_ADVERSARY has the settings, those of a manner
+ * (machine.h) and the ones below; without it the seed is 0:
  *
  *   FILTRA_ADVERSARY="seed=3 subgroup=16 uniform=subgroup limit=4000000 report=FILE"
  *
- * limit: checks of graphs with more work are left out. report: findings go there and a line with
- * what was done is added; the program fails on findings. tests, skip: patterns of the tests to run
- * and of those to leave out. */
+ * limit: skips checks of graphs with more work. report: the file for findings and a line about what
+ * was done; the program fails if there are findings. tests, skip: patterns of the tests to run and
+ * to skip. */
 #include "adversary/adversary.h"
 #include "gpu/internal.h"
 #include "support/seen.h"

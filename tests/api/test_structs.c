@@ -1,5 +1,5 @@
-/* Structs whose size is checked: the list names every public struct, and a program that has others
- * is told so. tests/apps/other_headers.cmake compiles such a program. */
+/* Structs whose size is checked: the list names every public struct, and a program with other sizes
+ * gets an error. tests/apps/other_headers.cmake compiles such a program. */
 #include "support/harness.h"
 #include "support/run.h"
 

@@ -1,5 +1,5 @@
-/* Preloaded into the command: the FAIL_FOLDER_SYNC-th fsync of a folder fails, as on a disk that is
- * about to go. */
+/* Preloaded into the command: the FAIL_FOLDER_SYNC-th fsync of a folder fails, as on a failing
+ * disk. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>

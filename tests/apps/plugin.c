@@ -1,5 +1,5 @@
-/* A module for --plugin: a mixer that adds to each token the sum of all. Compiled three ways: as it
- * should be, to refuse, and without the function. */
+/* A module for --plugin: a mixer that adds to each token the sum of all. Compiled in three ways:
+ * correct, refusing, and without the function. */
 #include <filtra/filtra.h>
 
 #ifndef plugin_lacks

@@ -1,5 +1,5 @@
-/* Preloaded into the command: prints to standard output while a device is opened, as do layers of
- * Vulkan drivers. */
+/* Preloaded into the command: prints to standard output while a device is opened, as layers of
+ * Vulkan drivers may. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

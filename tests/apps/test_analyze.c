@@ -1,4 +1,4 @@
-/* filtra analyze: its measures against closed forms, its answers about a run, its page. */
+/* filtra analyze: its measures against closed forms, its results for a run, its page. */
 #include "analyze/factors.c" /* the command is no library */
 #include "analyze/matrix.c"
 #include "analyze/spectra.c"

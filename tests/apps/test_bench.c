@@ -1,4 +1,4 @@
-/* `filtra bench` as a shell sees it: what its file holds, and what it refuses. */
+/* `filtra bench` as a shell sees it: the content of its file, and what it refuses. */
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/run.h"

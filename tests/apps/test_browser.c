@@ -1,4 +1,4 @@
-/* That the checks of pages in a browser find what they are for: a page with each of the faults. */
+/* The checks of pages in a browser find the faults that they are for: a page with each of these. */
 #include "support/browser.h"
 #include "support/harness.h"
 #include "support/run.h"

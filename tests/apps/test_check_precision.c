@@ -1,5 +1,6 @@
 /* `filtra check --precision`: outputs and gradients of layers and models in 16 bits against
- * float64, beside what PyTorch's autocast reaches on the cases (tests/golden/autocast.json). */
+ * float64, compared with the errors of PyTorch's autocast on the same cases
+ * (tests/golden/autocast.json). */
 #include "support/command.h"
 #include "support/harness.h"
 

@@ -1,5 +1,5 @@
-/* The report of `filtra check`: what is in it, what stays out, and what a failure leaves. The
- * measurements themselves are others' and replaced here; report.sh makes a whole one. */
+/* The report of `filtra check`: what is in it, what is left out, and what remains after a failure.
+ * The measurements are tested elsewhere and replaced here; report.sh makes a whole report. */
 #include "check/report.c" /* the command is no library */
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* Work in a process of its own: what it writes comes back, however it ends. */
+/* Work in a child process: what it writes comes back, however it ends. */
 #include "common/child_posix.c" /* the command is no library */
 #include "support/harness.h"
 

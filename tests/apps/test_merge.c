@@ -1,5 +1,5 @@
-/* `filtra report` of files that it wrote before: a sweep's parts on two machines become one report,
- * in every format the same bytes as from the folders. Runs are written by hand. */
+/* `filtra report` of its own earlier files: a sweep's parts on two machines become one report, with
+ * the same bytes in every format as from the folders. Runs are written by hand. */
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"

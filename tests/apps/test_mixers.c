@@ -1,4 +1,4 @@
-/* Every mixer from the command line: a short run on ListOps whose loss falls. */
+/* Trains every mixer from the command line: a short run on ListOps whose loss must fall. */
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/run.h"

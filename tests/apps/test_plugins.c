@@ -1,4 +1,4 @@
-/* Mixers of modules in every subcommand, and modules that cannot be loaded. */
+/* Mixers from modules in every subcommand, and modules that cannot be loaded. */
 #include "support/command.h"
 #include "support/harness.h"
 #include "support/run.h"

@@ -1,4 +1,4 @@
-/* `filtra predict` as a shell sees it: what each kind of run answers, and what it refuses. */
+/* `filtra predict` as a shell sees it: the output for each kind of run, and what is refused. */
 #include "support/command.h"
 #include "support/files.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
 /* `filtra import`, `train --init-from`, `predict --embeddings` and `export` as a shell sees them,
- * on a tiny BERT of Hugging Face's with a vocabulary of its own. */
+ * on a tiny Hugging Face BERT with a vocabulary of its own. */
 #include "support/command.h"
 #include "support/files.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
-/* What `filtra report` says of several seeds and mixers: the statistics against definitions and
- * published tables, the summary of runs written by hand in each format. */
+/* `filtra report` over several seeds and mixers: the statistics against definitions and published
+ * tables, and the summary of runs written by hand in each format. */
 #include "report/statistics.c" /* the command is no library */
 
 #include "support/browser.h"

@@ -1,4 +1,5 @@
-/* filtra tune from the outside: finds, keeps, lists, exports, imports, forgets. */
+/* filtra tune as a shell sees it: it finds, stores, lists, exports, imports and clears
+ * configurations. */
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"

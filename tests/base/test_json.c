@@ -1,4 +1,4 @@
-/* Reading and writing JSON, with and without memory, and what is said about mistakes. */
+/* Reading and writing JSON, with and without memory, and the messages about mistakes. */
 #include "support/files.h"
 #include "support/harness.h"
 #include "support/starving.h"

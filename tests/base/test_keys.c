@@ -1,4 +1,4 @@
-/* Option structs by their tables of keys: from and to JSON, filled in by a program, in words. */
+/* Option structs by their tables of keys: from and to JSON, completed from a program, in words. */
 #include "support/harness.h"
 
 #include <locale.h>

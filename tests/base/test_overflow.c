@@ -1,4 +1,4 @@
-/* Sums and products beyond 64 bits. */
+/* Sums and products that exceed 64 bits. */
 #include "base/overflow.h"
 #include "support/case.h"
 

@@ -1,4 +1,4 @@
-/* Patterns of the shell, as fnmatch() has them. */
+/* Shell patterns, compared with fnmatch(). */
 #include "base/pattern.h"
 #include "support/harness.h"
 

@@ -1,4 +1,4 @@
-/* Texts: what C's library has where it has these functions, on random ones. */
+/* String functions, compared with those of the C library, where it has them, on random texts. */
 #include "base/rng.h"
 #include "base/text.h"
 #include "support/harness.h"

@@ -53,7 +53,7 @@ TEST(test_lengths) {
   filtra_sample s;
   owned_dataset *ds = open_ok(path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TEST, 0, &s));
-  assert_int_equal(s.length, 4000); /* as the task has it */
+  assert_int_equal(s.length, 4000); /* as the task defines it */
   assert_tokens(s.second, s.second_length, "y");
   filtra_dataset_close(&ds);
   filtra_dataset_options options = {.file_split = FILTRA_SPLIT_TEST, .max_length = 4500};

@@ -1,4 +1,4 @@
-/* Data sets from arrays: what is kept of them, what loaders make of it, what is refused. */
+/* Data sets from arrays: what they copy, what loaders make of them, what is refused. */
 #include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"

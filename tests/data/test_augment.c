@@ -1,5 +1,5 @@
-/* What is done to images at random: each step against numbers by hand, and whole batches that must
- * not depend on threads, on what was read before, or on where reading began. */
+/* Random changes of images: each step against numbers computed by hand, and whole batches, which
+ * must not depend on threads, on what was read before, or on where reading began. */
 #include "base/memory.h"
 #include "data/augment.h"
 #include "support/files.h"

@@ -1,4 +1,4 @@
-/* What is said of names of classes that look alike. */
+/* Warnings about names of classes that look alike. */
 #include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"

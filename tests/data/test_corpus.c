@@ -1,5 +1,5 @@
-/* Texts that a pretrained tokenizer reads: special tokens around those with a target, none in a
- * text for language models, and whole texts encoded at once. */
+/* Text read by a pretrained tokenizer: special tokens around texts with a target, none in text for
+ * language models, and whole texts encoded at once. */
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "support/files.h"

@@ -1,4 +1,4 @@
-/* Dates as files write them, and what is none. */
+/* Dates as files write them, and texts that are not dates. */
 #include "data/date.h"
 #include "support/files.h"
 #include "support/harness.h"

@@ -1,4 +1,4 @@
-/* Files for a model whose training data were a program's arrays: numbers that were not
+/* Files for a model whose training data came from a program's arrays: numbers that were not
  * standardised, and rows whose columns have means of their own. */
 #include "data/dataset.h"
 #include "support/files.h"

@@ -1,4 +1,4 @@
-/* Frames of special tokens around one text and two, and how these are cut. */
+/* Special tokens around one text and two, and how these texts are cut. */
 #include "base/memory.h"
 #include "data/tokenizer.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
-/* Text formats under random damage: whatever the bytes, a data set whose samples hold together, or
- * an error that names the file. AddressSanitizer sees the rest. */
+/* Text formats under random damage: whatever the bytes, the result is a data set with consistent
+ * samples, or an error that names the file. AddressSanitizer detects memory errors. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "data/dataset.h"

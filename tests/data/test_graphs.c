@@ -1,5 +1,5 @@
-/* Samples that are graphs: molecules of a table, and those of an application's arrays, in data
- * sets, batches and predictions; what is none is refused. */
+/* Samples that are graphs: molecules of a table, and graphs in an application's arrays, in data
+ * sets, batches and predictions; invalid ones are refused. */
 #include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"

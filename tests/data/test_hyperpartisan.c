@@ -1,4 +1,4 @@
-/* News articles with labels in a second file, and the XML that both are. */
+/* News articles with labels in a second file, and the XML of both. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"

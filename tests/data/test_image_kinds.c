@@ -1,5 +1,5 @@
-/* What image files bring beside plain pixels: orientation, CMYK, headers of kinds that are not
- * read, and folders as people keep them. */
+/* Properties of image files beyond plain pixels: orientation, CMYK, headers of unsupported kinds,
+ * and folders as people keep them. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/image_file.h"

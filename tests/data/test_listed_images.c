@@ -1,4 +1,4 @@
-/* Images that stay in their files until they are wanted, and images that are resized. */
+/* Images that stay in their files until needed, and images that are resized. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/image_file.h"

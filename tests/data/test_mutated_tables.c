@@ -1,8 +1,8 @@
 /* One hundred tables that a seeded generator writes as people and programs do: delimiters, quotes,
  * blanks, byte order marks, numbers of other countries, columns in any order or missing. The
- * generator knows what each means, as pandas reads it when told all of that: it is read so, or
- * refused. FILTRA_TEST_SEED draws others. FILTRA_TEST_KEEP writes them below a folder, with what
- * was read of each, which compare_pandas.py compares with what pandas itself reads. */
+ * generator knows what each table means, as pandas reads it with the right options: Filtra must
+ * read it so, or refuse it. FILTRA_TEST_SEED draws other tables. FILTRA_TEST_KEEP writes them below
+ * a folder, with what was read of each, which compare_pandas.py compares with what pandas reads. */
 #include "base/file.h"
 #include "base/rng.h"
 #include "support/files.h"

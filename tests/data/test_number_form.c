@@ -1,4 +1,4 @@
-/* Numbers as people write them: what a cell means, and what a column of them decides. */
+/* Numbers as people write them: the value of a cell, and what the cells of a column decide. */
 #include "base/file.h"
 #include "data/number_form.h"
 #include "support/files.h"

@@ -1,4 +1,4 @@
-/* Pathfinder: the generator, and the reader of what it and Long Range Arena write. */
+/* Pathfinder: the generator, and the reader of its files and of Long Range Arena's. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/pathfinder_draw.h"

@@ -1,5 +1,5 @@
 /* Pretrained tokenizers against Hugging Face's own code: tests/golden/tokenizers.json has small
- * tokenizers, strings, and what that code makes of them (pretrained.py). */
+ * tokenizers, strings, and that code's results (pretrained.py). */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"

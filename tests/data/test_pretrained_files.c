@@ -1,4 +1,4 @@
-/* Folders of pretrained tokenizers: each way that files say it, and files that are damaged. */
+/* Folders of pretrained tokenizers: each way in which files describe them, and damaged files. */
 #include "base/utf8.h"
 #include "data/pretrained_bpe.h"
 #include "support/files.h"

@@ -1,5 +1,5 @@
-/* Columns of tables: found by the names that the training file gives them, read as text or as
- * numbers, a row or a group of rows a sample. */
+/* Columns of tables: found by the names in the training file, read as text or numbers, with a row
+ * or a group of rows per sample. */
 #include "base/file.h"
 #include "data/dataset.h"
 #include "support/files.h"

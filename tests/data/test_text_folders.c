@@ -4,7 +4,7 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-/* aclImdb in small, with what the original has beside the reviews. */
+/* A small aclImdb, with the extra files of the original beside the reviews. */
 static const char *small_imdb(void) {
   const char *folder = test_folder();
   test_write_text(folder, "README", "read me");

@@ -10,7 +10,7 @@ static filtra_dataset *open_ok(const char *path, const filtra_dataset_options *o
   return ds;
 }
 
-/* Tokens of a split's whole text, windows put together; returns how many. */
+/* Joins the windows of a split to the tokens of its whole text; returns how many. */
 static size_t whole(const filtra_dataset *ds, filtra_split split, int32_t *tokens) {
   size_t count = 0;
   for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[split]; i++) {

@@ -1,5 +1,5 @@
-/* Two columns of a table as one sequence: where the second text begins, what is cut, and that
- * batches have it. With a small WordPiece vocabulary. */
+/* Two columns of a table as one sequence: where the second text begins, what is cut, and how
+ * batches store it. Uses a small WordPiece vocabulary. */
 #include "support/harness.h"
 #include "support/run.h"
 

@@ -1,6 +1,6 @@
-/* The tables of docs/config.md are written from those that read configurations: each stands after
- * a line <!-- keys: NAME -->. This test compares them, line by line; with FILTRA_WRITE_DOCS set, as
- * the build target docs-config has it, it writes them. */
+/* The tables of docs/config.md are generated from the tables that read configurations: each follows
+ * a line <!-- keys: NAME -->. This test compares them line by line; with FILTRA_WRITE_DOCS, which
+ * the build target docs-config sets, it writes them. */
 #include "support/harness.h"
 
 #include "base/file.h"

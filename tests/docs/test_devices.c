@@ -1,4 +1,4 @@
-/* docs/devices.md against the code: every key with what it takes, every profile. */
+/* docs/devices.md against the code: every key with its accepted values, every profile. */
 #include "support/harness.h"
 
 #include "base/file.h"

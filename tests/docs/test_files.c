@@ -1,6 +1,6 @@
-/* The tables of docs/files.md: what is read of images, series, sequences and arrays, and what is
- * refused by which sentence. Its rows are the files below, opened here; with FILTRA_WRITE_DOCS set,
- * as the build target docs-files has it, the page is written. */
+/* The tables of docs/files.md: which images, series, sequences and arrays are read, and which are
+ * refused with which message. Its rows are the files below, opened here; with FILTRA_WRITE_DOCS,
+ * which the build target docs-files sets, the page is written. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"

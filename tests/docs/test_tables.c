@@ -1,6 +1,6 @@
-/* The table of docs/tables.md: what is read, and what is refused by which sentence. Its rows are
- * the files below, read here; with FILTRA_WRITE_DOCS set, as the build target docs-tables has it,
- * the page is written. */
+/* The table of docs/tables.md: what is read, and what is refused with which message. Its rows are
+ * the files below, read here; with FILTRA_WRITE_DOCS, which the build target docs-tables sets, the
+ * page is written. */
 #include "base/file.h"
 #include "support/files.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
-/* docs/weights.md against the code: the names and shapes of every kind of model have their row, and
- * no row speaks of a tensor that no model has. */
+/* docs/weights.md against the code: the names and shapes of every kind of model have a row, and no
+ * row names a tensor that no model has. */
 #include "support/harness.h"
 
 #include "base/file.h"

@@ -1,7 +1,7 @@
-/* Faults of drivers, each shown by a module of a few lines: what it should compute is known, and
- * which drivers fail is listed here and in docs/devices.md. A fault that is not listed fails the
- * test, and so does one that no longer shows: strike it out then. Each module runs in a process of
- * its own, since a driver may crash on it. */
+/* Driver bugs, each shown by a module of a few lines with a known result; the failing drivers are
+ * listed here and in docs/devices.md. A bug that is not listed fails the test, and so does a listed
+ * one that no longer occurs: remove it then. Each module runs in its own process, since a driver
+ * may crash on it. */
 #include "support/harness.h"
 
 #include "gpu/gpu.h"

@@ -1,7 +1,7 @@
-/* Which kernels a driver takes: reads lines "variant: NAME WORKGROUP SUBGROUP CONSTANT..." as the
- * adversary's reports have them (tests/adversary), makes a pipeline of each, in a process of its
- * own since a driver may crash, and prints what it does and which of the faults in docs/devices.md
- * the module could meet, told by its instructions. */
+/* Which kernels a driver accepts: reads lines "variant: NAME WORKGROUP SUBGROUP CONSTANT..." of the
+ * adversary's reports (tests/adversary), creates a pipeline for each in its own process, since a
+ * driver may crash, and prints the outcome and which of the faults in docs/devices.md the module
+ * could meet, by its instructions. */
 #include "gpu/internal.h"
 #include "support/harness.h"
 

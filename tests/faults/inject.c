@@ -1,23 +1,23 @@
-/* Linked into the command: one call of a kind, chosen by number, fails as the system would let it.
+/* Linked into the command: makes one chosen call of a kind fail as the system could make it fail.
  *
  *   FAULT=KIND@PLACE:N  the N-th call of that kind from that place, from 1; "KIND@PLACE:N+": and
- *                   all of the kind behind it; "KIND:N" from any place; not in processes that this
- *                   one starts
- *   FAULT_LOG=FILE  at the end: whether it was reached, and how many blocks that were allocated
- *                   here were never freed; without FAULT, too, a line for each place: kind, order,
+ *                   all later calls of the kind; "KIND:N": from any place. Does not apply to
+ *                   processes that this one starts
+ *   FAULT_LOG=FILE  written at the end: whether the call was reached, and how many blocks allocated
+ *                   here were never freed; without FAULT also a line for each place: kind, order,
  *                   place, calls
  *
- * A place is the call with the five that led to it, so that another way to the same line is another
- * place, two commands that go the same way share it, and threads may run as they like.
+ * A place is a call with its five callers: another path to the same line is another place, two
+ * commands with the same path share a place, and the order of threads does not matter.
  *
- *   FAULT_KERNEL=NAME  sums, differences and products of floats in that kernel are others of these:
- *                   the device gives wrong numbers. Exit code 99 where it has none
- *   FAULT_CRASH=NAME, FAULT_HANG=NAME  so it does when that kernel is compiled
- *   FAULT_BIT=N     the N-th result that is fetched has one wrong bit, in its last element
- *   FAULT_USED=FILE gets the names of the kernels that are asked for
+ *   FAULT_KERNEL=NAME  swaps sums and differences of floats in that kernel and turns products into
+ *                   sums, so that the device gives wrong numbers. Exit code 99 if it has none
+ *   FAULT_CRASH=NAME, FAULT_HANG=NAME  crashes or hangs when that kernel is compiled
+ *   FAULT_BIT=N     the N-th result fetched has one wrong bit, in its last element
+ *   FAULT_USED=FILE gets the names of the kernels requested
  *
- * Counted are calls from the command itself and from the libraries that read files for it, not from
- * drivers, which are not ours to test. Vulkan's calls fail by taking the place of gpu/fault.c. */
+ * Counts calls from the command itself and from the libraries that read files for it, but not from
+ * drivers, which are not under test. Vulkan's calls fail by replacing gpu/fault.c. */
 #include "gpu/internal.h"
 #include "gpu/kernels.h"
 

@@ -1,16 +1,17 @@
-/* Every call that can fail, in turn, through whole runs of the command:
+/* Makes every call that can fail do so, one after the other, in whole runs of the command:
  *
  *   faults_sweep [--every N] [--most N] [--once 1] [--kind KIND] [--task TASK] [--table FILE]
  *                [--keep FILE]
  *
- * of each kind of call and each task every N-th place that no task before it came by (1), at most
- * so many (all): the first call from there and, where there are more, the last; each once and for
- * good, or (--once) one call in one way. The table goes to FILE as Markdown. What is done is kept
- * in the other FILE, and not done again by a second start of the same programs. After each fault:
- * the exit code is a documented one, and what is printed is whole where that is 0; one sentence
- * says why, no block is leaked, no temporary is left, and the task, done again without a fault (a
- * run resumed), gives the bits that it gives where nothing ever failed. Exit code 1 where one did
- * not, each of which is printed. */
+ * For each kind of call and each task, takes every N-th place (default 1) that no earlier task
+ * reached, at most --most of them (default all). At each place it makes the first call fail and, if
+ * there are several, the last; each alone, and with all later calls of the kind; with --once only
+ * one of these. --table writes the table to FILE as Markdown. --keep stores finished kinds in FILE;
+ * a second start of the same programs skips these. After each fault the exit code must be a
+ * documented one; with 0 the output must be complete, else one sentence must give the reason. No
+ * block may leak and no temporary file remain, and the task repeated without a fault (a run:
+ * resumed) must give the same bits as if nothing had failed. Prints each fault that violates this;
+ * the exit code is then 1. */
 #include "base/status.h"
 
 #include <ctype.h>

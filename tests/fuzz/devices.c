@@ -1,4 +1,4 @@
-/* What a device reads, of a device that is none. */
+/* Readers of files about devices, for a device that does not exist. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-/* What the readers share: their list, files, the ceiling. */
+/* Shared by the readers: their list, files, the memory limit. */
 #include "fuzz.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Images and data sets of them. */
+/* Readers of images and of data sets of images. */
 #include "data/image_file.h"
 #include "fuzz.h"
 #include "samples.h"

@@ -1,4 +1,4 @@
-/* The program that clang's libFuzzer drives: `filtra_fuzz READER [libFuzzer's arguments]`. */
+/* The program for clang's libFuzzer: `filtra_fuzz READER [libFuzzer's arguments]`. */
 #include "fuzz.h"
 
 #include <stdio.h>

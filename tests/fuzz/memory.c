@@ -1,4 +1,4 @@
-/* How many bytes of heap are held, whoever asks for them. */
+/* Counts the allocated bytes of heap, whoever allocates them. */
 #include "fuzz.h"
 
 #include <malloc.h>

@@ -1,4 +1,5 @@
-/* What runs and the command keep: configurations, metadata, metrics, measurements. */
+/* Readers of files that runs and the command write: configurations, metadata, metrics,
+ * measurements. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "compare/compare.h"

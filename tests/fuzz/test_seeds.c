@@ -1,4 +1,4 @@
-/* Every seed of every reader, in a program of any compiler. */
+/* Reads every seed of every reader, in a program built by any compiler. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-/* Data sets of text and numbers. */
+/* Readers of data sets of text and numbers. */
 #include "data/dataset.h"
 #include "fuzz.h"
 #include "samples.h"

@@ -1,4 +1,4 @@
-/* An application's VkDevice: what it must have, what is masked, and what Filtra leaves alone. */
+/* An application's VkDevice: requirements, masked features, and what Filtra leaves alone. */
 #include "base/memory.h"
 #include "gpu/plan.h"
 #include "support/run.h"

@@ -1,5 +1,5 @@
-/* The build's comparison of kernels with their contracts: a module that differs in one place must
- * not pass. */
+/* The build's comparison of kernels with their contracts: it must reject a module that differs in
+ * one place. */
 #include "check.h"
 #include "support/harness.h"
 

@@ -1,5 +1,5 @@
-/* What kernels ask of a device where control flow that has parted meets again: modules with the
- * execution mode put in, and which pipelines get it. */
+/* Execution modes that kernels need for reconvergence after divergent control flow: modules with
+ * the mode inserted, and which pipelines get it. */
 #include "gpu/internal.h"
 #include "support/harness.h"
 

@@ -1,5 +1,5 @@
-/* The verdict on matrix units as it is kept, of any device: files may be damaged, another driver's,
- * or written by others. What the self-test finds is tests/faults/matrices.sh's. */
+/* The stored verdict on matrix units, for any device: files may be damaged, from another driver, or
+ * written by others. tests/faults/matrices.sh tests what the self-test finds. */
 #include "gpu/matrix.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* Pipelines: looking up, creating on several threads, running, and their cache on disk. */
+/* Pipelines: lookup, creation on several threads, execution, and their cache on disk. */
 #include "base/file.h"
 #include "elementwise/contract.h"
 #include "gpu/internal.h"

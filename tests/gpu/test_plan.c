@@ -1,4 +1,4 @@
-/* The capability override: keys, profiles and what is planned from them. */
+/* The capability override: keys, profiles and the resulting plans. */
 #include "gpu/internal.h"
 #include "support/harness.h"
 

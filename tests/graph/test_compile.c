@@ -1,5 +1,5 @@
-/* Compiling makes a plan and a program or leaves the graph as it was: it can fail at every
- * allocation and every Vulkan call, and be called again. */
+/* Compiling makes a plan and a program or leaves the graph unchanged: every allocation and every
+ * Vulkan call can fail, and compiling can be repeated. */
 #include "support/harness.h"
 
 #include "base/memory.h"

@@ -1,4 +1,4 @@
-/* Graphs that read and write buffers of an application, and run between its semaphores. */
+/* Graphs that read and write an application's buffers, and run between its semaphores. */
 #include "base/memory.h"
 #include "graph/program.h"
 #include "support/run.h"

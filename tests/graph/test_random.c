@@ -1,6 +1,6 @@
 /* Random graphs through tape, differentiation, planner, barriers and checker, against a plain
- * interpreter. All values are whole and small enough that floats hold every sum exactly, so results
- * must be equal, in whatever order they came about. FILTRA_TEST_SEED draws others. */
+ * interpreter. All values are whole and so small that floats hold every sum exactly, so results
+ * must be equal whatever the order of computation. FILTRA_TEST_SEED draws other graphs. */
 #include "base/rng.h"
 #include "support/harness.h"
 

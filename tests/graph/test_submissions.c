@@ -1,4 +1,4 @@
-/* Runs cut into many submissions, and dispatches into several, come to the same bits. */
+/* Executions cut into many submissions, and dispatches cut into several, give the same bits. */
 #include "support/harness.h"
 
 #include "gpu/internal.h"

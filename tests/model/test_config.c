@@ -1,4 +1,4 @@
-/* What a model tells of itself: its configuration, and its memory before it is made. */
+/* What a model reports about itself: its configuration, and its memory before it is created. */
 #include "support/harness.h"
 #include "support/run.h"
 

@@ -1,5 +1,5 @@
-/* The Converter as a model: what its defaults are, that padding changes no prediction, that it
- * learns an order of tokens, alone and in pairs, and which combinations are refused. */
+/* The Converter as a model: its defaults; padding changes no prediction; it learns an order of
+ * tokens, alone and in pairs; and which combinations are refused. */
 #include "model/model.h"
 #include "support/harness.h"
 

@@ -1,5 +1,5 @@
-/* Models of graphs, from golden files of tests/golden/graphormer.py: the same logits, loss and
- * gradients; what is no graph is named. */
+/* Models of graphs against golden files of tests/golden/graphormer.py: equal logits, loss and
+ * gradients; invalid graphs give errors that name the fault. */
 
 #include "support/golden_model.h"
 #include "support/harness.h"

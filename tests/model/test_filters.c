@@ -1,5 +1,5 @@
-/* Models of `transformers` with filters in attention's place, exported and imported again: the same
- * tensors and logits. FILTRA_TEST_KEEP writes folders and logits below a folder, for
+/* Models of `transformers` with filters in place of attention, exported and imported again: the
+ * same tensors and logits. FILTRA_TEST_KEEP writes folders and logits below a folder, for
  * compare_transformers.py, which loads them in PyTorch. */
 #include "support/files.h"
 #include "support/harness.h"

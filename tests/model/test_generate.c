@@ -1,5 +1,5 @@
 /* Generators against the model's own predictions for the whole text: prompts, steps, several
- * sequences, a text longer than the model's longest; and what they refuse. */
+ * sequences, a text longer than max_length; and what they refuse. */
 #include "support/harness.h"
 
 #include "gpu/internal.h"

@@ -1,4 +1,4 @@
-/* How weights start, and the norms' epsilon: in models of every mixer, in files, in generators. */
+/* Initial weights, and the norms' epsilon: in models of every mixer, in files, in generators. */
 #include "support/harness.h"
 #include "support/toy.h"
 

@@ -1,4 +1,4 @@
-/* Names of parameters in messages: ranges of layers, and what does not fit. */
+/* Names of parameters in messages: ranges of layers, and names that do not fit. */
 #include "model/noted.h"
 #include "support/case.h"
 

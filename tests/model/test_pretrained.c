@@ -1,6 +1,6 @@
-/* Models of Hugging Face's `transformers`, from golden files that it wrote: the same logits,
- * losses, gradients and weights after ten steps; other mixers in their place; what is damaged is
- * named. */
+/* Models of Hugging Face's `transformers` against golden files that it wrote: equal logits, losses,
+ * gradients, and weights after ten steps; other mixers in their place; errors that name what is
+ * damaged. */
 
 #include "support/files.h"
 #include "support/harness.h"

@@ -1,4 +1,4 @@
-/* The choice of a token from logits: shares, limits, the same draws again, refusals. */
+/* Choosing a token from logits: frequencies, limits, reproducible draws, refusals. */
 #include "support/harness.h"
 
 #include <filtra/generate.h>

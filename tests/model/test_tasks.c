@@ -1,5 +1,5 @@
-/* Models for every task, on batches made here: what they are built of, that they learn, what they
- * give, and what is refused with a reason. */
+/* Models for every task, on batches made here: their parts, learning, results, and what is refused
+ * with a reason. */
 #include "support/harness.h"
 #include "support/run.h"
 #include "support/toy.h"

@@ -1,6 +1,6 @@
-/* Models of images, from golden files of tests/golden/vision.py: the same logits, loss and
- * gradients as timm's; a model with all of it at once learns as others do, whatever of it is
- * computed again, in parts or in 16 bits; what does not fit together is named. */
+/* Models of images against golden files of tests/golden/vision.py: logits, loss and gradients equal
+ * timm's; a model with all features at once learns, also with recomputation, in parts or in 16
+ * bits; incompatible settings give errors that name them. */
 
 #include "support/golden_model.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
-/* A Transformer's block, before and after norms, with stochastic depth, LayerScale and ContraNorm,
- * against the same in float64 with the masks of its two branches, values and gradient. */
+/* A Transformer block, with norms before and after, stochastic depth, LayerScale and ContraNorm,
+ * against a float64 reference with the masks of its two branches: values and gradients. */
 #include "base/memory.h"
 #include "graph/parameters.h"
 #include "nn/encoder.h"

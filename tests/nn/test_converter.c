@@ -1,5 +1,5 @@
-/* The Converter's layers: parameters as documented, one token, and that the rotations and phases
- * they make are unitary. Values are checked against the golden files by `filtra check`. */
+/* The Converter's layers: parameters as documented, one token, and unitarity of their rotations and
+ * phases. `filtra check` compares values with the golden files. */
 #include "nn/converter.h"
 #include "support/harness.h"
 

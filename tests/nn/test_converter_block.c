@@ -1,5 +1,5 @@
 /* Synvolution and Kernelution in the blocks of Transformer and Converter: initial values, unitarity
- * with every option, padding without a part in the result, and the auxiliary loss. */
+ * with every option, no influence of padding, and the auxiliary loss. */
 #include "nn/encoder.h"
 #include "support/harness.h"
 

@@ -1,5 +1,5 @@
-/* GFSA's filter formed, with dropout on its elements, against the float64 reference that forms it,
- * too; and that it changes training alone. */
+/* GFSA with the filter formed and dropout on its elements, against a float64 reference that forms
+ * it too; dropout changes only training. */
 #include "support/gfsa.h"
 #include "support/harness.h"
 #include "support/toy.h"

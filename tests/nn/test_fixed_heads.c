@@ -1,5 +1,5 @@
-/* GFSA with coefficients that are fixed in some heads: the same function as with parameters of
- * those values, for which nothing is learned. */
+/* GFSA with coefficients fixed in some heads: the same function as with parameters of those values,
+ * without learning them. */
 #include "support/toy.h"
 
 #include "graph/parameters.h"

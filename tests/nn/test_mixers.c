@@ -1,5 +1,5 @@
-/* Mixers of single layers: how lists are read and written, what is refused, and models of several
- * mixers, which train and come back from their files. */
+/* Different mixers per layer: how lists are read and written, what is refused, and models of
+ * several mixers, which train and are restored from their files. */
 
 #include "support/harness.h"
 #include "support/run.h"

@@ -1,5 +1,6 @@
-/* What every mixer promises of a batch: a sequence comes out as it would alone, whatever stands
- * behind its end and however far the batch is padded, and a causal one looks at no later token. */
+/* Promises of every mixer about batches: a sequence gives the same result as alone, whatever
+ * follows its end and however far the batch is padded, and a causal mixer attends to no later
+ * token. */
 #include "support/harness.h"
 
 #include "nn/mixer.h"

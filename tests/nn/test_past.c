@@ -1,5 +1,5 @@
-/* Decoding token by token gives what the causal forward pass over the whole sequence gives, for
- * every mixer that can be causal, whichever way the device makes attention's tiles. */
+/* Decoding token by token equals the causal forward pass over the whole sequence, for every mixer
+ * that can be causal and for both kinds of attention's tiles. */
 #include "support/harness.h"
 
 #include "nn/encoder.h"

@@ -1,4 +1,4 @@
-/* p-LaT with one matrix for queries and keys: what two equal matrices come to, and the sum of their
+/* p-LaT with one matrix for queries and keys: equals two equal matrices, with the sum of their
  * gradients. Values against float64: tests/golden/plaplacian_symmetric_*. */
 #include "support/harness.h"
 

@@ -1,5 +1,5 @@
-/* Attention as a matrix with heads that talk, against the same in float64 one score at a time:
- * masks, causality, a bias, and rows so long that a product takes them in parts. */
+/* Attention with talking heads, as a matrix, against float64 one score at a time: masks, causality,
+ * a bias, and rows so long that a product splits them into parts. */
 #include "graph/parameters.h"
 #include "nn/formed_attention.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
-/* Synvolution of sorted tokens: it begins as the one without, and follows its scores from there.
- * Values and gradients against float64: tests/golden/synvolution_sorted_* and kernelution_tri*. */
+/* Synvolution of sorted tokens: initially equals the unsorted one, then follows its scores. Values
+ * and gradients against float64: tests/golden/synvolution_sorted_* and kernelution_tri*. */
 #include "support/harness.h"
 
 #include "nn/mixer.h"

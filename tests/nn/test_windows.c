@@ -1,5 +1,6 @@
-/* Windows of images, their bias and merged patches against float64, written from Swin's paper one
- * token at a time: images that windows do and do not divide, moved windows, one row of tokens. */
+/* Windows of images, their bias and merged patches against float64 code written from Swin's paper
+ * one token at a time: images with sides that are and are not multiples of the window, shifted
+ * windows, one row of tokens. */
 #include "graph/parameters.h"
 #include "nn/windows.h"
 #include "support/harness.h"

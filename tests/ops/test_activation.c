@@ -1,5 +1,5 @@
-/* Activations: accuracy on a line of arguments, gradients through the harness, what is not finite.
- */
+/* Activations: accuracy over a range of arguments, gradients through the harness, non-finite
+ * values. */
 #include "support/harness.h"
 
 #include "reference/matmul.h"

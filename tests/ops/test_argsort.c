@@ -1,4 +1,4 @@
-/* Orders of rows, and the constants that stand in for what has a gradient. */
+/* Orders of rows, and constant copies of tensors that have a gradient. */
 #include "support/harness.h"
 
 static float key(float x, float mask) {

@@ -1,4 +1,4 @@
-/* Softmax attention: both ways of making tiles, every option, against float64 and golden files. */
+/* Softmax attention: both kinds of tiles, every option, against float64 and golden files. */
 #include "base/safetensors.h"
 #include "gpu/internal.h"
 #include "reference/attention.h"

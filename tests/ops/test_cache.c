@@ -1,4 +1,4 @@
-/* Rows that stay on the device from run to run, and what refuses them. */
+/* Rows that stay on the device between runs, and what is refused. */
 #include "support/harness.h"
 
 #include "ops/decoding.h"

@@ -1,5 +1,5 @@
-/* Sums over links of a ring, of sequences of different lengths, shorter than their links, and of
- * one token. */
+/* Sums over links of a ring: sequences of different lengths, shorter than their links, and of one
+ * token. */
 #include "support/harness.h"
 
 #include "ops/chord.h"

@@ -1,4 +1,4 @@
-/* Rotations, the unitary transform made of them, and complex recurrences. */
+/* Rotations, the unitary transform built from them, and complex recurrences. */
 #include "support/harness.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* Dropout: the mask drawn on the device is the host's Philox stream. */
+/* Dropout: the device's mask equals the host's Philox stream. */
 #include "support/harness.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* Fourier transforms of sequences of different lengths, odd, prime and of one token. */
+/* Fourier transforms of sequences of different lengths: odd, prime, and one token. */
 #include "support/harness.h"
 
 TEST_BUILD(build) {

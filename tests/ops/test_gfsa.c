@@ -1,5 +1,5 @@
 /* Graph-filter self-attention against a float64 reference that forms the square of A, with both
- * ways of making tiles and every option. */
+ * kinds of tiles and every option. */
 #include "gpu/internal.h"
 #include "reference/gfsa.h"
 #include "support/gfsa.h"

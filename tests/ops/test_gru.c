@@ -1,4 +1,4 @@
-/* Gated recurrent units: both kernels, long sequences, each gradient on its own. */
+/* Gated recurrent units: both kernels, long sequences, each gradient alone. */
 #include "support/harness.h"
 
 enum { X, W_IH, W_HH, B_IH, B_HH, INPUTS };

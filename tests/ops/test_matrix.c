@@ -1,6 +1,6 @@
 /* Products on matrix units, in every configuration: the same numbers as the plainest kernel's, for
- * all transpositions, alignments, edges and epilogues, and the same NaN and infinities. They run
- * where the driver has matrix units (lavapipe 26) and in the adversary, which needs none. */
+ * all transpositions, alignments, edges and epilogues, and the same NaN and infinities. The test
+ * runs where the driver has matrix units (lavapipe 26), and in the adversary, which needs none. */
 #include "base/file.h"
 #include "base/json.h"
 #include "gpu/matrix.h"

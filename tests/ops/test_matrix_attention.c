@@ -1,6 +1,6 @@
-/* Attention on matrix units, softmax and GFSA, against the float64 references: sizes that no tile
- * divides, every option, both types. It runs where the driver has matrix units (lavapipe 26), and
- * in the adversary, which needs none and knows their shapes. */
+/* Attention on matrix units, softmax and GFSA, against float64 references: sizes that no tile
+ * divides, every option, both types. The test runs where the driver has matrix units (lavapipe 26),
+ * and in the adversary, which needs none and chooses their shapes. */
 #include "gpu/plan.h"
 #include "ops/attention.h"
 #include "reference/gfsa.h"

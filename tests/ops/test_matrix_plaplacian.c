@@ -1,6 +1,7 @@
 /* p-Laplacian attention on matrix units against the float64 reference: sizes that no tile divides,
- * every option, equal values, both types; P that 16 bits do not hold. It runs where the driver has
- * matrix units (lavapipe 26), and in the adversary, which needs none and knows their shapes. */
+ * every option, equal values, both types, and P beyond the range of 16 bits. The test runs where
+ * the driver has matrix units (lavapipe 26), and in the adversary, which needs none and chooses
+ * their shapes. */
 #include "gpu/plan.h"
 #include "ops/attention.h"
 #include "support/attention.h"

@@ -1,5 +1,5 @@
-/* p-Laplacian attention: both ways of making tiles, every option, against float64; p = 2 against
- * attention, bit for bit. Golden files: tests/golden, by `filtra check`. */
+/* p-Laplacian attention: both kinds of tiles, every option, against float64; p = 2 against
+ * attention, bit for bit. `filtra check` runs the golden files in tests/golden. */
 #include "gpu/internal.h"
 #include "support/attention.h"
 #include "support/harness.h"

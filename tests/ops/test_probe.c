@@ -1,5 +1,5 @@
-/* The probes of `filtra bench` multiply and add what they say: a peak of fewer operations than are
- * counted would be too high. */
+/* The probes of `filtra bench` compute as many multiply-adds as they count: with fewer, the
+ * measured peak would be too high. */
 #include "support/harness.h"
 #include "support/matrices.h"
 #include "support/seen.h"

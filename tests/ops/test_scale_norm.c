@@ -66,7 +66,7 @@ static void check_shapes(filtra_device *device) {
 TEST_WITH(test_shapes, NULL, check_shapes)
 TEST_WITH(test_without_subgroups, "subgroup=0", check_shapes)
 
-/* CPU drivers give an invocation a row of its own where they can load pairs. */
+/* On CPU drivers that can load pairs, each invocation takes a row of its own. */
 TEST_WITH(test_without_pairs, "int64=0", check_shapes)
 
 /* One feature: y is nearly the sign of x, and small next to eps it is x / eps. */

@@ -11,7 +11,7 @@ static int64_t elements(int ndim, const int64_t *shape) {
   return count;
 }
 
-/* Twice, and the whole once more: the gradients of boxes are added into one. */
+/* The same box twice, and the whole tensor: their gradients add up in one. */
 TEST_BUILD(build) {
   const struct settings *s = op->settings;
   out[0] = filtra_slice(g, in[0], s->start, s->size);

@@ -1,4 +1,4 @@
-/* Every configuration of every table is right, and the tuner keeps wrong ones from winning. */
+/* Every configuration of every table is correct, and the tuner never selects a wrong one. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "gpu/internal.h"

@@ -1,8 +1,8 @@
-/* Several processes train one model: over every MPI that is installed, the losses of one process
- * with the whole batch, the same bits each time and over either MPI, and no rank that dies, hangs
- * or does something else leaves the others waiting or a file broken. FILTRA_FAULTS: how many ranks
- * are killed or stopped over each MPI (default 2). FILTRA_RANKS=all: each mixer over 2 and 3 ranks
- * and over each MPI. */
+/* Several processes train one model over every MPI that is installed: the losses equal those of one
+ * process with the whole batch, and the bits are the same each time and over each MPI. If a rank
+ * dies, hangs or does something else, no other waits for ever and no file is damaged.
+ * FILTRA_FAULTS: how many ranks are killed or stopped over each MPI (default 2). FILTRA_RANKS=all:
+ * each mixer over 2 and 3 ranks and over each MPI. */
 #include "base/rng.h"
 #include "support/command.h"
 #include "support/harness.h"

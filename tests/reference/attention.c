@@ -17,7 +17,7 @@ static double bias_at(const reference_attention_problem *p, int64_t head, int64_
   return p->bias[(matrix * p->queries + i) * p->keys + j];
 }
 
-/* Row i of the weights; false when no key is admissible. */
+/* Computes row i of the weights; false if no key is admissible. */
 static bool weigh(const reference_attention_problem *p, int64_t head, int64_t i, const double *q,
                   const double *k, double *weight) {
   double largest = -INFINITY, total = 0;

@@ -18,7 +18,7 @@ void reference_givens(double alpha, double beta, double gamma, double complex ro
   rotation[3] = unit(a) * c;
 }
 
-/* G_k, or its conjugate transpose, on rows k and k + 1. */
+/* Applies G_k, or its conjugate transpose, to rows k and k + 1. */
 static void rotate(const double *const angle[3], int64_t k, bool adjoint, int64_t features,
                    double complex *x) {
   double complex g[4], kept;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Attention on the identity is its matrix, [batches,heads,n,n]. */
+/* Attention applied to the identity gives its matrix, [batches,heads,n,n]. */
 static double *matrices(const reference_attention_problem *p, const double *q, const double *k) {
   int64_t n = p->keys, heads = p->batches * p->heads;
   reference_attention_problem whole = *p;

@@ -97,7 +97,7 @@ double reference_weighted_mean(const double *x, const double *weights, int64_t c
   return weight != 0 ? sum / weight : 0;
 }
 
-/* Liu et al. 2020, algorithm 2, line by line; returns what is subtracted from the value. */
+/* Liu et al. 2020, algorithm 2, line by line; returns the amount subtracted from the value. */
 static double radam_update(const reference_adam_settings *s, double step, double m, double v) {
   double m_hat = m / (1 - pow(s->beta1, step));
   double rho_inf = 2 / (1 - s->beta2) - 1;

@@ -1,4 +1,4 @@
-/* What tests of attention and of the ops made of it share. */
+/* Helpers for tests of attention and of the ops built on it. */
 #ifndef TEST_SUPPORT_ATTENTION_H
 #define TEST_SUPPORT_ATTENTION_H
 
@@ -13,18 +13,18 @@ void test_add_qkv(test_op *op, const test_attention_shape *n, filtra_dtype dtype
 /** Adds a mask [B,M], if wanted, and a bias of the last `bias_dims` of [B,H,N,M]; 0: none. */
 void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mask, int bias_dims);
 
-/** What an op stored token by token [B,H,N,D], as F32. */
+/** Converts the result of an op, stored token by token as [B,H,N,D], to F32. */
 filtra_tensor *test_heads_as_floats(filtra_graph *g, filtra_tensor *y);
 
-/** Caps for the two ways to make tiles: a device that prefers one can be made to take the other.
- * Cases of one head width and one set of options share pipelines, which take CPU drivers long to
- * make; for few registers, as Intel and Apple have them, half as long as for many, which profiles
- * bring along. */
+/** Caps for the two kinds of tiles, so that a device that prefers one can be made to use the other.
+ * Cases of one head width and one set of options share pipelines, which CPU drivers compile slowly:
+ * for few registers, as on Intel and Apple, in half the time that many registers need, which
+ * profiles choose. */
 enum { TEST_ATTENTION_WAYS = 2 };
 const char *test_attention_way(size_t i);
-/** How far a number of size 1 is rounded; 0 for F32. */
+/** The rounding error of a number of size 1; 0 for F32. */
 double test_half_ulp(filtra_dtype dtype);
-/** Calls `check` with a device for each way that is within reach. */
+/** Calls `check` with a device for each kind of tiles that the device supports. */
 void test_attention_each_way(void (*check)(filtra_device *device, const void *cases, size_t count),
                              const void *cases, size_t count);
 

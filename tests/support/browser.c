@@ -25,8 +25,8 @@ static const char *find_browser(void) {
   return NULL;
 }
 
-/* A page that has the others in frames, and looks into them. Windows cannot be as narrow as a
- * phone; frames can. */
+/* A page that shows the others in frames and inspects them. Frames can be as narrow as a phone;
+ * windows cannot. */
 static void write_frames(const char *path) {
   static const int WIDTHS[] = {1280, 400};
   FILE *to = fopen(path, "w");
@@ -42,7 +42,7 @@ static void write_frames(const char *path) {
   fclose(to);
 }
 
-/* Runs the browser once, and adds what the page says to `findings`. */
+/* Runs the browser once, and adds the page's output to `findings`. */
 static void browse(const char *browser, const char *folder, bool dark, FILE *findings) {
   const char *out = test_path(folder, "out"), *err = test_path(folder, "err");
   int code = system(

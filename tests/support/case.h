@@ -49,7 +49,7 @@ enum { TEST_MAX_CASES = 64 };
 static struct CMUnitTest test_cases[TEST_MAX_CASES] __attribute__((unused));
 static size_t test_case_count __attribute__((unused));
 
-/* Adds a case; they run in the order of their lines, whatever order constructors are called in. */
+/* Adds a case; cases run in the order of their lines, whatever the order of constructors. */
 static int test_case_lines[TEST_MAX_CASES] __attribute__((unused));
 static inline void test_add(struct CMUnitTest added, int line) {
   size_t at = test_case_count++;
@@ -67,7 +67,8 @@ static inline void test_add(struct CMUnitTest added, int line) {
     test_add((struct CMUnitTest)cmocka_unit_test(name), __LINE__);                                 \
   }
 
-/** Adds a case of FUNCTION with a text as its *state, which is part of its name. */
+/** Adds a case that calls FUNCTION with a text as its *state; the text is part of the case's
+ * name. */
 #define TEST_OF(function, text)            TEST_OF_AT(function, text, __COUNTER__)
 #define TEST_OF_AT(function, text, number) TEST_OF_NUMBER(function, text, number)
 #define TEST_OF_NUMBER(function, text, number)                                                     \
@@ -83,16 +84,17 @@ static inline void test_add(struct CMUnitTest added, int line) {
   TEST_ALSO(name)                                                                                  \
   static void name(void **state __attribute__((unused)))
 
-/** A case that is `check` with a device: the shared one where `caps` is NULL, else one of these. */
+/** A case that calls `check` with a device: the shared one if `caps` is NULL, else one with these
+ * caps. */
 #define TEST_WITH(name, caps, check)                                                               \
   TEST(name) {                                                                                     \
     test_with_device(caps, check);                                                                 \
   }
 
-#ifndef TEST_GROUP /* tests/windows leaves some out */
+#ifndef TEST_GROUP /* tests/windows excludes some */
 #define TEST_GROUP _cmocka_run_group_tests
 #endif
-/** Runs all cases between `setup` and `teardown` (NULL: none); gives the number of failures. */
+/** Runs all cases between `setup` and `teardown` (NULL: none); returns the number of failures. */
 #define TEST_RUN(name, setup, teardown)                                                            \
   TEST_GROUP(name, test_cases, test_case_count, setup, teardown)
 #define TEST_MAIN(setup, teardown)                                                                 \
@@ -100,7 +102,7 @@ static inline void test_add(struct CMUnitTest added, int line) {
     return TEST_RUN("tests", setup, teardown);                                                     \
   }
 
-/** Runs all cases with `caps`, where that is a device, and once more without. */
+/** Runs all cases with `caps` if they give a device, and once more without. */
 #define TEST_MAIN_TWICE(caps)                                                                      \
   int main(void) {                                                                                 \
     int failed = test_use_variant(caps) ? TEST_RUN(caps, NULL, test_teardown) : 0;                 \

@@ -1,5 +1,5 @@
-/* One harness for every op: forward against a float64 reference, gradients against central
- * differences of that reference. */
+/* One harness for every op: checks the forward pass against a float64 reference, and gradients
+ * against central differences of that reference. */
 #include "support/seen.h"
 
 #include "base/memory.h"
@@ -12,16 +12,16 @@
 #include <string.h>
 
 enum {
-  FULL_CHECK = 192,   /* inputs of up to this many elements have every gradient entry checked */
-  SAMPLED_CHECK = 16, /* entries checked of larger ones */
+  FULL_CHECK = 192,   /* of inputs with up to this many elements, every gradient entry is checked */
+  SAMPLED_CHECK = 16, /* number of entries checked of larger ones */
   MESSAGE_BYTES = 1024
 };
 
 /* Step of the central differences, relative to max(1, |x|). The truncation error is f''' h^2 / 6,
  * about 1e-10; rounding contributes eps |f| / h, about 2e-11. */
 static const double step = 1e-5;
-/* What these two leave of a gradient that is zero, per unit of the root mean square of L's terms.
- */
+/* Error that these two leave in a gradient of zero, per unit of the root mean square of L's
+ * terms. */
 static const double noise = 1e-9;
 
 typedef struct value {
@@ -29,9 +29,9 @@ typedef struct value {
   int ndim;
   int64_t shape[FILTRA_MAX_DIMS];
   size_t count;
-  float *got;   /* inputs: what was uploaded; outputs: what came back */
-  float *again; /* outputs and gradients: what a second run gave */
-  double *ref;  /* inputs: the same numbers; outputs: the reference's */
+  float *got;   /* inputs: the uploaded values; outputs: the results */
+  float *again; /* outputs and gradients: results of a second run */
+  double *ref;  /* inputs: the same values; outputs: the reference's */
   filtra_tensor *tensor, *gradient;
   float *upstream; /* outputs that are differentiated */
   filtra_tensor *upstream_tensor;
@@ -40,16 +40,16 @@ typedef struct value {
 
 typedef struct check {
   const test_op *op;
-  test_op counted; /* what op points to: inputs and outputs are counted */
+  test_op counted; /* `op` points to this; its inputs and outputs are counted */
   uint64_t seed;
   filtra_graph *graph;
   value in[TEST_MAX_TENSORS], out[TEST_MAX_TENSORS];
   double *in_ref[TEST_MAX_TENSORS], *out_ref[TEST_MAX_TENSORS];  /* out_ref: scratch */
   double *up_ref[TEST_MAX_TENSORS], *down_ref[TEST_MAX_TENSORS]; /* outputs at x+h and x-h */
-  char message[MESSAGE_BYTES];                                   /* "" while all is well */
+  char message[MESSAGE_BYTES];                                   /* "" if everything passed */
 } check;
 
-/* One gradient entry, or a directional derivative, as the reference has it. */
+/* One gradient entry, or a directional derivative, of the reference. */
 typedef struct slope {
   size_t index;
   double want;
@@ -96,7 +96,7 @@ static const char *index_text(const value *v, size_t index) {
   return text;
 }
 
-/* "x [2, 7], w [3, 7]": which of the cases that share a name this is. */
+/* "x [2, 7], w [3, 7]": distinguishes cases with the same name. */
 static const char *case_text(const test_op *op) {
   static char text[512];
   text[0] = '\0';
@@ -129,7 +129,7 @@ static bool has_16_bits(filtra_dtype dtype) {
   return dtype == FILTRA_F16 || dtype == FILTRA_BF16;
 }
 
-/* To numbers that the type has. */
+/* Rounds to values representable in the type. */
 static void round_to(filtra_dtype dtype, float *values, size_t count) {
   for (size_t k = 0; k < count; k++) {
     uint16_t bits;
@@ -177,7 +177,7 @@ static void make_output(check *c, int i, filtra_tensor *tensor) {
   value *v = &c->out[i];
   const filtra_dtype dtype = filtra_tensor_dtype(tensor);
   if (tensor && has_16_bits(dtype)) tensor = filtra_cast(c->graph, tensor, FILTRA_F32);
-  if (!tensor) { /* the graph's sticky error says why */
+  if (!tensor) { /* the graph's sticky error gives the reason */
     ok(c, filtra_graph_compile(c->graph));
     complain(c, "build left output %d empty", i);
     return;
@@ -280,7 +280,7 @@ static void compare_runs(check *c, const value *v, const char *what, const float
                index_text(v, k), first[k], second[k]);
 }
 
-/* The same inputs give the same bits: nothing is left over from the run before. */
+/* The same inputs must give the same bits: nothing may be left over from the previous run. */
 static void check_replay(check *c) {
   run(c, false);
   if (!failed(c)) run(c, true);
@@ -293,7 +293,7 @@ static void check_replay(check *c) {
 
 /* ---- comparing ---- */
 
-/* What the type of the inputs allows, or the op where that is more. */
+/* The tolerance for the inputs' type, or the op's own if that is larger. */
 static double tolerance_of(const check *c, double own, double usual, double ulps) {
   double allowed = own > 0 ? own : usual;
   for (int i = 0; i < c->op->inputs; i++) {
@@ -318,15 +318,15 @@ static void check_forward(check *c) {
       int32_t integer;
       memcpy(&integer, &v->got[k], sizeof integer);
       double got = whole ? integer : (double)v->got[k];
-      if (!(fabs(got - v->ref[k]) <= allowed)) /* a NaN fails */
+      if (!(fabs(got - v->ref[k]) <= allowed)) /* also fails for a NaN */
         complain(c, "%s%s: got %.9g, want %.9g +- %.2g", v->name, index_text(v, k), got, v->ref[k],
                  allowed);
     }
   }
 }
 
-/* L(x+h) - L(x-h) over 2h, L = sum over outputs of <upstream, out>, where the outputs at x+h and
- * x-h are in up_ref and down_ref. Differences before sums: what does not change cancels exactly. */
+/* L(x+h) - L(x-h) over 2h, L = sum over outputs of <upstream, out>, with the outputs at x+h and x-h
+ * in up_ref and down_ref. Subtracts before summing, so that unchanged terms cancel exactly. */
 static double central_difference(const check *c, double h) {
   double sum = 0;
   for (int i = 0; i < c->op->outputs; i++) {
@@ -339,7 +339,7 @@ static double central_difference(const check *c, double h) {
 
 static double entry_slope(check *c, value *v, size_t index) {
   double x = v->ref[index], h = step * fmax(1, fabs(x));
-  volatile double above = x + h, below = x - h; /* the step as it is after rounding */
+  volatile double above = x + h, below = x - h; /* the step after rounding */
   v->ref[index] = above;
   c->op->reference(c->in_ref, c->up_ref, c->op);
   v->ref[index] = below;
@@ -348,7 +348,8 @@ static double entry_slope(check *c, value *v, size_t index) {
   return central_difference(c, (above - below) / 2);
 }
 
-/* Entries to check: all of a small input; else some drawn ones and the largest the device gave. */
+/* Chooses entries to check: all of a small input; else some random ones, and the one with the
+ * device's largest gradient. */
 static size_t choose_entries(const check *c, const value *v, slope *entries) {
   if (v->count <= FULL_CHECK) {
     for (size_t k = 0; k < v->count; k++)
@@ -366,9 +367,9 @@ static size_t choose_entries(const check *c, const value *v, slope *entries) {
   return SAMPLED_CHECK;
 }
 
-/* <gradient, s> for one random sign vector s against the derivative in that direction: a cheap look
- * at every entry of a large input. If each entry errs by at most `allowed`, the sum errs by less
- * than 4 allowed sqrt(count) in all but one of 1500 draws (Hoeffding). */
+/* Compares <gradient, s> for one random sign vector s with the derivative in that direction: a
+ * cheap check of every entry of a large input. If each entry errs by at most `allowed`, the sum
+ * errs by less than 4 allowed sqrt(count) in all but one of 1500 draws (Hoeffding). */
 static void check_direction(check *c, value *v, double allowed) {
   double *kept = zeros(c, v->count, sizeof *kept), *sign = zeros(c, v->count, sizeof *sign);
   if (!failed(c)) {
@@ -394,7 +395,7 @@ static void check_direction(check *c, value *v, double allowed) {
   free(sign);
 }
 
-/* Root of the sum of squares of L's terms: how much rounding noise a difference of L carries. */
+/* Root of the sum of squares of L's terms: the scale of rounding noise in a difference of L. */
 static double noise_level(const check *c) {
   double sum = 0;
   for (int i = 0; i < c->op->outputs; i++)
@@ -452,7 +453,7 @@ static void release(check *c) {
   }
 }
 
-/* FILTRA_TEST_F32 is set in the suite: 16-bit types are left to other passes of ./run test. */
+/* If FILTRA_TEST_F32 is set, 16-bit types are left to other passes of ./run test. */
 static bool is_left_out(const test_op *op) {
   bool narrow = false;
   for (int i = 0; i < op->inputs; i++)

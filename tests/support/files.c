@@ -14,7 +14,7 @@ const char *test_write_bytes(const char *folder, const char *name, const void *d
   *last = '\0';
   if (!ft_is_directory(path)) assert_ok(ft_make_directories(path));
   *last = '/';
-  FILE *stream = fopen(path, "wb"); /* not atomically: a flush to disk each would take long */
+  FILE *stream = fopen(path, "wb"); /* not atomically: syncing each file takes long */
   assert_non_null(stream);
   assert_int_equal(fwrite(data, 1, size, stream), size);
   assert_int_equal(fclose(stream), 0);
@@ -58,7 +58,7 @@ filtra_dataset *test_open_dataset(const char *path, const char *format,
 static void look_at(const filtra_dataset *ds, filtra_split split, uint64_t index, float *x) {
   const filtra_dataset_info *info = filtra_dataset_get_info(ds);
   const filtra_sample s = test_sample(ds, split, index);
-  const int least = info->height ? 0 : 1; /* 0 is no pixel's padding */
+  const int least = info->height ? 0 : 1; /* pixels have no padding, so 0 is valid */
   assert_between(s.length, 1, info->longest);
   const bool all = info->unlabelled[split] == 0;
   if (info->target == FILTRA_TARGET_CLASS && (all || s.label != -1))
@@ -107,14 +107,14 @@ void test_dataset_memory(const char *path, const filtra_dataset_options *options
     filtra_status status = filtra_dataset_open(path, options, &ds);
     ft_memory_fail_after(0);
     filtra_dataset_close(&ds);
-    /* A probe that fails says no more than that a format is not its own. */
+    /* A probe that fails only shows that the format is not its own. */
     if (!status && n > MORE_THAN_PROBING) break;
     assert_true(status == FILTRA_OK || status == FILTRA_ERROR_HOST_MEMORY);
     assert_true(n < TOO_MANY);
   }
 }
 
-/* Whether it is fine, and not refused. */
+/* Whether the file opens; otherwise it must be refused. */
 static bool is_fine(const char *path, const char *name, const filtra_dataset_options *options) {
   filtra_status status = test_try_dataset(path, options);
   if (status) assert_fails(status, FILTRA_ERROR_INPUT, name);

@@ -19,7 +19,8 @@ typedef struct test_gfsa {
 test_op test_gfsa_op(const test_gfsa *s, const char *name,
                      void (*build)(filtra_graph *g, filtra_tensor **in, filtra_tensor **out,
                                    const test_op *op));
-/** Of those behind q, k and v: w0, w1 and wK, NULL where they are constants, and the options. */
+/** Returns the operands after q, k and v: w0, w1 and wK (NULL if they are constants), and the
+ * options. */
 filtra_gfsa_options test_gfsa_operands(const test_gfsa *s, filtra_tensor **in, filtra_tensor *w[3]);
 
 #endif

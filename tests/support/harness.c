@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "gpu/plan.h"
 
-/* FILTRA_TEST_CASE=PATTERN: of a program's cases only those. */
+/* FILTRA_TEST_CASE=PATTERN runs only a program's cases that match. */
 __attribute__((constructor)) static void choose_cases(void) {
   const char *pattern = getenv("FILTRA_TEST_CASE");
   if (pattern) cmocka_set_test_filter(pattern);
@@ -68,7 +68,7 @@ static filtra_device *open_device(const char *caps) {
   return device;
 }
 
-/* FILTRA_CAPS, NULL where it says nothing. */
+/* The value of FILTRA_CAPS; NULL if it is empty or not set. */
 static const char *profile(void) {
   const char *text = getenv("FILTRA_CAPS");
   return text && *text ? text : NULL;
@@ -78,13 +78,14 @@ bool test_under_profile(void) {
   return profile() != NULL;
 }
 
-/* Whether tests may choose any kernels: a profile has its own, and ./run test leaves those of other
- * devices to ./run test --all. */
+/* Whether tests may choose any kernels: with a profile only its own run, and ./run test leaves
+ * those of other devices to ./run test --all. */
 static bool any_kernels(void) {
   return !profile() && !getenv("FILTRA_TEST_QUICK");
 }
 
-/* Two plans, but for how submissions are cut, which comes last and is no matter of kernels. */
+/* Compares two plans except for how submissions are cut, which comes last and does not concern
+ * kernels. */
 static bool same_kernels(const char *a, const char *b) {
   const char *end = strstr(a, ", submissions ");
   assert_non_null(end);
@@ -131,12 +132,12 @@ filtra_device *test_open_device(const char *caps) {
   return device;
 }
 
-/* What closing itself provokes, a leaked object for one, can only be seen in the log. */
+/* Errors that closing itself provokes, such as a leaked object, appear only in the log. */
 static void close_device(filtra_device **device) {
   if (!*device) return;
   validation_count += filtra_device_validation_count(*device);
   uint32_t before = errors_logged;
-  if (filtra_device_close(device)) { /* a test left something */
+  if (filtra_device_close(device)) { /* a test left objects on it */
     print_error("%s\n", filtra_error_message());
     validation_count++;
   }
@@ -208,7 +209,7 @@ int test_teardown(void **state) {
   close_device(&shared_device);
   if (validation_count) {
     print_error("the validation layer reported %u problems\n", validation_count);
-    exit(EXIT_FAILURE); /* cmocka does not count what a group teardown returns */
+    exit(EXIT_FAILURE); /* cmocka ignores a failed group teardown */
   }
   return 0;
 }
@@ -219,7 +220,7 @@ void test_random(uint64_t seed, double low, double high, float *out, size_t coun
   ft_rng rng = ft_rng_make(seed, ft_hash_text("test_random"));
   for (size_t i = 0; i < count; i++) {
     out[i] = (float)(low + (high - low) * ft_rng_double(&rng));
-    if (out[i] >= high) out[i] = nextafterf((float)high, (float)low); /* rounded up */
+    if (out[i] >= high) out[i] = nextafterf((float)high, (float)low); /* rounded up to the bound */
   }
 }
 

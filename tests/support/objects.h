@@ -1,5 +1,4 @@
-/* Objects of a test that cannot fail to be made; graphs refused, or run with given numbers, in one
- * call each. */
+/* Creates objects that a test relies on, and refuses or runs graphs in one call each. */
 #ifndef TEST_SUPPORT_OBJECTS_H
 #define TEST_SUPPORT_OBJECTS_H
 
@@ -15,7 +14,7 @@ filtra_loader *test_loader(const filtra_dataset *ds, const filtra_loader_options
 #define test_input(g, name, ...)                                                                   \
   filtra_graph_input(g, name, FILTRA_F32, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),      \
                      (int64_t[]){__VA_ARGS__})
-/** How many numbers parameter `index` has. */
+/** Number of values in parameter `index`. */
 int64_t test_scalars(const filtra_parameters *parameters, size_t index);
 /** Zeroed memory. */
 void *test_alloc(size_t bytes);
@@ -37,7 +36,7 @@ typedef struct test_get {
   void *data;
 } test_get;
 
-/** TEST_SET({x, values}, ...) and TEST_GET({y, result}, ...): what a run reads and gives. */
+/** TEST_SET({x, values}, ...) and TEST_GET({y, result}, ...): inputs and outputs of a run. */
 #define TEST_SET(...) ((const test_set[]){__VA_ARGS__, {NULL, NULL}})
 #define TEST_GET(...) ((const test_get[]){__VA_ARGS__, {NULL, NULL}})
 
@@ -45,11 +44,11 @@ typedef struct test_get {
 #define test_run_graph(g, sets, gets) test_graph_run(g, sets, gets, __FILE__, __LINE__)
 void test_graph_run(filtra_graph *g, const test_set *sets, const test_get *gets, const char *file,
                     int line);
-/** The same, but compiled and its plan checked first. */
+/** As test_run_graph, after compiling and checking the plan. */
 #define test_compile_and_run(g, sets, gets) test_graph_compiled(g, sets, gets, __FILE__, __LINE__)
 void test_graph_compiled(filtra_graph *g, const test_set *sets, const test_get *gets,
                          const char *file, int line);
-/** The same, and destroyed. */
+/** As test_compile_and_run; then destroys the graph. */
 #define test_evaluate(g, sets, gets) test_graph_evaluated(g, sets, gets, __FILE__, __LINE__)
 void test_graph_evaluated(filtra_graph **g, const test_set *sets, const test_get *gets,
                           const char *file, int line);

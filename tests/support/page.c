@@ -5,7 +5,7 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-/* Every tag that is opened is closed, in order. */
+/* Checks that all tags are closed in order. */
 static void check_tags(const char *page) {
   static const char *const EMPTY[] = {"meta", "path", "!DOCTYPE", "rect"};
   char open[64][16];

@@ -4,11 +4,10 @@
 
 #include <stddef.h>
 
-/** Fails unless every tag that is opened is closed, in order, and nothing is loaded from elsewhere.
- */
+/** Fails unless all tags are closed in order and nothing is loaded from elsewhere. */
 void test_well_formed(const char *page);
-/** Fails unless a folder has at least `least` charts, and nothing else: SVG files that stand alone,
- * one of which has each of the texts (NULL-terminated). */
+/** Fails unless a folder holds at least `least` charts and nothing else: standalone SVG files that
+ * together contain all the texts (NULL-terminated). */
 void test_chart_files(const char *folder, size_t least, const char *const *texts);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is wrong with the pages in the frames of this one: a line of text each, behind "@@". */
+/* What is wrong with the pages in the frames of this one: a line of text each, after "@@". */
 'use strict';
 
 const slack = 1.5; /* pixels; boxes of text are taller than their letters */
@@ -22,7 +22,7 @@ function contrast(a, b) {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/* The first ground below an element that is not seen through. */
+/* The first opaque background below an element. */
 function ground(element) {
   for (let at = element; at; at = at.parentElement) {
     const colour = parse(at.ownerDocument.defaultView.getComputedStyle(at).backgroundColor);

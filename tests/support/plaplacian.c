@@ -54,7 +54,7 @@ TEST_REFERENCE(reference) {
   reference_plaplacian(&p, &norms, in[0], in[1], in[2], out[0]);
 }
 
-/* Values of which every third token's are the token before's. */
+/* Makes every third token's values equal the previous token's. */
 static const float *duplicated(const test_norm_shape *n, double largest) {
   static float v[4096];
   int64_t width = n->value_columns, count = n->batches * TEST_NORM_HEADS * n->keys * width;

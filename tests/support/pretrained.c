@@ -1,4 +1,4 @@
-/* Golden files of tests/golden/pretrained: a model's folder, a batch, and what the model makes of
+/* Golden files of tests/golden/pretrained: a model's folder, a batch, and the model's results for
  * it. Called by the tests of imported and exported models. */
 #include "support/pretrained.h"
 
@@ -58,8 +58,8 @@ void test_open_golden(const char *name, test_golden_batch *g) {
   g->batch.labels = g->next;
 }
 
-/* The largest difference, relative to the largest number. A language model's rows at padding are
- * zeros here and anything there. */
+/* The largest difference, relative to the largest value. Skips a language model's rows at padding,
+ * where Filtra gives zeros and `transformers` anything. */
 static double difference(const filtra_batch *b, const float *x, const float *y, size_t count,
                          bool tokens) {
   double most = 0, largest = 0;

@@ -40,7 +40,7 @@ char *test_read(const char *path, size_t *size) {
 }
 
 void test_write(const char *path, const void *data, size_t size) {
-  FILE *stream = fopen(path, "wb"); /* not atomically: a flush to disk each would take long */
+  FILE *stream = fopen(path, "wb"); /* not atomically: syncing each file takes long */
   assert_non_null(stream);
   assert_int_equal(fwrite(data, 1, size, stream), size);
   assert_int_equal(fclose(stream), 0);
@@ -72,7 +72,7 @@ void test_patch(const char *path, const char *from, const char *to) {
   assert_non_null(at);
   assert_int_equal(strlen(to), length);
   memcpy(at, to, length);
-  char *sum = memmem(data, size, "\"filtra.crc32\"", 14); /* of what the file was before */
+  char *sum = memmem(data, size, "\"filtra.crc32\"", 14); /* the sum is that of the old content */
   if (sum) memcpy(sum, "\"filtra.crc-0\"", 14);
   test_write(path, data, size);
   free(data);
@@ -150,7 +150,7 @@ static void same_file(const char *a, const char *b, const char *name) {
   free(data[1]);
 }
 
-/* The next line without what depends on time; NULL at the end. */
+/* The next line without the fields that depend on time; NULL at the end. */
 static json_t *next_line(char **rest) {
   static const char *const TIMES[] = {"tokens_per_second", "milliseconds", "device_memory_bytes",
                                       "exchange_milliseconds", "exchange_hidden"};

@@ -25,7 +25,7 @@ static void mix_number(uint64_t *hash, uint64_t number) {
   mix(hash, &number, sizeof number);
 }
 
-/* Driver and device, and what decides how a run is submitted. */
+/* Hashes driver and device, and the settings that decide how a run is submitted. */
 static void mix_device(uint64_t *hash, const ft_caps *caps) {
   mix_text(hash, caps->info.name);
   mix_text(hash, caps->info.driver);
@@ -87,8 +87,8 @@ static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op)
     mix_tensor(hash, g->tape.outputs[i].tensor);
 }
 
-/* Whether the graph runs a kernel of one of the families in FILTRA_TEST_FAMILIES, folders of
- * shaders/ with spaces between. Without the variable every graph counts. */
+/* Whether the graph runs a kernel of one of the families in FILTRA_TEST_FAMILIES, a space-separated
+ * list of folders of shaders/. Without the variable every graph counts. */
 static bool is_concerned(const filtra_graph *g) {
   const char *families = getenv("FILTRA_TEST_FAMILIES");
   if (!families || !*families) return true;
@@ -140,7 +140,7 @@ __attribute__((weak)) bool test_leaves_out(const filtra_graph *g) {
 
 void test_seen_add(const char *path) {
   FILE *file = *path ? fopen(path, "w") : NULL;
-  if (file) fclose(file); /* where it cannot be made, the check is made again */
+  if (file) fclose(file); /* without the file the check is just repeated */
 }
 
 void test_seen_report(void) {

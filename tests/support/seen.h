@@ -1,6 +1,6 @@
-/* Checks that need not be made again: under another profile of the same driver, a test often
- * records the very same calls of the same kernels, which give the same bits. FILTRA_TEST_SEEN names
- * a folder where checks that passed leave a file each; without it every check is made. */
+/* Skips checks that have passed before: under another profile of the same driver, a test often
+ * records exactly the same calls of the same kernels, which give the same bits. FILTRA_TEST_SEEN
+ * names a folder where each passed check leaves a file; without it no check is skipped. */
 #ifndef TEST_SUPPORT_SEEN_H
 #define TEST_SUPPORT_SEEN_H
 
@@ -9,18 +9,18 @@
 enum { TEST_SEEN_PATH = 512 };
 
 /** Whether the same calls on the same inputs have passed before, or no call runs a kernel of the
- * families in FILTRA_TEST_FAMILIES, which ./run test --since sets where shaders alone have changed.
- * `path` is for test_seen_add, "" where nothing is kept. The graph holds all its calls and is not
- * compiled yet. */
+ * families in FILTRA_TEST_FAMILIES, which ./run test --since sets if only shaders changed. `path`
+ * is for test_seen_add, "" if nothing is stored. The graph has all its calls and is not compiled
+ * yet. */
 bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char path[TEST_SEEN_PATH]);
 void test_seen_add(const char *path);
-/** Whether a program leaves out the checks of this graph: false, but tests/adversary/wrap.c has its
- * own. */
+/** Whether a program skips the checks of this graph: false; tests/adversary/wrap.c overrides
+ * this. */
 bool test_leaves_out(const filtra_graph *g);
-/** Whether kernels are interpreted, whatever the driver can do: false, but tests/adversary/wrap.c
- * has its own. */
+/** Whether kernels are interpreted, whatever the driver can do: false; tests/adversary/wrap.c
+ * overrides this. */
 bool test_interprets(void);
-/** Says how many were not made again. */
+/** Prints how many checks were skipped. */
 void test_seen_report(void);
 
 #endif

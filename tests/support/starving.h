@@ -1,12 +1,13 @@
-/* Jansson without memory. */
+/* Makes Jansson's allocations fail. */
 #ifndef TEST_SUPPORT_STARVING_H
 #define TEST_SUPPORT_STARVING_H
 
 #include <stdbool.h>
 
-/** Jansson's n-th allocation from now on fails, from 1, and where `lasting` all behind it. */
+/** Makes Jansson's n-th allocation from now on fail, counted from 1, and with `lasting` all later
+ * ones. */
 void test_starve(long n, bool lasting);
-/** Allocations succeed again. Whether one had failed. */
+/** Lets allocations succeed again. Returns whether one had failed. */
 bool test_feed(void);
 
 #endif

@@ -96,7 +96,7 @@ void toy_break(filtra_model *model) {
     const size_t count = (size_t)test_scalars(p, i);
     owned float *values = test_alloc(count * sizeof *values);
     for (size_t k = 0; k < count; k++)
-      values[k] = 1e38f; /* finite, as a file's must be; sums of products of them are not */
+      values[k] = 1e38f; /* finite, as values in a file must be; sums of their products are not */
     assert_ok(filtra_parameters_set(p, filtra_parameters_name(p, i), values, count));
   }
 }

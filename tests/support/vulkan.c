@@ -74,7 +74,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
   return VK_FALSE;
 }
 
-/* With validation of synchronization, or without any where the layer is not installed. */
+/* Creates an instance with synchronization validation, or without validation if the layer is not
+ * installed. */
 static VkInstance create_instance(void) {
   const char *const layer = "VK_LAYER_KHRONOS_validation";
   const char *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
@@ -115,7 +116,7 @@ static void create_messenger(void) {
                                                             NULL, &application.messenger);
 }
 
-/* The first CPU driver, as other tests take, or where FILTRA_DEVICE is set the first device. */
+/* The first CPU driver, as in other tests; if FILTRA_DEVICE is set, the first device. */
 static VkPhysicalDevice choose(void) {
   VkPhysicalDevice list[16];
   uint32_t count = FT_COUNT(list);
@@ -130,7 +131,7 @@ static VkPhysicalDevice choose(void) {
   return NULL;
 }
 
-/* Takes the structures of extensions out of the chain which old validation layers do not know. */
+/* Removes structures of extensions that old validation layers do not know from the chain. */
 static void unlink_newer(VkPhysicalDeviceFeatures2 *features) {
   VkBaseOutStructure *part = (VkBaseOutStructure *)features;
   while (part->pNext) {
@@ -144,7 +145,8 @@ static void unlink_newer(VkPhysicalDeviceFeatures2 *features) {
   }
 }
 
-/* Enables all of Vulkan 1.3 that Filtra would use, and of extensions what is old enough. */
+/* Enables everything of Vulkan 1.3 that Filtra would use, and extensions that are old enough for
+ * the layers. */
 static void create_device(filtra_vulkan_device *said) {
   static const char *const extensions[] = {
       VK_KHR_SHADER_SUBGROUP_UNIFORM_CONTROL_FLOW_EXTENSION_NAME};

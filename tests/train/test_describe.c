@@ -1,4 +1,4 @@
-/* What is said of the keys of a configuration: of all, of one, of a mixer's, of none. */
+/* Help for the keys of a configuration: for all, for one, for a mixer's, for an unknown one. */
 #include "support/harness.h"
 
 #include <filtra/run.h>

@@ -1,5 +1,5 @@
-/* A run and its folder: a new run takes only a folder of its own, and one that goes on is the run
- * that it was, with the same settings, data and best model. */
+/* A run and its folder: a new run takes only a folder of its own, and a resumed run must have the
+ * same settings, data and best model. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "support/harness.h"

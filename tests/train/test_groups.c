@@ -1,5 +1,5 @@
-/* Parameters by name: what is frozen stays, bit for bit, and costs no gradients; rates and decay of
- * some; the words for parameters; runs that are resumed. */
+/* Parameters by name: frozen ones stay, bit for bit, and have no gradients; rates and decay for
+ * some of them; words that select parameters; resumed runs. */
 #include "support/harness.h"
 #include "support/run.h"
 #include "support/toy.h"

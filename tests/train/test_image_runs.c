@@ -1,5 +1,5 @@
-/* Training on images that are read, cropped, changed and mixed while it runs: the loss of mixtures,
- * resumed runs, images that go away, and what is refused. */
+/* Training on images that are read, cropped, augmented and mixed on the fly: the loss of mixtures,
+ * resumed runs, images that disappear, and what is refused. */
 #include "base/file.h"
 #include "support/files.h"
 #include "support/harness.h"

@@ -1,5 +1,6 @@
-/* Runs on samples of several labels: training, evaluation, what is chosen by, prediction by runs
- * and model files, weights, and resuming. Scores beside those of scikit-learn 1.9. */
+/* Runs on samples with several labels: training, evaluation, selection of the best model,
+ * prediction by runs and model files, weights, and resuming. Scores are compared with scikit-learn
+ * 1.9. */
 #include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"

@@ -1,5 +1,5 @@
-/* What is made on a device, from graphs to trainers: in which order it can go, with which other
- * objects it can be used, and in which process. */
+/* Objects made on a device, from graphs to trainers: the order in which they can be destroyed, the
+ * objects with which they can be combined, and the process in which they can be used. */
 #include "support/harness.h"
 #include "support/run.h"
 #include "support/toy.h"

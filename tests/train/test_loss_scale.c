@@ -1,5 +1,5 @@
-/* A dynamic loss scale: what it does to gradients cancels exactly, an overflow skips its step and
- * no more, the scale grows again, and all of that is in files. */
+/* The dynamic loss scale: its effect on gradients cancels exactly, an overflow skips only its step,
+ * the scale grows again, and files store all of that. */
 #include "support/harness.h"
 
 #include <filtra/filtra.h>

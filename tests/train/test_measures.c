@@ -1,5 +1,5 @@
-/* Measures of predictions beside those of scikit-learn 1.9 and SciPy 1.17, and runs that are judged
- * by them. */
+/* Measures of predictions compared with scikit-learn 1.9 and SciPy 1.17, and runs that select
+ * models by them. */
 #include "support/harness.h"
 #include "support/run.h"
 

@@ -1,5 +1,5 @@
-/* What a step's memory is bought with: parts of batches give the losses of whole ones, and layers
- * that are computed again the same bits, whatever the mixer and the task. */
+/* Ways to save memory in a step: parts of batches give the losses of whole batches, and recomputed
+ * layers give the same bits, for every mixer and task. */
 #include "support/harness.h"
 #include "support/run.h"
 

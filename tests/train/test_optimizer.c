@@ -1,5 +1,5 @@
-/* The public optimizer over a graph of one's own: groups, accumulation, a changed learning rate,
- * steps that are skipped or held back, and files. */
+/* The public optimizer over an application's graph: groups, accumulation, a changed learning rate,
+ * skipped and held-back steps, and files. */
 #include "support/harness.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* Perplexity by a sliding window, beside windows that are predicted one by one. */
+/* Perplexity by a sliding window, compared with windows predicted one by one. */
 #include "support/harness.h"
 #include "support/run.h"
 

@@ -1,6 +1,6 @@
-/* Training and prediction in bf16 and fp16: every mixer learns as in fp32 and by the same bits each
- * time, runs are restored, an overflow costs its step alone, and weights of 16 bits are all that a
- * device holds of a model file that has no others. */
+/* Training and prediction in bf16 and fp16: every mixer learns as in fp32 and gives the same bits
+ * each time; runs are restored; an overflow skips only its step; for a model file with 16-bit
+ * weights only, a device holds no others. */
 #include "support/run.h"
 #include "support/toy.h"
 

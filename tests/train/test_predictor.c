@@ -1,4 +1,4 @@
-/* Predictors: what a run's model file answers alone, to whom, and how it refuses. */
+/* Predictors: the answers of a run's model file alone, from several threads, and refusals. */
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "model/model.h"

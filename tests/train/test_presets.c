@@ -1,5 +1,5 @@
-/* The recipes that come along: none names a key, an option or a value that does not exist, and what
- * is given over them has the effect that docs/presets.md says. */
+/* The built-in recipes: all keys, options and values exist, and keys given over a recipe have the
+ * effect that docs/presets.md describes. */
 #include "base/file.h"
 #include "support/command.h"
 #include "support/harness.h"

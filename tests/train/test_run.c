@@ -1,5 +1,5 @@
-/* Whole runs: interrupted and resumed ones end in the same bits; whatever is wrong is found before
- * the folder is made; no failing allocation or device call leaves anything broken. */
+/* Whole runs: interrupted and resumed ones end with the same bits; errors are found before the
+ * folder is made; no failing allocation or device call leaves damage. */
 #include "base/file.h"
 #include "support/harness.h"
 

@@ -1,4 +1,4 @@
-/* Which of a run's models is kept: by accuracy, or by loss. */
+/* Which of a run's models is saved as the best: by accuracy, or by loss. */
 #include "support/harness.h"
 #include "support/run.h"
 

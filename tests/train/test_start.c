@@ -1,4 +1,4 @@
-/* What ranks compare of the models that they begin with. */
+/* How ranks compare the models that they begin with. */
 #include "support/harness.h"
 
 #include "train/start.h"

@@ -1,5 +1,5 @@
-/* Runs on tables: other files are read by the columns of the training file, whatever these are
- * called and wherever they lie; rows of numbers train, and a model file reads them alike. */
+/* Runs on tables: other files are read by the columns of the training file, whatever their order;
+ * rows of numbers train, and a model file reads them in the same way. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/dataset.h"

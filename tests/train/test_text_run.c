@@ -1,4 +1,4 @@
-/* Runs whose tokenizer is made from the data: the run folder keeps it, and other text is read by
+/* Runs whose tokenizer is made from the data: the run folder stores it, and other text is read with
  * it. */
 #include "base/file.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
-/* A thread per device, each with a run of its own: the same bits as alone. ThreadSanitizer sees the
- * rest (./run test --all). */
+/* One thread per device, each with its own run: the same bits as alone. ThreadSanitizer detects
+ * races (./run test --all). */
 #include "support/harness.h"
 #include "support/run.h"
 

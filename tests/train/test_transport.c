@@ -1,6 +1,6 @@
-/* A transport of an application's own, pipes between threads: three ranks end with the same weights
- * and the losses of one, also where no gradient leaves before the backward pass has ended; a rank
- * that never answers, one at another step and a NaN end all. */
+/* An application's own transport, pipes between threads: three ranks end with the same weights and
+ * with the losses of one process, also if no gradient is sent before the backward pass has ended; a
+ * rank that never answers, one at another step and a NaN end all ranks. */
 #include "support/harness.h"
 
 #include "train/shares.h"

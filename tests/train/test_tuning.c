@@ -1,5 +1,5 @@
-/* Runs and checkpoints go on with the configurations that they began with, bit for bit, whatever
- * the device was tuned to since. */
+/* Runs and checkpoints continue with the configurations that they began with, bit for bit, even if
+ * the device has been tuned since. */
 #include "base/file.h"
 #include "ops/tuning.h"
 #include "support/harness.h"

@@ -1,5 +1,5 @@
-/* More words than ids of 16 bits: one beyond 65,535 is its own row of the tables, in training,
- * evaluation, prediction, and once the model is read from its file. */
+/* More words than 16-bit ids: a word with an id above 65,535 has its own row of the tables in
+ * training, evaluation, prediction, and after the model is read from its file. */
 #include "support/harness.h"
 #include "support/run.h"
 #include "support/toy.h"

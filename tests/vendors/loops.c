@@ -1,12 +1,12 @@
-/* What the vendors' compilers make of the loops that a train step's time goes into.
+/* Checks how the vendors' compilers compile the hot loops of a train step.
  *
  *   vendor_loops NAME [RECORD.tsv]
  *
- * Builds train steps on a device that only compiles, of every mixer at two shapes in fp32 and of
- * some in fp16, on matrix units where it has them, and prints two tables for each shape: the steps,
- * and the kernels with their hot loops. With a record, which is such tables from before, each value
- * is compared; one that is more than 5 % worse is named, and the exit code is 1 (77: there is no
- * such device, or the record is another driver's). */
+ * Builds train steps on a device that only compiles: of every mixer at two shapes in fp32, and of
+ * some in fp16, on matrix units if it has them. Prints two tables for each shape: the steps, and
+ * the kernels with their hot loops. With a record of earlier tables, compares each value: prints
+ * those that are more than 5 % worse, and exits with 1 (77: there is no such device, or the record
+ * is another driver's). */
 #include "vendors/assembly.h"
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
-/* The hot loop as read from each driver's assembly: the same sum of columns, with a loop in the
- * loop where the dialect shows how a counter is compared. */
+/* The hot loop as read from each driver's assembly: the same sum of columns, with a nested loop
+ * where the dialect shows how a counter is compared. */
 #include "vendors/assembly.c"
 
 #include "support/harness.h"

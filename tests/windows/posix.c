@@ -1,4 +1,4 @@
-/* What tests use of POSIX, for Windows under Wine. */
+/* POSIX functions that tests use, for Windows under Wine. */
 #include "windows/posix.h"
 
 #include "base/file.h"

@@ -47,8 +47,8 @@ static void print_help(void) {
 
 /* ---- several runs ---- */
 
-/* Labels a run by the last part of its folder's path, or by the whole path if another run's ends
- * the same. */
+/* Labels a run by the last part of its folder's path, or by the whole path if another run has the
+ * same last part. */
 static void label_runs(analysis *runs, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const char *name = ft_path_name(runs[i].run);
@@ -62,7 +62,7 @@ static void label_runs(analysis *runs, size_t count) {
       }
 }
 
-/* The run's folder in which the page is written; NULL: it is elsewhere. */
+/* The run's folder if the page lies in it; else NULL. */
 static const char *folder_of_page(const analysis *runs, size_t count, const char *path) {
   for (size_t i = 0; i < count; i++)
     if (ft_lies_in(runs[i].run, path)) return runs[i].run;
@@ -124,7 +124,7 @@ static json_t *runs_json(const analysis *runs, size_t count) {
   return json_pack("{so}", "runs", list);
 }
 
-/* Reads numbers with commas between, each once; NULL: none. */
+/* Reads comma-separated distinct numbers; `text` NULL: none. */
 static bool read_numbers(const char *text, uint64_t numbers[ANALYSIS_MOST_MAPPED], size_t *count) {
   for (*count = 0; text; text += *text == ',') {
     char *end;

@@ -23,18 +23,18 @@ typedef struct analysis_stage {
   char name[FT_NAME_TEXT];
   double similarity;     /* mean cosine of two tokens */
   double effective_rank; /* (sum of squared singular values)^2 / sum of their fourth powers */
-  size_t similar;        /* number of these samples */
-  double low, high;      /* fractions of the energy: at frequency 0, and above half the highest */
+  size_t similar;        /* number of samples with a similarity */
+  double low, high;      /* fractions of the energy: at frequency 0, above half of the highest */
 } analysis_stage;
 
 /** A layer's mixer. */
 typedef struct analysis_mixer {
   char name[FT_NAME_TEXT];
-  double response[SPECTRA_BANDS]; /* amplitude of its output over that of its input */
+  double response[SPECTRA_BANDS]; /* amplitude of the mixer's output relative to its input */
   matrix_measures matrix;         /* means over samples and heads; extremes over all */
   size_t measured;                /* heads measured */
-  size_t powers;                  /* of these, heads whose powers of A were measured */
-  size_t parts;                   /* and heads of which powers of H were */
+  size_t powers;                  /* of these, heads with measured powers of A */
+  size_t parts;                   /* of these, heads with measured powers of H */
   double *singular; /* [singular_count] of AGF's matrix, means over samples and heads */
   size_t singular_count;
 } analysis_mixer;
@@ -54,12 +54,12 @@ enum { ANALYSIS_MAP_TOKENS = 256, ANALYSIS_MOST_MAPPED = 32 };
 typedef struct analysis_map {
   const analysis_mixer *mixer;
   int64_t head;
-  double *weights; /* [tokens, tokens]: a row for each token, of the tokens that it attends to */
+  double *weights; /* [tokens, tokens]: row i holds the weights of what token i attends to */
 } analysis_map;
 
 /** A chosen sample, or one text of a pair. */
 typedef struct analysis_sample {
-  uint64_t number; /* in its split, from 0 */
+  uint64_t number; /* index in its split, from 0 */
   uint32_t text;   /* of a pair: 0, 1 */
   size_t tokens;
   char **names; /* [tokens] of text; NULL: none */
@@ -71,7 +71,7 @@ typedef struct analysis_sample {
 typedef struct analysis {
   const char *run, *split, *data;
   const char *label;             /* distinguishes the run from others */
-  const ft_model_options *model; /* `run`, opened; all three close in analyze_free */
+  const ft_model_options *model; /* of `run`, which is open; analyze_free closes all three */
   filtra_run *opened;
   filtra_model *loaded;
   size_t samples;
@@ -79,13 +79,13 @@ typedef struct analysis {
   size_t stage_count;
   analysis_mixer *mixers;
   size_t mixer_count;
-  double *singular; /* [singular_count] of the last features, over the largest; mean of samples */
+  double *singular; /* [singular_count] of the last features, over the largest; sample mean */
   size_t singular_count;
   analysis_coefficients *coefficients;
   size_t coefficient_count;
   analysis_filter *filters; /* empty if the mixer class has no filter */
   size_t filter_count;
-  analysis_sample *chosen; /* [chosen_count] samples whose attention was asked for */
+  analysis_sample *chosen; /* [chosen_count] samples with requested attention maps */
   size_t chosen_count;
 } analysis;
 
@@ -102,21 +102,22 @@ filtra_status analyze_run(filtra_device *device, const char *run, const analyze_
                           analysis *out);
 void analyze_free(analysis *a);
 
-/** Writes a text of a run about its chosen samples' maps (maps.c). */
+/** Writes a section about a run's maps of chosen samples (maps.c). */
 void analyze_write_maps(FILE *to, const analysis *a);
 json_t *analyze_maps_json(const analysis *a);
 
 /** Reads the learned coefficients (learned.c). */
 filtra_status analyze_learned(analysis *r);
-/** The mixer of a layer, whose name has its number. */
+/** The mixer of a layer; the layer's name contains its number. */
 const ft_mixer *analyze_mixer(const analysis *a, const char *layer);
-/** The filter that is shown: that of the first mixer with one; NULL: there is none. */
+/** The filter to show: that of the first mixer with one; NULL: none. */
 const ft_mixer_filter *analyze_filter(const analysis *a);
-/** Computes their filters, for each listed mixer that has that filter. */
+/** Computes the filters of each listed mixer that has the filter shown. */
 filtra_status analyze_filters(analysis *r);
 /** The argument of filter point i. */
 double analyze_argument(const analysis *a, size_t i);
-/** The matrix that a head of a layer's mixer applies; not `formed` if its class has none. */
+/** The matrix that a head of a layer's mixer applies; not `formed` if the mixer's class has
+ * none. */
 matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head);
 
 /** Writes the page of one run, or of several in the same charts (page.c). */

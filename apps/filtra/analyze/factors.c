@@ -64,9 +64,9 @@ void factors_multiply(const double *left, const double *right, size_t tokens, si
 
 /* ---- singular values ---- */
 
-/* x = Q R with orthonormal columns of Q, which replaces x [tokens, columns], by modified
- * Gram-Schmidt (Golub & Van Loan, section 5.2.8), whose R is as exact as Householder's. R is upper
- * triangular [columns, columns]. */
+/* QR decomposition x = Q R by modified Gram-Schmidt (Golub & Van Loan, section 5.2.8), whose R is
+ * as accurate as Householder's. Q replaces x [tokens, columns] and has orthonormal columns; R is
+ * upper triangular [columns, columns]. */
 static void decompose(double *x, size_t tokens, size_t columns, double *r) {
   memset(r, 0, columns * columns * sizeof *r);
   for (size_t k = 0; k < columns; k++) {

@@ -164,8 +164,7 @@ matrix_rule analyze_rule(const analysis *a, const char *layer, int64_t head) {
   matrix_rule rule = {.causal = a->model->config.task == FILTRA_TASK_LANGUAGE_MODEL, .w1 = 1.0};
   bool gfsa = !strcmp(name, "gfsa"), plaplacian = !strcmp(name, "plaplacian");
   rule.factored = !strcmp(name, "agf");
-  /* Of graphs and images, attention has a bias that is not looked at, nor are heads that talk and
-   * windows. */
+  /* Not measured: matrices with biases of graphs and images, talking heads, and windows. */
   rule.formed = (gfsa || plaplacian || rule.factored || !strcmp(name, "softmax")) &&
                 !a->model->config.mask_zero && !a->model->config.edge_types &&
                 !a->model->config.window && !*a->model->config.stages &&

@@ -105,9 +105,8 @@ static void measure_rows(const matrix_rule *r, const double *w, size_t tokens, d
   }
 }
 
-/* Power iteration: returns the geometric mean of the norm's growth over the second half, which is
- * the modulus also if the largest eigenvalues are a complex pair. It starts from an arbitrary
- * vector. */
+/* Power iteration from an arbitrary vector: returns the geometric mean of the norm's growth over
+ * the second half, which is the modulus even if the largest eigenvalues are a complex pair. */
 static double largest_eigenvalue(const matrix_rule *r, const double *w, size_t tokens,
                                  double *room) {
   enum { ITERATIONS = 64, COUNTED = ITERATIONS / 2 };
@@ -236,7 +235,7 @@ static void measure_powers(const double *a, size_t tokens, double *room, double 
   }
 }
 
-/* Forms W of attention into `w`, whose room of 3 N^2 numbers the powers of A use before. */
+/* Forms W of attention in `w`, whose 3 N^2 numbers first serve as scratch for powers of A. */
 static void measure_attention(const matrix_rule *rule, const matrix_head *h, double *a, double *w,
                               matrix_measures *out) {
   matrix_attention(h, rule->causal, a);
@@ -248,7 +247,8 @@ static void measure_attention(const matrix_rule *rule, const matrix_head *h, dou
   out->energy = energy(rule, h, a);
 }
 
-/* Forms AGF's matrix into `w`. `room` holds what matrix_scratch has beside square matrices. */
+/* Forms AGF's matrix in `w`. `room` is the scratch that matrix_scratch counts besides square
+ * matrices. */
 static void measure_factors(const matrix_rule *rule, const matrix_head *h, double *w, double *room,
                             matrix_measures *out) {
   double *left = room, *right = left + h->tokens * h->columns;

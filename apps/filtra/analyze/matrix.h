@@ -5,7 +5,7 @@
 
 #include "nn/mixer.h"
 
-/** How the matrix H is made from the attention matrix A, or of AGF's factors. */
+/** How the matrix H is made from the attention matrix A, or from AGF's factors. */
 typedef struct matrix_rule {
   bool formed; /* false: the mixer has no such matrix */
   bool causal;
@@ -20,15 +20,15 @@ typedef struct matrix_rule {
   /* AGF: H = (rho(q) o g(sigmoid(s))) rho(k)^T */
   bool factored;
   filtra_rho rho;
-  const ft_mixer *mixer; /* with g and its coefficients, in the class's order */
+  const ft_mixer *mixer; /* the mixer with g and its coefficients, in the class's order */
   const float *coefficients[FT_MIXER_COEFFICIENTS];
   int64_t heads, head;
 } matrix_rule;
 
-/** GFSA's approximation of A^K is measured for K from 2 on; what powers of H do to values, for
- * exponents from 0 on. */
+/** Orders K of GFSA's approximation of A^K, from 2 on; exponents of the powers of H applied to
+ * values, from 0 on. */
 enum { MATRIX_ORDERS = 9, MATRIX_FIRST_ORDER = 2, MATRIX_EXPONENTS = 9 };
-/** Longest sequences that are measured, and for which powers of A are. */
+/** Longest sequences that are measured, and longest ones for powers of A. */
 enum { MATRIX_MOST_TOKENS = 1024, MATRIX_MOST_FOR_POWERS = 256 };
 
 /** Measures of one head on one sample. */
@@ -42,8 +42,8 @@ typedef struct matrix_measures {
   /** J(U) = sum over pairs x, y of A_xy |v_x - v_y|^p / (2 p), which p-LaT's attention descends; p
    * is 2 except in p-LaT. NaN: AGF, which has no A */
   double energy;
-  /** log10 of |HC[H^t V]| / |LC[H^t V]|, LC the mean over tokens and HC the rest, of each exponent
-   * t; NaN: not measured, or a part is 0 */
+  /** log10 of |HC[H^t V]| / |LC[H^t V]| for each exponent t; LC is the mean over tokens and HC the
+   * rest. NaN: not measured, or a part is 0 */
   double high_over_low[MATRIX_EXPONENTS];
   /** max norm over rows of A^K - (A + (K-1) (A^2 - A)); NaN: not measured */
   double error[MATRIX_ORDERS];

@@ -15,7 +15,7 @@ typedef struct analyzer {
   filtra_dataset *data;
   filtra_loader *loader;
   ft_observer observer;
-  ft_batch_graph graph;                                 /* of the last batch's shape */
+  ft_batch_graph graph;                                 /* for the last batch's shape */
   double (*into)[SPECTRA_BANDS], (*out)[SPECTRA_BANDS]; /* [mixer_count] energies */
   float *features, *queries, *keys, *sigma;             /* observed tensors */
   double *scratch, *gram, *matrix;
@@ -30,7 +30,7 @@ static void copy_place(char to[FT_NAME_TEXT], const char *name) {
   if (dot) *dot = '\0';
 }
 
-/* Lists stages and mixers by the first graph's observations. */
+/* Lists stages and mixers from the observations of the first graph. */
 static filtra_status list_stages(analyzer *a) {
   analysis *r = a->result;
   if (r->stages) return FILTRA_OK;
@@ -121,7 +121,7 @@ static size_t count_tokens(const filtra_batch *batch, uint32_t sample, size_t ro
   return rows == batch->length ? length : rows == batch->length + 1 ? length + 1 : rows;
 }
 
-/* Measures each real sample of the batch with at least two tokens, or each of its windows. */
+/* Measures each real sample of the batch that has at least two tokens, or each of its windows. */
 static filtra_status measure_tensor(analyzer *a, const filtra_batch *batch, uint32_t count,
                                     size_t number, const filtra_tensor *t, measure_fn measure) {
   size_t rows = (size_t)t->shape[1], width = (size_t)ft_columns(t);
@@ -137,7 +137,7 @@ static filtra_status measure_tensor(analyzer *a, const filtra_batch *batch, uint
 
 /* ---- matrices ---- */
 
-/* Heads have equally many columns. */
+/* Adds a head's singular values; all heads have equally many columns. */
 static filtra_status add_singular(analysis_mixer *m, const double *values, size_t columns) {
   if (!values) return FILTRA_OK;
   if (!m->singular) m->singular = ft_calloc(columns, sizeof *m->singular);
@@ -177,7 +177,7 @@ static filtra_tensor *find_seen(const analyzer *a, const char *place, const char
   return NULL;
 }
 
-/* Reads what a mixer has shown into `to`; nothing where it has not. */
+/* Reads an observed tensor of a mixer into `to`; does nothing if there is none. */
 static filtra_status read_seen(const analyzer *a, const char *place, const char *name, float *to) {
   filtra_tensor *t = find_seen(a, place, name);
   return t ? filtra_graph_get(a->graph.graph, t, to) : FILTRA_OK;
@@ -214,7 +214,7 @@ static filtra_status measure_matrices(analyzer *a, const filtra_batch *batch, ui
 
 /* ---- maps ---- */
 
-/* The tokens' texts; a token that the model puts before them has none. */
+/* Sets the tokens' texts; a token that the model prepends has none. */
 static filtra_status name_tokens(const analyzer *a, const int32_t *tokens, size_t length,
                                  analysis_sample *s) {
   const filtra_tokenizer *tokenizer = filtra_dataset_get_info(a->data)->tokenizer;
@@ -287,7 +287,7 @@ static int by_number(const void *a, const void *b) {
   return order ? order : (x->text > y->text) - (x->text < y->text);
 }
 
-/* Walks the split in batches of one sample, up to the last that was chosen. */
+/* Walks the split in batches of one sample, up to the last chosen one. */
 static filtra_status map_samples(analyzer *a, const analyze_request *request, filtra_split split) {
   const uint64_t count = filtra_dataset_get_info(a->data)->count[split];
   const uint32_t sequences = (uint32_t)ft_model_sequences(&a->result->model->config);

@@ -105,7 +105,7 @@ static double energy(const analysis *a, size_t i) {
   return a->mixers[i].matrix.energy;
 }
 
-/* Means over the layers that have the first's kind of matrix. */
+/* Means over the layers with the same kind of matrix as the first. */
 static double high_over_low(const analysis *a, size_t i) {
   double sum = 0.0, layers = 0.0;
   for (size_t k = 0; k < a->mixer_count; k++) {
@@ -126,7 +126,7 @@ static double factored_value(const analysis *a, size_t i) {
   return sum / layers;
 }
 
-/* The geometric mean over layers, as the axis is logarithmic. */
+/* The geometric mean over layers, since the axis is logarithmic. */
 static double response(const analysis *a, size_t i) {
   double sum = 0.0;
   for (size_t k = 0; k < a->mixer_count; k++)
@@ -214,7 +214,7 @@ static points take_limit(const view *v, size_t count) {
   return p;
 }
 
-/* A chart of one layer would be a point. */
+/* With one layer, a chart would show a single point. */
 static bool is_worth_a_chart(const view *v, const analysis *runs, size_t count) {
   size_t longest = 0;
   for (size_t i = 0; i < count; i++)
@@ -222,7 +222,7 @@ static bool is_worth_a_chart(const view *v, const analysis *runs, size_t count) 
   return longest != 1;
 }
 
-/* The numbers of models of one layer, as a sentence. */
+/* Writes the values of one-layer models as a sentence. */
 static void write_values(FILE *to, const view *v, const analysis *runs, size_t count) {
   fprintf(to, "<figure><figcaption>%s</figcaption>\n<p>%s of the one layer: ", v->title,
           v->y_label);
@@ -292,7 +292,8 @@ static double mean_filter(const analysis *a, size_t i) {
   return sum;
 }
 
-/* Each run keeps its colour: runs whose filter has another argument are series without points. */
+/* Writes filters with the same argument in one chart. Runs with another argument are series without
+ * points, so that each run keeps its colour. */
 static void write_filters_like(FILE *to, const analysis *first, const analysis *runs,
                                size_t count) {
   const ft_mixer_filter *filter = filter_of(first);

@@ -36,7 +36,7 @@ double spectra_similarity(const float *x, size_t tokens, size_t width, double *s
 
 /* ---- frequencies ---- */
 
-/* Most frequencies of long sequences that are computed, evenly spread. */
+/* Most frequencies computed for long sequences, evenly spread. */
 enum { MOST_FREQUENCIES = 256 };
 
 static size_t band_of(size_t k, size_t highest) {
@@ -47,7 +47,7 @@ double spectra_frequency(size_t band) {
   return band == 0 ? 0.0 : ((double)band - 0.5) / (SPECTRA_BANDS - 1);
 }
 
-/* Energy of Fourier coefficient k over all columns; `turn` has cos and sin of 2 pi t / tokens. */
+/* Energy of Fourier coefficient k over all columns; `turn` holds cos and sin of 2 pi t / tokens. */
 static double coefficient_energy(const float *x, size_t tokens, size_t width, size_t k,
                                  const double *turn, double *sums) {
   memset(sums, 0, 2 * width * sizeof *sums);
@@ -64,7 +64,7 @@ static double coefficient_energy(const float *x, size_t tokens, size_t width, si
   return energy;
 }
 
-/* Fills `scratch` with the turn; coefficient_energy's sums come after it. */
+/* Fills `scratch` with `turn`; coefficient_energy's sums follow it. */
 static void make_turn(size_t tokens, double *scratch) {
   for (size_t n = 0; n < tokens; n++) {
     scratch[2 * n] = cos(2.0 * PI * (double)n / (double)tokens);
@@ -82,9 +82,8 @@ void spectra_add_energy(const float *x, size_t tokens, size_t width, double *scr
     energy[band_of(k, highest)] += coefficient_energy(x, tokens, width, k, turn, sums);
 }
 
-/* The total energy is exact (Parseval); if frequencies of long sequences are left out, only its
- * division is an estimate. Every frequency counts twice, except 0 and the highest of an even
- * length. */
+/* The total energy is exact (Parseval); if frequencies of long sequences are skipped, its division
+ * is an estimate. Every frequency counts twice, except 0 and the highest of an even length. */
 spectra_shares spectra_divide(const float *x, size_t tokens, size_t width, double *scratch) {
   size_t highest = tokens / 2, step = highest / MOST_FREQUENCIES + 1;
   double *turn = scratch, *sums = scratch + 2 * tokens, all = 0.0, above = 0.0, high = 0.0;
@@ -115,7 +114,7 @@ static void make_gram(const float *x, size_t tokens, size_t width, double *gram)
       gram[i * width + j] = gram[j * width + i];
 }
 
-/* Needs no singular values: only the traces of the Gram matrix and of its square. */
+/* Needs no singular values, only the traces of the Gram matrix and its square. */
 double spectra_effective_rank(const float *x, size_t tokens, size_t width, double *gram) {
   double trace = 0.0, squares = 0.0;
   make_gram(x, tokens, width, gram);

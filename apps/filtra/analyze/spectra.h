@@ -36,7 +36,7 @@ double spectra_effective_rank(const float *x, size_t tokens, size_t width, doubl
  * of the largest are rounding errors and become 0. `gram` is scratch of width * width numbers. */
 void spectra_singular_values(const float *x, size_t tokens, size_t width, double *gram,
                              double *values);
-/** The same of a Gram matrix [width, width], which is overwritten. */
+/** As spectra_singular_values, from a Gram matrix [width, width], which is overwritten. */
 void spectra_gram_values(double *gram, size_t width, double *values);
 
 #endif

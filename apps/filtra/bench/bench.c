@@ -32,8 +32,9 @@ bool bench_precise(const bench_arguments *a, filtra_precision precision) {
   return command_listed(a->precisions, filtra_precision_name(precision));
 }
 
-/* Plans all tasks. Peaks come first, between and last, since results are compared with the highest.
- * Products, train steps and inference are measured in each precision, everything else in fp32. */
+/* Plans all tasks. Peaks are measured first, in between and last, since results are compared with
+ * the highest ones. Products, train steps and inference are measured in each precision, everything
+ * else in fp32. */
 static filtra_status make_plan(const bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
   bench_plan_peaks(b, plan, false);
@@ -66,7 +67,7 @@ static filtra_status run_task(bench *b, const bench_task *task) {
 }
 
 static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
-  const double soon = 70.0; /* then hurry: --quick may take two minutes */
+  const double soon = 70.0; /* then call bench_hurry: --quick may take two minutes */
   filtra_status failed = FILTRA_OK;
   double weight = 0.0, done = 0.0;
   for (size_t i = 0; i < plan->count; i++)

@@ -20,7 +20,7 @@ typedef struct bench_arguments {
   bool quick, json, ranks;
   /* for layers only */
   const char *lengths;
-  int64_t length[BENCH_LENGTHS]; /* [length_count] of them, ascending; none: layers.c's own */
+  int64_t length[BENCH_LENGTHS]; /* [length_count], ascending; none: those of layers.c */
   size_t length_count;
   float most_seconds;   /* most seconds of a run; 0: any */
   uint64_t most_memory; /* most MiB of device memory; 0: any */
@@ -34,7 +34,7 @@ typedef struct bench {
   filtra_device *device;
   /* Per second; 0: not measured. */
   double peak_flops, peak_bytes;
-  double peak_matrix_flops[BENCH_PRECISIONS]; /* of matrix units, by type of operands */
+  double peak_matrix_flops[BENCH_PRECISIONS]; /* of matrix units, by type of their operands */
   json_t *document, *peaks, *results, *losses;
 } bench;
 
@@ -57,7 +57,7 @@ typedef struct bench_plan {
   bool failed; /* out of memory */
 } bench_plan;
 
-/** Measures what --quick does, in a list of precisions, and prints progress alone; the caller frees
+/** Measures as --quick does in a list of precisions, and prints only progress; the caller frees
  * *document. *failed: the last failure of a case. */
 filtra_status bench_quick(const filtra_device_options *device, const char *precisions,
                           json_t **document, filtra_status *failed);
@@ -67,7 +67,7 @@ filtra_status bench_save(const json_t *document, ft_atomic_file *file);
 /** Measures messages between ranks (ranks.c); returns the exit code. */
 int bench_ranks(bool json);
 
-/** Adds a task; takes its entry. */
+/** Adds a task and takes ownership of its entry. */
 void bench_plan_add(bench_plan *plan, const bench_task *task);
 
 /** Adds tasks for peaks: multiply-adds, matrix units, copies, an empty dispatch. `again` repeats
@@ -75,7 +75,7 @@ void bench_plan_add(bench_plan *plan, const bench_task *task);
 void bench_plan_peaks(const bench *b, bench_plan *plan, bool again);
 /** Fails with UNSUPPORTED, with the reason, if matrix units may not be used in that precision. */
 filtra_status bench_need_matrices(const bench *b, filtra_precision precision);
-/** Whether --precision includes it. */
+/** Whether --precision includes the precision. */
 bool bench_precise(const bench_arguments *a, filtra_precision precision);
 /** Adds matrix products in each kernel variant and precision (gemm.c). */
 void bench_plan_gemm(const bench *b, bench_plan *plan);
@@ -83,7 +83,7 @@ void bench_plan_gemm(const bench *b, bench_plan *plan);
 void bench_plan_ops(const bench_arguments *a, bench_plan *plan);
 /** Adds one layer of each mixer at increasing lengths (layers.c). */
 void bench_plan_layers(const bench *b, bench_plan *plan);
-/** Reads --lengths; false if it is no ascending list; an error is printed. */
+/** Reads --lengths; prints an error and returns false unless it is an ascending list. */
 bool bench_read_lengths(const char *name, bench_arguments *a);
 /** Adds a train step and inference with each mixer in each precision (steps.c). */
 void bench_plan_steps(const bench_arguments *a, bench_plan *plan);
@@ -94,7 +94,7 @@ void bench_plan_losses(const bench_arguments *a, bench_plan *plan);
 bool bench_op_exists(const char *name);
 void bench_print_ops(void);
 
-/** Makes the file's object without results; bench_keep adds a finished task's entry
+/** Makes the file's object without results; bench_keep adds the entries of finished tasks
  * (document.c). */
 filtra_status bench_document(bench *b);
 void bench_keep(bench *b, const bench_task *task);
@@ -106,7 +106,7 @@ void bench_keep_peak(bench *b, const bench_task *task);
 typedef struct bench_timing {
   double best, median, worst; /* seconds */
   int runs;
-  bool device_clock; /* else the host's */
+  bool device_clock; /* measured by the device's clock; else by the host's */
 } bench_timing;
 
 /** From now on, one run after the warm-up is enough. */
@@ -121,10 +121,10 @@ filtra_status bench_time(filtra_status (*run)(void *context), void *context, boo
                          bench_timing *out);
 /** Adds seconds_best, seconds_median, seconds_worst, runs and clock. */
 void bench_add_timing(json_t *entry, const bench_timing *t);
-/** As bench_add_timing; also adds flops and bytes, in total and per second, and the fraction of
- * what the peaks allow, all by the median. */
+/** As bench_add_timing; also adds flops and bytes, in total and per second, and the fraction of the
+ * peaks' limit, all by the median. */
 void bench_add_work(const bench *b, json_t *entry, ft_work work, const bench_timing *t);
-/** Sets that fraction and its roof by the current peaks, if the entry has the numbers. */
+/** Sets an entry's fraction and roof by the current peaks, if it has the numbers. */
 void bench_set_fraction(const bench *b, json_t *entry);
 
 /** Exponent of the power law through (x, y), by least squares of the logarithms. */
@@ -135,7 +135,7 @@ double bench_exponent(const double *x, const double *y, size_t count);
 enum { BENCH_OPERANDS = 8 };
 
 /** A graph whose operands have their own buffers, filled once: a run copies nothing between host
- * and device. It must not be moved. */
+ * and device. Do not move the struct. */
 typedef struct bench_graph {
   filtra_device *device;
   filtra_graph *graph;
@@ -165,7 +165,8 @@ filtra_status bench_op(const bench *b, filtra_device *device, json_t *entry,
 
 /* ---- terminal output (show.c) ---- */
 
-/** Shows the current task on a terminal; `done` of 1, started `seconds` ago. */
+/** Shows the current task on a terminal; `done` is a fraction, `seconds` the time since its
+ * start. */
 void bench_show_progress(const bench_task *task, size_t index, size_t count, double done,
                          double seconds);
 void bench_end_progress(void);

@@ -32,7 +32,7 @@ static const gemm_case QUICK_CASES[] = {
     {"weight gradient 2048 x 128, A^T B", 1, 128, 128, 2048, true, false},
 };
 
-/* Values of the caps override's gemm, and matrix units. */
+/* Values of the caps override's key gemm, and matrix units. */
 static const char MATRIX[] = "matrix";
 static const char *const VARIANTS[] = {"naive", "tiled", "s64", MATRIX};
 
@@ -58,7 +58,7 @@ static filtra_tensor *build(bench_graph *g, const void *what) {
 }
 
 /* The caps override for a variant. If matrix units are trusted, they are forced with their known
- * shape, which does not query the driver. For other variants they are turned off, as tuning may
+ * shape, which does not query the driver. For other variants they are turned off, since tuning may
  * have chosen them. */
 static filtra_status caps_of(const bench *b, const bench_task *task, char caps[64]) {
   const filtra_dtype type = ft_precision_dtype(task->precision);

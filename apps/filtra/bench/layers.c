@@ -19,7 +19,7 @@ enum {
   LONGEST = 32768,
   SHORTEST_QUICK = 256,
   LONGEST_QUICK = 1024,
-  GPU_BATCH = 16 /* one of the shortest sequences leaves most of a GPU idle */
+  GPU_BATCH = 16 /* one short sequence leaves most of a GPU idle */
 };
 
 /* ---- one layer ---- */
@@ -50,7 +50,7 @@ static filtra_status build_layer(layer *l) {
                              &l->g.graph));
   const int64_t shape[] = {l->batch, l->length, WIDTH};
   ft_scope scope = {.graph = l->g.graph, .params = l->params};
-  /* Computes the input's gradient, as in a stack of layers. */
+  /* with a gradient of the input, as in a stack of layers */
   filtra_mixer_input in = {.x = bench_numbers(&l->g, "x", 0.0f, 3, shape),
                            .mask = whole_mask(l),
                            .heads = HEADS,
@@ -74,7 +74,7 @@ static filtra_status compile_layer(layer *l) {
 typedef struct measured {
   double length[BENCH_LENGTHS], seconds[BENCH_LENGTHS], memory[BENCH_LENGTHS];
   size_t count;
-  double skipped; /* last length, if it was left out; else 0 */
+  double skipped; /* the last length if it was skipped; else 0 */
 } measured;
 
 static double number(const json_t *entry, const char *key) {
@@ -119,7 +119,7 @@ static filtra_status skip(json_t *entry, const char *format, ...) {
   return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-/* Leaves a length out if, by shorter ones, it would exceed the bounds. */
+/* Skips a length that would exceed the limits, as extrapolated from shorter ones. */
 static filtra_status check_bounds(const bench *b, const layer *l, json_t *entry) {
   const bench_arguments *a = b->arguments;
   measured m;
@@ -136,7 +136,7 @@ static filtra_status check_bounds(const bench *b, const layer *l, json_t *entry)
   return FILTRA_OK;
 }
 
-/* As check_bounds, by the memory it uses once compiled. */
+/* Skips a length whose compiled graph uses more memory than allowed. */
 static filtra_status check_memory(const bench *b, uint64_t memory, json_t *entry) {
   uint64_t mebibytes = memory >> 20;
   if (!b->arguments->most_memory || mebibytes <= b->arguments->most_memory) return FILTRA_OK;
@@ -150,8 +150,8 @@ static bool is_skipped(const json_t *entry) {
   return json_object_get(entry, "skipped") != NULL;
 }
 
-/* Running out of device memory is an error in a benchmark of everything; with a list of lengths it
- * is a result. */
+/* Running out of device memory is an error in a full benchmark; with a list of lengths it is a
+ * result. */
 static filtra_status compile_or_skip(const bench *b, layer *l, json_t *entry) {
   filtra_status status = compile_layer(l);
   if (status != FILTRA_ERROR_DEVICE_MEMORY || !b->arguments->length_count) return status;
@@ -189,7 +189,7 @@ static filtra_status run_layer(bench *b, const bench_task *task) {
 
 /* ---- growth ---- */
 
-/* Fits exponents through the layers that were measured. */
+/* Fits exponents to the measured layers. */
 static filtra_status run_scaling(bench *b, const bench_task *task) {
   measured m;
   find_measured(b, task->what, &m);

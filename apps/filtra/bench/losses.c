@@ -1,6 +1,7 @@
-/* Trains the same short training on every device and records its first hundred losses. They are
- * bit-identical each time on one device; between devices they show agreement. Any change here makes
- * files incomparable with older ones, as "config" in the file shows. Called by bench.c. */
+/* Trains the same short training on every device and records its first hundred losses. On one
+ * device they are bit-identical each time; between devices they show how well results agree. Any
+ * change here makes files incomparable with older ones, as "config" in the file shows. Called by
+ * bench.c. */
 #include "bench.h"
 #include "common/options.h"
 
@@ -35,7 +36,7 @@ typedef struct samples {
   float weights[BATCH];
 } samples;
 
-/* Batch `step`: a quarter of the tokens are the class's own, the others are noise. */
+/* Draws batch `step`: a quarter of the tokens come from the class's own, the others are noise. */
 static void draw(samples *s, uint64_t step) {
   ft_rng rng = ft_rng_make(SEED, step);
   for (int i = 0; i < BATCH; i++) {
@@ -70,7 +71,7 @@ static filtra_status train(filtra_trainer *trainer, json_t *values) {
   return FILTRA_OK;
 }
 
-/* Everything that the losses depend on, except the seed. */
+/* Describes everything that the losses depend on, except the seed. */
 static json_t *describe(const filtra_model *model) {
   json_t *config = ft_model_options_write(&model->options);
   json_object_update_new(config,

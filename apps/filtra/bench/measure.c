@@ -30,7 +30,7 @@ static filtra_status one_more(timed once, void *context, double *seconds) {
   return once(context, seconds);
 }
 
-/* Repeats runs for a median in bounded time: long runs three times, very long ones once. `first` is
+/* Repeats runs for a median in limited time: long runs three times, very long ones once. `first` is
  * the first run's seconds. */
 static filtra_status repeat(timed once, void *context, double first, bool quick,
                             bench_timing *out) {
@@ -50,7 +50,7 @@ static filtra_status repeat(timed once, void *context, double first, bool quick,
   return FILTRA_OK;
 }
 
-/* Warms up with a run that does not count, since the driver may compile in it. In a hurry, a long
+/* Warms up with an uncounted run, since the driver may compile during it. After bench_hurry, a long
  * first run is the only one. */
 static filtra_status warm_up(timed once, void *context, double *seconds) {
   const double long_run = 3.0;
@@ -72,7 +72,7 @@ static filtra_status run_once(void *context, double *seconds) {
 }
 
 filtra_status bench_time_graph(filtra_graph *g, bool quick, bench_timing *out) {
-  const double long_run = 0.1; /* overhead is less than a thousandth of that */
+  const double long_run = 0.1; /* then overhead is less than a thousandth */
   double seconds = 0.0;
   FT_TRY(warm_up(run_once, g, &seconds));
   out->device_clock = seconds < long_run && filtra_device_get_info(ft_graph_device(g))->timestamps;

@@ -64,7 +64,7 @@ static filtra_tensor *build_givens(bench_graph *g, const void *what) {
   return rotations(g, what, "angles");
 }
 
-/* The transform needs unitary rotations, so they are made from angles. */
+/* Makes the rotations from angles: the transform needs unitary ones. */
 static filtra_tensor *build_dhhp(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   const int64_t x[] = {s->batch, s->length, s->width, 2};

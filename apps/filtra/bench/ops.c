@@ -1,4 +1,4 @@
-/* Plans every op except the matrix product, forward and with gradients. Called by bench.c. */
+/* Plans every op except the matrix product, with and without gradients. Called by bench.c. */
 #include "ops.h"
 #include "common/options.h"
 

@@ -12,7 +12,7 @@
 typedef struct bench_shape {
   const char *from; /* where the shape is from */
   int64_t batch, length, width, heads, out;
-  bool quick; /* for --quick only; the others for everything else */
+  bool quick; /* for --quick only; cases without it for everything else */
   bool causal;
 } bench_shape;
 

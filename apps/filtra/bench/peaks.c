@@ -1,5 +1,5 @@
-/* Measures a device's peaks with kernels that do nothing else; results are compared with them.
- * Called by bench.c. */
+/* Measures a device's peaks with kernels that do nothing else, for comparison with results. Called
+ * by bench.c. */
 #include "bench.h"
 #include "probes.h"
 
@@ -30,8 +30,8 @@ static double number(const json_t *entry, const char *key) {
   return json_number_value(json_object_get(entry, key));
 }
 
-/* Chooses rounds for some 25 ms: long compared with a submission's overhead, short enough for
- * watchdogs. */
+/* Chooses the number of rounds for about 25 ms: long compared with a submission's overhead, short
+ * enough for watchdogs. */
 static filtra_status run_chains(const bench *b, const bench_chains *chains, filtra_dtype type,
                                 json_t *entry) {
   const double wanted = 0.025;
@@ -49,7 +49,7 @@ static filtra_status run_chains(const bench *b, const bench_chains *chains, filt
 
 static const struct copy_variant {
   const char *name, *kernel;
-  int words; /* moved at once by an invocation */
+  int words; /* words that an invocation copies at once */
 } COPY_VARIANTS[] = {
     {"vec4", "probe/copy", 4}, {"scalar", "probe/copy.scalar", 1}, {"transfer", NULL, 0}};
 
@@ -83,8 +83,8 @@ static filtra_tensor *build_copy(bench_graph *g, const void *what) {
   return y;
 }
 
-/* Grows the tensor until a copy takes long enough to time, or to the limit. A device that needs
- * long for a tensor within its caches is as slow beyond them. */
+/* Grows the tensor until a copy takes long enough to time, or to the limit. A device that is slow
+ * within its caches does not get faster beyond them. */
 static filtra_status run_copy_variant(const bench *b, const struct copy_variant *variant,
                                       json_t *entry) {
   const double wanted = 0.025;
@@ -153,8 +153,8 @@ static void drop_work(json_t *candidate, const char *rate, const char *amount) {
   json_object_del(candidate, "matrix_flops");
 }
 
-/* Replaces `entry` by the candidate, with the rates of best and median run, if its rate is
- * higher. */
+/* Replaces `entry` by the candidate if that has a higher rate; sets the rates of the best and the
+ * median run. */
 static void keep_best(json_t *entry, json_t *candidate, const char *rate, const char *amount) {
   char median[48];
   double best = 1e-9 * number(candidate, amount) / number(candidate, "seconds_best");

@@ -4,8 +4,8 @@
 
 #include "graph/graph.h"
 
-/** Rows x columns sums in registers, to which products are added in turn: numbers of an invocation,
- * or matrices of a subgroup. */
+/** Rows x columns sums in registers, to which products are added in turn: numbers per invocation,
+ * or matrices per subgroup. */
 typedef struct bench_chains {
   const char *name, *kernel;
   uint32_t rows, columns;
@@ -24,7 +24,7 @@ uint32_t bench_chain_groups(const filtra_device *dev);
  * chains, or over its elements of the matrices. NULL after an error. */
 filtra_tensor *bench_chains_of(filtra_graph *g, const bench_chains *chains, filtra_dtype type,
                                uint32_t groups, uint32_t rounds);
-/** Whether compilers can compile that many sums per subgroup within seconds. */
+/** Whether drivers compile that many sums per subgroup within seconds. */
 bool bench_chains_usable(const filtra_device *dev, const bench_chains *chains, filtra_dtype type);
 
 #endif

@@ -14,7 +14,7 @@ enum { SIZES = 7, SAMPLES = 9, DEADLINE = 60 };
 static const size_t BYTES[SIZES] = {64, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22};
 static const char NAME[] = "filtra bench";
 
-/* Seconds of a message both ways: medians of each sample's slowest rank. */
+/* Round-trip seconds of a message: medians over samples of the slowest rank's time. */
 typedef struct measured {
   double seconds[SIZES];
   double latency, bandwidth; /* seconds = 2 (latency + bytes / bandwidth) */
@@ -34,8 +34,8 @@ static filtra_status slowest(const ft_ranks *ranks, double *all, double *seconds
   return FILTRA_OK;
 }
 
-/* Times a size. In each round of a gather a rank sends and receives one message; an odd number of
- * ranks needs one round more than each has partners. */
+/* Times a size. In each round of a gather a rank sends and receives one message; with an odd number
+ * of ranks there is one more round than each rank has partners. */
 static filtra_status time_size(const ft_ranks *ranks, size_t bytes, char *room, double *all,
                                double *seconds) {
   int size = ranks->transport->size, rounds = size % 2 ? size : size - 1;
@@ -54,7 +54,7 @@ static filtra_status time_size(const ft_ranks *ranks, size_t bytes, char *room, 
   return FILTRA_OK;
 }
 
-/* Fits by least squares of relative errors, as sizes differ by a factor of 65,536. */
+/* Fits by least squares of relative errors, since sizes differ by a factor of 65,536. */
 static void fit(measured *m) {
   double w = 0.0, wx = 0.0, wxx = 0.0, wy = 0.0, wxy = 0.0;
   for (int i = 0; i < SIZES; i++) {

@@ -1,5 +1,5 @@
-/* Times a whole train step and inference with each mixer in each precision, by the host's clock, as
- * a user sees them. */
+/* Times whole train steps and inference with each mixer in each precision, by the host's clock, as
+ * users see them. */
 #include "bench.h"
 #include "common/options.h"
 

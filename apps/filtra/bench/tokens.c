@@ -62,7 +62,7 @@ static filtra_tensor *build_cumulative_sum(bench_graph *g, const void *what) {
   return filtra_cumulative_sum(g->graph, features(g, what, "x"), 1, FILTRA_FORWARD);
 }
 
-/* A factor of Paramixer with links up to half of 4,096 tokens on. */
+/* A factor of Paramixer with links of up to half of 4,096 tokens. */
 static filtra_tensor *build_chord(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   filtra_tensor *w = bench_numbers(g, "w", 0.0f, 3, (int64_t[]){s->batch, s->length, 13});
@@ -77,7 +77,7 @@ static filtra_tensor *build_permute(bench_graph *g, const void *what) {
   return filtra_transpose(g->graph, features(g, what, "x"), 1, 2);
 }
 
-/* Gathers as many tokens as there are, drawn from all. */
+/* Gathers as many tokens as the input has, drawn from all of them. */
 static filtra_tensor *build_gather(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   return filtra_gather(g->graph, features(g, s, "x"), 1,

@@ -62,7 +62,7 @@ static json_t *report_json(const char *name, const golden_report *report) {
   json_t *tensors = json_array();
   for (size_t i = 0; i < report->count; i++) {
     const golden_result *r = &report->results[i];
-    /* null, as JSON has no infinity; NaN too */
+    /* null for an infinity or a NaN, which JSON lacks */
     json_t *error = isfinite(r->error) ? json_real(relative(r)) : json_null();
     json_array_append_new(tensors, json_pack("{ss so sb}", "name", r->name, "relative_error", error,
                                              "pass", r->error <= r->allowed));
@@ -76,7 +76,7 @@ typedef struct tally {
   const check_arguments *arguments;
   json_t *cases;
   int count, passed, code;
-  bool cpu;       /* the device is a CPU driver, which computes in 16 bits by detours: minutes */
+  bool cpu;       /* a CPU driver, which emulates 16 bits and takes minutes */
   double seconds; /* start time */
   double worst;   /* largest error relative to its tolerance, */
   char worst_name[256];
@@ -122,7 +122,7 @@ static void count_file(tally *t, const golden_file *file) {
   if (t->code < code) t->code = code;
 }
 
-/* Takes the cases. */
+/* Makes the summary, which takes ownership of the cases. */
 static json_t *summary_json(tally *t, double seconds) {
   json_t *cases = t->cases;
   t->cases = NULL;
@@ -164,7 +164,7 @@ static bool comes_along(const char *profile, size_t length) {
   return false;
 }
 
-/* Whether any of the settings is more than keys and profiles that come with filtra. */
+/* Whether any setting is something other than built-in keys and profiles, such as a file. */
 static bool names_file(const char *caps) {
   for (const char *item = caps; item; item = strchr(item, ',')) {
     item += *item == ',';
@@ -192,7 +192,7 @@ static int check_usage(const char *name, const check_arguments *a, bool files) {
   return -1;
 }
 
-/* Runs the files that are named, or else all that come with filtra. */
+/* Runs the files named, or all built-in cases if none are. */
 static int run_files(tally *t, int argc, char **argv) {
   filtra_status status = filtra_device_open(&t->arguments->device, &t->device);
   if (status) return command_fail(NAME, status);
@@ -206,17 +206,17 @@ static int run_files(tally *t, int argc, char **argv) {
   return code;
 }
 
-/* The same, and goes on with what else a report has, even where cases fail. */
+/* As run_files, then completes the report, even if cases fail. */
 static int run_with_report(tally *t, int argc, char **argv) {
   const check_arguments *a = t->arguments;
   ft_atomic_file file;
   command_catch_interrupts();
   matrices_test(NAME, &a->device, false,
-                MATRIX_TEST_SECONDS);                      /* its child must not have the file */
+                MATRIX_TEST_SECONDS);                      /* the child must not inherit the file */
   filtra_status status = ft_atomic_open(a->report, &file); /* fails now, not after minutes */
   if (status) return command_fail(NAME, status);
   int code = run_files(t, argc, argv);
-  if (!t->count) { /* there is no device */
+  if (!t->count) { /* no device was opened */
     ft_atomic_abort(&file);
     return code;
   }

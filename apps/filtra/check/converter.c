@@ -90,7 +90,7 @@ static filtra_status check_damping(golden *c, const json_t *mixer) {
                                       "lorentz",   "vekic", "wang"};
   int kernel = 0, order = (int)json_integer_value(json_object_get(mixer, "K"));
   float factors[FILTRA_CHEBYSHEV_MAX_ORDER + 1];
-  while (strcmp(names[kernel], kernel_of(c))) /* ends: the mixer accepted the name */
+  while (strcmp(names[kernel], kernel_of(c))) /* terminates: the mixer accepted the name */
     kernel++;
   filtra_gibbs_options options = {
       .lanczos_m = (float)json_number_value(json_object_get(mixer, "lanczos_m")),

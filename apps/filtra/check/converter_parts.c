@@ -104,7 +104,7 @@ filtra_status golden_softplus(golden *c, filtra_activation *activation) {
   *activation = FILTRA_ACTIVATION_SOFTPLUS;
   if (!strcmp(golden_text(c, "softplus_threshold", "none"), "none")) return FILTRA_OK;
   double threshold = golden_number(c, "softplus_threshold", 0.0);
-  if (threshold >= 17.0) return FILTRA_OK; /* there softplus(x) rounds to x in 24 bits */
+  if (threshold >= 17.0) return FILTRA_OK; /* there softplus(x) rounds to x in fp32 */
   if (threshold != 5.0)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "%s: softplus_threshold %g; there are \"none\", 5, and 17 or more here", c->path,

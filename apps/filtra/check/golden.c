@@ -172,7 +172,7 @@ void golden_bind_rows(golden *c, const char *golden_name, const char *parameter,
   if (i < c->binding_count) c->bindings[i].interleaved = true;
 }
 
-/* Numbers of elements: of the bound part of the parameter, of a row, of the whole parameter. */
+/* Sizes in elements: of the parameter's bound part, of a row, of the whole parameter. */
 typedef struct bound_size {
   size_t part, row, all;
 } bound_size;
@@ -264,8 +264,8 @@ filtra_tensor *golden_operand(golden *c, const char *name) {
 
 /* ---- comparing ---- */
 
-/* In bf16, cosFormer's golden case errs by 44 roundings: its ReLU is active for a number that
- * rounds to below 0. All others stay below 35, most below 6. */
+/* In bf16, cosFormer's golden case is off by 44 roundings: its ReLU passes a number that rounds to
+ * below 0. All others stay below 35, most below 6. */
 enum { NARROW_ROUNDINGS = 48 };
 
 /* Whether gradients pass through a unitary map and its inverse, and partly cancel. */
@@ -276,7 +276,7 @@ static bool cancels(const char *op) {
   return false;
 }
 
-/* In 16 bits the tolerance is a number of roundings, relative to the largest element. */
+/* In 16 bits the tolerance is a number of roundings relative to the largest element. */
 static void judge_narrow(const golden *c, golden_result *r) {
   const double rounding = c->precision == FILTRA_PRECISION_BF16 ? 0x1p-9 : 0x1p-12;
   const double largest = golden_number(c, "grad_scale", 1.0);
@@ -363,7 +363,7 @@ static filtra_status compare_gradient(const golden *c, golden_report *report,
   for (size_t i = 0; i < c->input_count; i++)
     if (!strcmp(name, c->inputs[i].tensor->name))
       return compare_device(c, report, t, c->inputs[i].device->grad);
-  return compare(c, report, t, NULL, 0); /* the op does not read it: its gradient is zero */
+  return compare(c, report, t, NULL, 0); /* the op does not read it, so its gradient is zero */
 }
 
 static filtra_status run_and_compare(golden *c, golden_report *report) {

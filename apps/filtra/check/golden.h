@@ -38,8 +38,8 @@ typedef struct golden {
   filtra_device *device;
   const char *path;
   ft_safetensors *file;
-  filtra_precision precision; /* of layers and models */
-  bool narrowed;              /* something in the case uses it */
+  filtra_precision precision; /* precision of layers and models */
+  bool narrowed;              /* something in the case uses `precision` */
   filtra_graph *graph;
   filtra_parameters *params;
   golden_port inputs[GOLDEN_MAX], outputs[GOLDEN_MAX];
@@ -53,7 +53,7 @@ typedef struct golden_result {
   double error, allowed; /* largest |got - expected|; its tolerance */
   double scale; /* largest |expected|, which relative errors refer to: of this tensor, or of
                    all gradients if this one is zero up to rounding */
-  bool zero;    /* true in the latter case */
+  bool zero;    /* the scale is that of all gradients */
 } golden_result;
 
 typedef struct golden_report {
@@ -64,8 +64,8 @@ typedef struct golden_report {
   bool skipped; /* nothing in it computes in the requested precision */
 } golden_report;
 
-/** Runs a file on the device. Fails with INPUT if it is no golden file, with UNSUPPORTED for an
- * unknown op or setting. A mismatch only sets pass to false. */
+/** Runs a file on the device. Fails with INPUT if the file is not a golden file, with UNSUPPORTED
+ * for an unknown op or setting. A mismatch only sets pass to false. */
 filtra_status golden_run(filtra_device *device, const golden_file *file, filtra_precision precision,
                          golden_report *report);
 void golden_report_free(golden_report *report);
@@ -117,7 +117,7 @@ ft_scope golden_scope(golden *c);
 /** As golden_input, in the requested precision. */
 filtra_tensor *golden_operand(golden *c, const char *name);
 
-/** Builds a mixer from its configuration, which is released; sets its input and its output. */
+/** Builds a mixer from its configuration, which is released; sets *in and the mixer's output. */
 filtra_status golden_build_mixer(golden *c, json_t *json, filtra_mixer_input *in,
                                  filtra_tensor **y);
 /** As golden_build_mixer, with output y; binds attention's packed projection and the pairs. */

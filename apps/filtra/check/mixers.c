@@ -1,6 +1,6 @@
 /* Builds golden cases of any mixer: metadata "mixer" is its JSON; parameters have the names that
- * weight files use. With "layers", several are in a row, and names begin with their number.
- * tests/golden/generate.py writes these files. */
+ * weight files use. With "layers", there are several in a row, and names begin with the layer's
+ * number. tests/golden/generate.py writes these files. */
 #include "golden.h"
 
 #include "nn/mixer.h"

@@ -1,7 +1,7 @@
-/* Writes the report of `filtra check --report`: a file of `filtra bench --quick` that also has what
- * the device is, golden cases and tuning (docs/bench-file.md). All of it is listed here, so that
- * nothing personal gets in: of tuning and matrix units the files, of devices the UUIDs stay out.
- * Called by check.c. */
+/* Writes the report of `filtra check --report`: a file of `filtra bench --quick` with a description
+ * of the device, golden cases and tuning (docs/bench-file.md). Everything in it is listed here, so
+ * that nothing personal gets in: paths of tuning and matrix-unit files and UUIDs of devices are
+ * left out. Called by check.c. */
 #include "report.h"
 
 #include "base/memory.h"
@@ -16,7 +16,7 @@
 static const char NAME[] = "filtra check";
 
 static json_t *anonymous(json_t *device) {
-  json_object_del(device, "uuid"); /* some drivers' is of the one card */
+  json_object_del(device, "uuid"); /* some drivers' UUID identifies the card */
   return device;
 }
 
@@ -24,7 +24,7 @@ static json_t *anonymous(json_t *device) {
 static json_t *devices_json(void) {
   uint32_t count = 0;
   json_t *list = json_array();
-  if (filtra_device_list(NULL, &count)) return list; /* cannot be: one of them is open */
+  if (filtra_device_list(NULL, &count)) return list; /* cannot happen: a device is open */
   filtra_device_info *infos = ft_calloc(count, sizeof *infos);
   const uint32_t room = count;
   if (!infos || filtra_device_list(infos, &count)) count = 0;
@@ -34,7 +34,7 @@ static json_t *devices_json(void) {
   return list;
 }
 
-/* What the device chose before, and what kernels run with now. */
+/* The device's choices before tuning, and those that kernels now run with. */
 static json_t *tuning_in_use(const filtra_device *device) {
   const ft_tuning *tuning = ft_tuning_of(device);
   json_t *list = json_array();
@@ -54,7 +54,7 @@ static void describe(const filtra_device *device, json_t *root) {
   free(profile);
 }
 
-/* A failure is a part of the report, too. */
+/* A failure becomes a part of the report. */
 static filtra_status tune(filtra_device *device, double seconds, json_t *root) {
   json_t *results;
   fprintf(stderr, "%s: tuning for at most %.0f s\n", NAME, seconds);
@@ -64,8 +64,8 @@ static filtra_status tune(filtra_device *device, double seconds, json_t *root) {
   return status;
 }
 
-/* Writes the report without tuning, tunes, and writes it again. Where the device does not open
- * again, as after a loss, what is known is written. */
+/* Writes the report without tuning, tunes, and writes it again. If the device does not open again,
+ * such as after a loss, writes what is known. */
 static filtra_status write_both(const filtra_device_options *options, double seconds, json_t *root,
                                 const char *path, ft_atomic_file *file) {
   filtra_device *device = NULL;

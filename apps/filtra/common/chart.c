@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* In pixels: about as wide as a page's column, so that text keeps its size on a phone. Numbers
- * along x are NUMBERS below the axis, where they do not touch those along y. */
+/* In pixels: about the width of a page's column, so that text keeps its size on a phone. Numbers
+ * along x are NUMBERS below the axis, clear of those along y. */
 enum { WIDTH = 440, HEIGHT = 290, LEFT = 72, RIGHT = 14, TOP = 12, BOTTOM = 46, NUMBERS = 20 };
 
 static const char LOGARITHMIC[] = " (log scale)";
@@ -94,7 +94,7 @@ static void write_line(FILE *to, const chart_series *s, const chart_axis *x, con
   fputs("</title></path>\n", to);
 }
 
-/* The area between `low` and `high`, where both can be shown. */
+/* Writes the area between `low` and `high` where both can be shown. */
 static void write_band(FILE *to, const chart_series *s, const chart_axis *x, const chart_axis *y) {
   bool any = false;
   if (!s->low || !s->high) return;
@@ -121,7 +121,7 @@ static void write_points(FILE *to, const chart *c, size_t number, const chart_ax
 
 /* ---- bars ---- */
 
-/* Writes every how many-th name, so that names do not overlap. */
+/* Shows every n-th name, so that names do not overlap; returns n. */
 static size_t name_stride(const chart *c, double group) {
   const double letter = 7.2;
   size_t longest = 0;
@@ -184,7 +184,7 @@ size_t chart_color(const chart *c, size_t series) {
   return (c->first_color + series) % CHART_COLORS;
 }
 
-/* Lines whose colour is used again are dashed, then dotted. */
+/* Dash pattern: lines that reuse a colour are dashed, then dotted. */
 static const char *dashes(const chart *c, size_t series) {
   static const char *const CLASSES[] = {"", " d1", " d2"};
   size_t round = (c->first_color + series) / CHART_COLORS;

@@ -11,7 +11,7 @@
 typedef enum chart_style {
   CHART_LINE,
   CHART_DOTS, /* points without a line, each series with its shape */
-  CHART_LIMIT /* a bound of the others: dashed, in the text's colour */
+  CHART_LIMIT /* a limit of the other series: dashed, in the text's colour */
 } chart_style;
 
 /** One line, or one group of bars. Leaves out points that are not finite, or not positive on a
@@ -31,8 +31,8 @@ enum { CHART_COLORS = 8 };
 typedef struct chart {
   const char *title, *x_label, *y_label;
   const char *description;   /* for screen readers; NULL: `title` */
-  bool log_x, log_y;         /* the axis' label says so, too */
-  bool whole_x;              /* x counts something: marks are whole numbers */
+  bool log_x, log_y;         /* logarithmic axes; labels must mention it */
+  bool whole_x;              /* x is a count: marks are whole numbers */
   bool points;               /* mark every point; for few measured points */
   const char *const *groups; /* [count] names along x, for bars side by side; NULL: lines */
   const chart_series *series;
@@ -56,23 +56,24 @@ typedef struct chart_map {
   const char *const *names; /* [size] of rows and columns, shown where there is room; NULL: none */
 } chart_map;
 
-/** Writes a <figure>: the larger a weight, the darker. Large squares are drawn in CHART_CELLS cells
- * a side, each with what its rows give to its columns on average. */
+/** Writes a <figure>: the larger a weight, the darker. Large squares are drawn as CHART_CELLS cells
+ * per side, each with the mean weight of its rows and columns. */
 enum { CHART_CELLS = 64 };
 void chart_write_map(FILE *to, const chart_map *m);
 
 /* ---- files of charts (chart_file.c) ---- */
 
-/** Saves the charts of a page as SVG files that stand alone, NUMBER-TITLE.svg, in a folder, which
- * is made where there is none. `write` writes the page. `within` as in ft_atomic_open_in; NULL: the
- * folder is a person's. *count: number of charts. */
+/** Saves the charts of a page as standalone SVG files, NUMBER-TITLE.svg, in a folder, which is
+ * created if needed. `write` writes the page. `within` is as in ft_atomic_open_in; NULL: a folder
+ * that a person gave. *count: number of charts. */
 filtra_status chart_save_page(const char *within, const char *folder,
                               filtra_status (*write)(FILE *to, const void *page), const void *page,
                               size_t *count);
 
 /* ---- shared by chart.c, chart_rows.c and chart_file.c ---- */
 
-/** Begins the chart's file, to which the same is drawn as to the page; NULL: it is not saved. */
+/** Opens the chart's file, to which everything drawn on the page is drawn too; NULL: the chart is
+ * not saved. */
 FILE *chart_file_open(const chart *c, int width, double height);
 void chart_file_close(void);
 /** Style class of a series. */

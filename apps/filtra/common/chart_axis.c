@@ -7,7 +7,7 @@ chart_axis axis_begin(bool log, double from, double to) {
 }
 
 bool axis_shows(const chart_axis *a, double value) {
-  const double most = 1e100; /* far above all measurements; larger marks could overflow */
+  const double most = 1e100; /* far above all measurements; larger values could overflow */
   return a->log ? value > 1.0 / most && value < most : fabs(value) < most;
 }
 

@@ -1,6 +1,6 @@
-/* Saves charts as SVG files that stand alone: title, legend and colours are inside, and nothing is
- * loaded from elsewhere. Called by chart.c and chart_rows.c for each chart of a page, and by the
- * commands that write pages. */
+/* Saves charts as standalone SVG files: title, legend and colours are embedded, nothing is loaded
+ * from elsewhere. Called by chart.c and chart_rows.c for each chart of a page, and by the commands
+ * that write pages. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/stream.h"
@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file's letters are about LETTER wide. */
+/* LETTER: approximate width of a letter in the file's font. */
 enum { MARGIN = 14, ROW = 18, LETTER = 7, MOST_NAMED = 60, NAME_BYTES = 64 };
 
-/* What is being saved; a command writes one page at a time. */
+/* The page being saved; a command writes one page at a time. */
 static struct {
-  const char *within, *folder; /* folder NULL: nothing */
+  const char *within, *folder; /* folder NULL: save nothing */
   size_t count;
   filtra_status status;
   ft_atomic_file file;
 } saving;
 
-/* As the pages' style sheet in light colours, without variables, which few programs but browsers
- * know. */
+/* The pages' style sheet in light colours, without CSS variables, which few programs except
+ * browsers support. */
 static const char STYLE[] =
     "text{font:13px sans-serif;fill:#5c6675}.label,.note,.name{fill:#1c2430}"
     ".title{fill:#1c2430;font-weight:600}.x{text-anchor:middle}.y{text-anchor:end}"
@@ -44,7 +44,7 @@ static void write_style(FILE *to) {
   fputs("</style>\n", to);
 }
 
-/* The start of a name, cut between characters. */
+/* Cuts a name, between characters. */
 static void cut_name(const char *name, char out[MOST_NAMED + 4]) {
   size_t length = strlen(name);
   if (length <= MOST_NAMED) {

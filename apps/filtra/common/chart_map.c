@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of MOST_NAMED rows have room, NAME_LETTERS letters each. */
+/* Up to MOST_NAMED rows get names, of up to NAME_LETTERS letters each. */
 enum { SIDE = 320, MOST_NAMED = 20, NAME_LETTERS = 10, NAMES = 88, EDGE = 24, LEVELS = 16 };
 
 /* How the square is drawn. */
@@ -21,7 +21,7 @@ static size_t first_of(const layout *l, size_t cell) {
   return cell * l->map->size / l->cells;
 }
 
-/* What the rows of a cell give to its columns, on average. */
+/* Mean weight of a cell's rows and columns. */
 static double weight_of(const layout *l, size_t row, size_t column) {
   const size_t first = first_of(l, row), end = first_of(l, row + 1);
   double sum = 0.0;

@@ -34,7 +34,7 @@ static bool measure(const chart *c, chart_axis *x) {
   return axis_finish(x, 5);
 }
 
-/* Writes a line for each mark, and its number unless it would overlap the one before. */
+/* Writes a line for each mark, and its number unless that would overlap the previous one. */
 static void write_axis(FILE *to, const chart *c, const chart_axis *x, double bottom) {
   double last = -WIDTH;
   for (int i = 0; i < x->marks; i++) {
@@ -59,7 +59,7 @@ static void write_name(FILE *to, const char *name, double top) {
   if (length > LONGEST_NAME) {
     length = LONGEST_NAME - 1;
     while (length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80)
-      length--; /* not within a UTF-8 character */
+      length--; /* do not cut within a UTF-8 character */
     snprintf(shown, sizeof shown, "%.*s…", (int)length, name);
   } else
     memcpy(shown, name, length + 1);

@@ -10,7 +10,7 @@ enum { COMMAND_CHILD_END = 96 };
 
 typedef struct command_child {
   char *text;                  /* written by the work; the caller frees it */
-  char end[COMMAND_CHILD_END]; /* "crashed (Segmentation fault)"; "": it ended normally */
+  char end[COMMAND_CHILD_END]; /* "crashed (Segmentation fault)"; "": the work ended normally */
 } command_child;
 
 /** Calls `work` in a child, which is killed after that many seconds; its standard output and error

@@ -44,8 +44,8 @@ static bool read_until(int pipe, double deadline, FILE *to) {
   }
 }
 
-/* Waits for the child's end and status; false: the deadline passed. A child within a driver's call
- * may survive SIGKILL; it is then left alone. */
+/* Waits for the child's end and status; false: the deadline passed. A child inside a driver's call
+ * may survive SIGKILL; it is then abandoned. */
 static bool reap(pid_t child, double deadline, int *status) {
   const struct timespec pause = {.tv_nsec = 5000000};
   while (waitpid(child, status, WNOHANG) == 0) {
@@ -76,7 +76,7 @@ filtra_status command_run_child(void (*work)(FILE *to, const void *user), const 
   *out = (command_child){0};
   FILE *text = open_memstream(&out->text, &size);
   if (!text) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  signal(SIGCHLD, SIG_DFL); /* if it were ignored, waitpid would give no status */
+  signal(SIGCHLD, SIG_DFL); /* while it is ignored, waitpid gives no status */
   fflush(NULL);
   pid_t child = pipe(ends) ? -1 : fork();
   if (child == 0) be_child(work, user, seconds, ends[1]);

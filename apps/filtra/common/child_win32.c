@@ -1,5 +1,5 @@
-/* child.h for Windows: runs the same command line once more, which does the work where it comes to
- * it, and writes to an inherited pipe. Called by what may crash or hang. */
+/* child.h for Windows: runs the same command line again; the child does the work when it gets to
+ * it, and writes to an inherited pipe. Called by code that may crash or hang. */
 #include "common/child.h"
 
 #include "base/file.h"
@@ -60,7 +60,7 @@ static void watch(const process *child, HANDLE pipe, unsigned seconds, FILE *to,
     snprintf(end, COMMAND_CHILD_END, "ended early, with exit code %lu", code);
 }
 
-/* Starts it; *from is the pipe's end to be read. */
+/* Starts the child; *from is the pipe's read end. */
 static bool start(HANDLE *from, process *child) {
   HANDLE to, nothing = process_nothing();
   char text[32];

@@ -35,29 +35,29 @@ int command_misused(const char *name, const char *format, ...) FT_PRINTF(2, 3);
 /** For getopt_long's '?', after it printed the error: prints a hint at --help; returns
  * COMMAND_USAGE. */
 int command_bad_option(const char *name);
-/** Reads an option's value as a whole number from `low` to `high`. False: it is none; an error is
- * printed. */
+/** Reads an option's value as a whole number from `low` to `high`; otherwise prints an error and
+ * returns false. */
 bool command_number(const char *name, const char *option, const char *text, uint64_t low,
                     uint64_t high, uint64_t *value);
 /** As command_number, for a number with decimals. */
 bool command_real(const char *name, const char *option, const char *text, double low, double high,
                   float *value);
-/** Makes results show control characters as "?" from now on, if they go to a terminal. */
+/** From now on replaces control characters in results by "?" if they go to a terminal. */
 void command_guard_terminal(void);
-/** Keeps standard output for results, which are the object of --json: what others print there, such
- * as the layers of a Vulkan driver, goes to standard error from now on. */
+/** Reserves standard output for results, such as the object of --json: from now on whatever others
+ * print there, such as layers of a Vulkan driver, goes to standard error. */
 void command_set_results_apart(void);
-/** Where results are printed: standard output, through what these two did. No part of the command
- * calls printf. */
+/** The stream for results: standard output, as modified by the two functions above. No part of the
+ * command calls printf. */
 FILE *command_results(void);
-/** As printf, to there. */
+/** As printf, to command_results. */
 int command_print(const char *format, ...) FT_PRINTF(1, 2);
-/** Prints to standard error, with "?" for control characters but tab and line feed: for names that
- * come from files and folders. Messages of failed calls have none. */
+/** Prints to standard error, with "?" for control characters except tab and line feed: for names of
+ * files and folders. Messages of failed calls contain none. */
 void command_say(const char *format, ...) FT_PRINTF(1, 2);
 /** Prints a name to standard output so that it stays one field of one line: a tab as \t, a line end
- * as \n, a backslash as \\, other control characters as \x1b. `width`: characters to which it is
- * cut and filled up; 0: as long as it is. */
+ * as \n, a backslash as \\, other control characters as \x1b. `width`: cuts or pads the field to
+ * that many characters; 0: no change. */
 void command_print_field(const char *name, int width);
 /** Whether standard error is a terminal that can clear a line ("\r\033[K"). */
 bool command_rewrites_line(void);
@@ -68,10 +68,11 @@ bool command_interrupted(void);
 /** Whether Jansson ever ran out of memory. Then any JSON may be incomplete, since the calls that
  * add to lists and objects are not checked. */
 bool command_json_starved(void);
-/** Prints the object of --json and releases it; NULL means that making it failed. Returns the exit
- * code. */
+/** Prints the object of --json and releases it; NULL means that building it failed. Returns the
+ * exit code. */
 int command_print_json(const char *name, json_t *root);
-/** As command_print_json, with all digits, for data that is read again; the former prints nine. */
+/** As command_print_json, with all digits, for data that are read again; command_print_json prints
+ * nine. */
 int command_print_exact_json(const char *name, json_t *root);
 
 /* ---- options of every subcommand that opens a device (device_options.c) ---- */
@@ -94,10 +95,10 @@ enum {
     "validation", no_argument, NULL, OPTION_VALIDATION                                             \
   }
 
-/** Their lines in a subcommand's help. */
+/** Lines for these options in a subcommand's help. */
 extern const char device_options_help[];
 
-/** Handles an option that getopt_long returned; false if it is none of these. */
+/** Handles an option that getopt_long returned; false if it is not a device option. */
 bool take_device_option(int code, const char *value, filtra_device_options *options);
 
 /** Describes a device and its capabilities as JSON (devices.c). */

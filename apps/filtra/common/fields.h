@@ -1,5 +1,5 @@
-/* Reads objects from files that the command wrote. Trusts nothing: every error names file and
- * field, and says what is accepted. */
+/* Reads objects from files that the command wrote, without trusting them: every error names file
+ * and field, and says what is accepted. */
 #ifndef FILTRA_FIELDS_H
 #define FILTRA_FIELDS_H
 
@@ -26,7 +26,8 @@ typedef struct field {
 /** Sets the members of `out`; texts belong to the object. Errors begin with `where`. */
 filtra_status fields_read(const json_t *object, const field *fields, size_t count,
                           const char *where, void *out);
-/** Finds an object or list (`type`) by name; an absent one sets NULL unless it is needed. */
+/** Finds an object or list (`type`) by name; sets NULL if it is absent, or fails if it is
+ * needed. */
 filtra_status fields_find(const json_t *root, const char *where, const char *name, json_type type,
                           bool needed, const json_t **out);
 /** "an object", "text" and so on, for errors; `value` must not be NULL. */

@@ -45,7 +45,7 @@ static bool take(const char *command, const command_option *o, const char *value
   }
 }
 
-/* Whether a key, up to "=", is an option's name, in which dashes stand for underscores. */
+/* Whether a key, up to "=", is an option's name; the option has dashes in place of underscores. */
 static bool is_key(const command_option *o, const char *key, size_t length) {
   if (o->kind == OPTION_FLAG || o->kind == OPTION_SET || strlen(o->name) != length) return false;
   for (size_t i = 0; i < length; i++)
@@ -70,7 +70,7 @@ static bool take_set(const char *command, const command_line *line, const char *
   return false;
 }
 
-/* The option of a code that getopt_long returned; NULL: one of the device's. */
+/* The option for a code that getopt_long returned; NULL: a device option. */
 static const command_option *find(const command_line *line, int code) {
   if (code >= FIRST_CODE) return &line->options[code - FIRST_CODE];
   for (size_t i = 0; i < line->count; i++)

@@ -18,7 +18,7 @@ typedef enum command_option_kind {
   OPTION_REAL,      /* float from `least` to `most` */
   OPTION_PRECISION, /* const filtra_precision *; NULL if not given */
   OPTION_KEY,       /* passed to `take` */
-  OPTION_SET        /* KEY=VALUE, as --KEY VALUE, so that keys are given as to `filtra train` */
+  OPTION_SET        /* KEY=VALUE, equivalent to --KEY VALUE, as `filtra train` takes keys */
 } command_option_kind;
 
 typedef struct command_option {
@@ -58,16 +58,17 @@ typedef struct command_line {
   void (*print_help)(void);
   int (*print_topic)(const char *topic); /* for --help TOPIC; NULL: no topics */
   bool opens_device; /* takes device options; the arguments begin with filtra_device_options */
-  bool words;        /* other words are accepted, from argv[optind] on */
-  size_t run; /* offset of the run folder, required, with --run or as first word; 0: no run */
+  bool words;        /* accepts further words, from argv[optind] on */
+  size_t run; /* offset of the required run folder, given with --run or as first word; 0: no run */
 } command_line;
 
-/** Parses all options. Returns -1, or the exit code if the command ends here, as for --help. */
+/** Parses all options. Returns -1, or the exit code if the command ends here, such as after
+ * --help. */
 int command_take(int argc, char **argv, const command_line *line, void *arguments);
 
 /** Whether a comma-separated list of an option is "all" or contains `name`; false for NULL. */
 bool command_listed(const char *list, const char *name);
-/** Whether all names of a list exist; else *unknown is one that does not. */
+/** Whether all names of a list exist; else *unknown is one that does not exist. */
 enum { COMMAND_LISTED = 64 };
 bool command_all_known(const char *list, bool (*exists)(const char *name),
                        char unknown[COMMAND_LISTED]);

@@ -1,5 +1,5 @@
-/* Self-contained HTML pages, light or dark as the reader's system, and text and numbers for pages
- * and Markdown. */
+/* Self-contained HTML pages, light or dark as the reader's system is set, and text and numbers for
+ * pages and Markdown. */
 #ifndef FILTRA_PAGE_H
 #define FILTRA_PAGE_H
 

@@ -1,4 +1,4 @@
-/* Loads modules that register mixers before a subcommand runs. Called by main.c. */
+/* Loads modules that register mixers, before a subcommand runs. Called by main.c. */
 #include "common/plugins.h"
 
 #include "base/file.h"
@@ -15,7 +15,7 @@
 
 static const char OPTION[] = "--plugin", VARIABLE[] = "FILTRA_PLUGINS";
 
-/* Appends a file to the variable's list, by its full path: children may start elsewhere. */
+/* Appends a file's full path to the variable's list: children may start in another folder. */
 static filtra_status add_file(const char *path) {
   const char *before = getenv(VARIABLE);
   char *full = ft_full_path(path);

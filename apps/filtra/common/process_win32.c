@@ -1,6 +1,6 @@
 /* Starts this command once more, for cells of sweeps and for work that may crash. A child inherits
- * an event and its parent's handle, by which it notices that it is to end; no console is needed for
- * that. Called by child_win32.c of common/ and sweep/, and by system_win32.c. */
+ * an event and its parent's handle and ends when either is signalled; this needs no console. Called
+ * by child_win32.c of common/ and sweep/, and by system_win32.c. */
 #include "common/process_win32.h"
 
 #include "base/file_win32.h"
@@ -55,7 +55,7 @@ void *process_nothing(void) {
                      OPEN_EXISTING, 0, NULL);
 }
 
-/* A copy of this process's handle that says when it ends. */
+/* A handle of this process, inherited by children, that is signalled when it ends. */
 static HANDLE own_handle(void) {
   HANDLE own = NULL;
   const HANDLE self = GetCurrentProcess();
@@ -63,7 +63,7 @@ static HANDLE own_handle(void) {
   return own;
 }
 
-/* Creates the process with these handles and no others. */
+/* Creates the process, which inherits these handles only. */
 static bool create(wchar_t *line, HANDLE handles[], size_t count, STARTUPINFOEXW *start,
                    PROCESS_INFORMATION *made) {
   wchar_t program[4096];
@@ -85,7 +85,7 @@ static bool create(wchar_t *line, HANDLE handles[], size_t count, STARTUPINFOEXW
   return done;
 }
 
-/* Names the event and this process to the child. */
+/* Passes the event and this process to the child by the environment variable. */
 static bool announce(HANDLE event, HANDLE own) {
   char text[64];
   snprintf(text, sizeof text, "%llu %llu", (unsigned long long)(uintptr_t)event,
@@ -152,7 +152,7 @@ void process_watch(void (*stop)(void)) {
   watched[0] = (HANDLE)(uintptr_t)strtoull(text, &end, 10);
   watched[1] = (HANDLE)(uintptr_t)strtoull(end, NULL, 10);
   stop_order = stop;
-  ft_unsetenv(VARIABLE); /* it is not for children of this */
+  ft_unsetenv(VARIABLE); /* this process's children must not inherit the variable */
   HANDLE thread = CreateThread(NULL, 0, watch, NULL, 0, NULL);
   if (thread) CloseHandle(thread);
 }

@@ -16,7 +16,7 @@ void command_add_set(command_sets *s, const char *key, const char *value) {
 }
 
 void command_add_text(command_sets *s, const char *key, const char *value) {
-  bool valid = ft_utf8_valid(value, strlen(value)); /* else an error follows where it is used */
+  bool valid = ft_utf8_valid(value, strlen(value)); /* otherwise its use reports an error */
   json_t *string = valid ? json_string(value) : NULL;
   char *quoted = string ? ft_json_dumps(string, JSON_ENCODE_ANY) : NULL;
   if (valid && !quoted) s->starved = true;
@@ -25,8 +25,8 @@ void command_add_text(command_sets *s, const char *key, const char *value) {
   json_decref(string);
 }
 
-/* The object at `key`. A name there ("mixer": "agf") becomes {"name": "agf"}. NULL when out of
- * memory. */
+/* The object at `key`. If a name is there ("mixer": "agf"), it becomes {"name": "agf"}. NULL when
+ * out of memory. */
 static json_t *enter(json_t *object, const char *key) {
   json_t *inner = json_object_get(object, key);
   if (json_is_object(inner)) return inner;
@@ -44,7 +44,7 @@ static bool set_value(json_t *object, char *path, json_t *value) {
     *dot = '\0';
     object = enter(object, path);
   }
-  /* A name after options ("mixer.K=5", then "mixer=agf") keeps the options. */
+  /* A name that follows options ("mixer.K=5", then "mixer=agf") keeps the options. */
   json_t *present = object ? json_object_get(object, path) : NULL;
   if (json_is_string(value) && json_is_object(present) && !json_object_get(present, "name")) {
     object = present;

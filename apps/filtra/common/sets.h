@@ -6,15 +6,15 @@
 
 typedef struct command_sets {
   json_t *list; /* [string]: assignments in order; made and released by the owner */
-  bool starved; /* memory ran out for one of them */
+  bool starved; /* memory ran out for an assignment */
 } command_sets;
 
 /** Adds "key=value", or `value` where `key` is NULL. */
 void command_add_set(command_sets *sets, const char *key, const char *value);
 /** Adds a key whose value is always text: a folder may be called 2024. */
 void command_add_text(command_sets *sets, const char *key, const char *value);
-/** Applies them in order. A value is JSON if it parses as such, else text; "mixer.K=5" sets a key
- * of an object. */
+/** Applies the assignments in order. A value is JSON if it parses as such, else text; "mixer.K=5"
+ * sets a key of an object. */
 filtra_status command_apply_sets(const command_sets *sets, json_t *object);
 
 #endif

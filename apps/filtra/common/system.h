@@ -1,4 +1,4 @@
-/* What the command asks of the operating system, besides base/file.h: system_posix.c and
+/* Services of the operating system for the command, besides base/file.h: system_posix.c and
  * system_win32.c, terminal_posix.c and terminal_win32.c. */
 #ifndef FILTRA_SYSTEM_H
 #define FILTRA_SYSTEM_H
@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/** Before anything is opened or printed: closed standard streams are occupied, so that no opened
- * file takes the place of one. Returns the arguments in UTF-8; after the last follows NULL. */
+/** Call it before anything is opened or printed: it occupies closed standard streams, so that no
+ * opened file takes the place of one. Returns the arguments in UTF-8, followed by NULL. */
 char **system_begin(char **argv);
 /** From now on, writing to a closed pipe fails instead of ending the command. */
 void system_survive_closed_pipes(void);
-/** Removes the file at `path` when a signal ends the command. The path must stay. */
+/** Removes the file at `path` when a signal ends the command. `path` must stay valid. */
 void system_remove_when_ended(const char *path);
 void system_sleep(double seconds);
-/** System, release and machine. */
+/** Writes names of system, release and machine. */
 void system_describe(char *text, size_t size);
 /** The processor's name; caller frees; NULL: unknown, or out of memory. */
 char *system_processor(void);
@@ -23,9 +23,9 @@ char *system_processor(void);
 /* ---- terminals ---- */
 
 bool system_is_terminal(FILE *stream);
-/** Characters of a line on standard error's terminal, 80 where that is not known. */
+/** Width of standard error's terminal in characters; 80 if unknown. */
 int system_columns(void);
-/** Erases the line on standard error's terminal and goes to its beginning. */
+/** Erases the current line of standard error's terminal and goes to its beginning. */
 void system_clear_line(void);
 
 #endif

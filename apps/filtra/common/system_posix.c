@@ -14,15 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Opens /dev/null for closed standard streams: else the next opened file would take the place of
- * one and receive what is printed. Writing to it fails. */
+/* Opens /dev/null for closed standard streams: otherwise the next opened file would take the place
+ * of one and receive printed text. Writing to it fails. */
 char **system_begin(char **argv) {
   int fd;
   do
     fd = open("/dev/null", O_RDONLY);
   while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd > STDERR_FILENO) close(fd);
-  signal(SIGXFSZ, SIG_IGN); /* so that writing beyond a file size limit fails */
+  signal(SIGXFSZ, SIG_IGN); /* writing past a file size limit then fails */
   return argv;
 }
 
@@ -47,7 +47,7 @@ static void on_interrupt(int signal_number) {
 void command_catch_interrupts(void) {
   const struct sigaction action = {.sa_handler = on_interrupt,
                                    .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP}; /* the last: a terminal is closed */
+  static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP}; /* the last: the terminal was closed */
   for (size_t i = 0; i < FT_COUNT(SIGNALS); i++) {
     struct sigaction before;
     if (sigaction(SIGNALS[i], NULL, &before) || before.sa_handler == SIG_IGN) continue; /* nohup */

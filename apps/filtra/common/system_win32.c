@@ -14,7 +14,7 @@
 #include <string.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
-/* after windows.h */
+/* must follow windows.h */
 #include <shellapi.h>
 
 /* ---- the beginning ---- */
@@ -22,7 +22,7 @@
 static atomic_bool caught, interrupted;
 static const char *_Atomic removed;
 
-/* Ends the command as a signal does that nobody catches, or lets it end in order. */
+/* Ends the command as an uncaught signal does, or asks it to end cleanly. */
 static void stop(void) {
   if (atomic_load(&caught)) {
     atomic_store(&interrupted, true);
@@ -33,8 +33,8 @@ static void stop(void) {
   ExitProcess(COMMAND_FAILED);
 }
 
-/* Ctrl-C and Ctrl-Break; a console that is closed, or a session that ends: Windows then ends the
- * process when this returns, or seconds later. */
+/* Handles Ctrl-C, Ctrl-Break, and the end of the console or session: for the latter two, Windows
+ * ends the process when this returns, or seconds later. */
 static BOOL WINAPI on_event(DWORD event) {
   const bool again = atomic_load(&interrupted);
   if (event == CTRL_C_EVENT && again) return FALSE;
@@ -43,7 +43,7 @@ static BOOL WINAPI on_event(DWORD event) {
   return TRUE;
 }
 
-/* The arguments as UTF-8, which stay; NULL: out of memory. */
+/* The arguments as UTF-8, never freed; NULL: out of memory. */
 static char **arguments(void) {
   int count;
   wchar_t **words = CommandLineToArgvW(GetCommandLineW(), &count);
@@ -72,7 +72,7 @@ char **system_begin(char **argv) {
   return taken ? taken : argv;
 }
 
-void system_survive_closed_pipes(void) { /* writing to one fails anyway */
+void system_survive_closed_pipes(void) { /* writing to a closed pipe fails anyway */
 }
 
 void system_sleep(double seconds) {

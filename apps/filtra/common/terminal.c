@@ -1,5 +1,5 @@
-/* What a terminal gets: text without control characters, since it may come from files. Called by
- * all that print. */
+/* Output for terminals: text without control characters, since it may come from files. Called by
+ * everything that prints. */
 #include "base/number.h"
 #include "base/utf8.h"
 #include "common/command.h"
@@ -27,7 +27,7 @@ int command_print(const char *format, ...) {
   return count;
 }
 
-/* How a byte of a name is written; NULL: as it is. */
+/* The escape for a byte of a name; NULL: the byte as it is. */
 static const char *escaped(unsigned char byte, char text[8]) {
   if (byte == '\t') return "\\t";
   if (byte == '\n') return "\\n";
@@ -43,7 +43,7 @@ void command_print_field(const char *name, int width) {
   for (; *name; name++) {
     char text[8];
     const char *form = escaped((unsigned char)*name, text);
-    const bool begins = ((unsigned char)*name & 0xc0) != 0x80; /* of a character in UTF-8 */
+    const bool begins = ((unsigned char)*name & 0xc0) != 0x80; /* begins a UTF-8 character */
     const int taken = form ? (int)strlen(form) : begins;
     if (width && begins && column + taken > width) break;
     column += taken;

@@ -34,7 +34,7 @@ bool command_rewrites_line(void) {
 
 /* ---- standard output ---- */
 
-/* Bytes of a character at the end that is not complete yet: at most 3. */
+/* Number of bytes of an incomplete character at the end: at most 3. */
 static size_t unfinished(const char *text, size_t length) {
   for (size_t back = 1; back <= 3 && back <= length; back++) {
     unsigned char c = (unsigned char)text[length - back];
@@ -45,7 +45,7 @@ static size_t unfinished(const char *text, size_t length) {
 }
 
 static int shown_on = STDOUT_FILENO;
-static FILE *results; /* NULL: standard output, as it is */
+static FILE *results; /* NULL: standard output, unfiltered */
 
 FILE *command_results(void) {
   return results ? results : stdout;
@@ -62,7 +62,7 @@ static bool write_all(const char *bytes, size_t count) {
 }
 
 static ssize_t write_shown(void *cookie, const char *bytes, size_t size) {
-  static char held[3]; /* of a character whose rest comes with the next call */
+  static char held[3]; /* an incomplete character; its rest comes with the next call */
   static size_t held_count;
   (void)cookie;
   for (size_t done = 0; done < size;) {

@@ -1,6 +1,6 @@
-/* The part of system.h about terminals, for Windows: consoles. Standard output needs no filter,
- * since a console takes control characters for text where it is told to. Called by main.c and by
- * all that print progress. */
+/* The part of system.h about terminals, for Windows consoles. Standard output needs no filter: a
+ * console can be told to print control characters as text. Called by main.c and by everything that
+ * prints progress. */
 #include "common/command.h"
 #include "common/system.h"
 
@@ -10,7 +10,7 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
-static FILE *apart; /* the results' stream where standard output is left to others; else NULL */
+static FILE *apart; /* stream of results if standard output is left to others; else NULL */
 
 static HANDLE console_of(FILE *stream) {
   DWORD mode;

@@ -7,20 +7,20 @@
 
 #include <stdio.h>
 
-enum { COMPARE_MOST_FILES = 8 }; /* as many as charts have colours */
+enum { COMPARE_MOST_FILES = 8 }; /* the number of charts' colours */
 
 /** Measurements of one case. Texts belong to the file's JSON; "" or NaN: not in the file. */
 typedef struct compare_entry {
   const char *op, *name, *variant, *pass, *mixer;
   const char *precision;      /* "" for fp32, as in files of older versions */
-  const char *error;          /* why measuring failed; "": it did not */
-  const char *skipped;        /* why it was left out; "": it was not */
+  const char *error;          /* why measuring failed; "": it succeeded */
+  const char *skipped;        /* why the case was skipped; "": it was not */
   char *shape;                /* "batch 4, length 1024": all whole numbers of the case; owned */
   uint64_t hash;              /* of everything that distinguishes cases */
   double best, median, worst; /* seconds */
   double flops, bytes, gflops, gbytes; /* per run; per second */
-  double fraction;                     /* of what the peaks allow, */
-  const char *roof;                    /* the lowest of which is this one; "": unknown */
+  double fraction;                     /* fraction of the peaks' limit */
+  const char *roof;                    /* the resource that gives the lowest limit; "": unknown */
   double memory, tokens;               /* bytes; tokens per second */
   double batch, length;
   double sequences; /* divide a layer's times and memory by this; else 1 */
@@ -47,7 +47,7 @@ typedef struct compare_machine {
   double memory, subgroup, cores;
   double golden_cases, golden_passed;        /* of a report; NaN: not in the file */
   double peak_gflops, peak_gbytes, dispatch; /* dispatch: seconds */
-  double peak_bf16, peak_fp16;               /* GFLOP/s of matrix units */
+  double peak_bf16, peak_fp16;               /* matrix units: GFLOP/s */
   compare_entry *entries;
   size_t entry_count;
   compare_losses *losses;
@@ -57,18 +57,18 @@ typedef struct compare_machine {
 /** A case, and each file's measurements of it; NULL: none. */
 typedef struct compare_row {
   const compare_entry *cells[COMPARE_MOST_FILES];
-  const compare_entry *any; /* the first one */
+  const compare_entry *any; /* the first of `cells` that exists */
   char *name; /* unique among rows of the same op, variant, precision and pass; owned */
 } compare_row;
 
 /** Differences of a file's losses from those of the base. */
 typedef struct compare_deviation {
-  const compare_losses *losses;        /* NULL: none in the file */
-  char refused[400];                   /* why they cannot be compared; "": they can */
-  size_t steps;                        /* steps that both have */
+  const compare_losses *losses;        /* NULL: the file has none */
+  char refused[400];                   /* why losses cannot be compared; "": they can */
+  size_t steps;                        /* steps that both files have */
   bool equal;                          /* bit for bit */
   double absolute, relative;           /* largest differences; relative to the larger magnitude */
-  size_t absolute_step, relative_step; /* steps of these, from 1 */
+  size_t absolute_step, relative_step; /* steps of these differences, from 1 */
 } compare_deviation;
 
 typedef struct compare_agreement {
@@ -119,7 +119,7 @@ typedef enum compare_cross_state {
   COMPARE_UNKNOWN, /* no length was measured for both */
   COMPARE_BELOW,   /* less at all lengths */
   COMPARE_CROSSES,
-  COMPARE_BEYOND /* not less at the longest */
+  COMPARE_BEYOND /* not less at the longest length */
 } compare_cross_state;
 
 typedef struct compare_crossing {
@@ -128,9 +128,9 @@ typedef struct compare_crossing {
   double from, to; /* range of lengths measured for both */
 } compare_crossing;
 
-/** Compares time, or memory, of the mixer whose layers begin at row `first`. */
+/** Compares time, or memory, of the mixer whose layers begin at row `first` with softmax's. */
 compare_crossing compare_cross(const comparison *c, size_t first, size_t machine, bool memory);
-/** The first row after that mixer's layers. */
+/** The first row after the layers of the mixer at row `first`. */
 size_t compare_mixer_end(const comparison *c, size_t first);
 /** The first row from `from` on with a mixer other than softmax; row_count: there is none, or
  * softmax was not measured. */
@@ -161,7 +161,7 @@ filtra_status compare_write_page(FILE *to, const comparison *c);
 filtra_status compare_page_roofs(FILE *to, const comparison *c);
 /** Writes charts and tables of all ops, except layers. */
 filtra_status compare_page_cases(FILE *to, const comparison *c);
-/** Writes one of these tables. */
+/** Writes the table of rows first .. end - 1. */
 void compare_page_table(FILE *to, const comparison *c, size_t first, size_t end);
 filtra_status compare_page_growth(FILE *to, const comparison *c);
 filtra_status compare_page_losses(FILE *to, const comparison *c);

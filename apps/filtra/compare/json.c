@@ -19,7 +19,7 @@ static json_t *machine(const compare_machine *m) {
                    number(m->golden_passed));
 }
 
-/* null: not in the file */
+/* A machine's cell of a row; null: not in the file. */
 static json_t *cell(const compare_row *row, size_t k) {
   const compare_entry *e = row->cells[k];
   if (!e) return json_null();

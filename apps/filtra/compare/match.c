@@ -12,7 +12,7 @@
 
 /* ---- names of machines ---- */
 
-/* Whether another machine with the same device has the same text from `of`. */
+/* Whether another machine with the same device has the same result of `of`. */
 static bool shared(const comparison *c, size_t k, const char *(*of)(const compare_machine *m)) {
   for (size_t i = 0; i < c->machine_count; i++)
     if (i != k && !strcmp(c->machines[i].device, c->machines[k].device) &&
@@ -168,7 +168,7 @@ static filtra_status warn(comparison *c, char *text) {
   return FILTRA_OK;
 }
 
-/* Whether a commit does not identify the measured program. */
+/* Whether a commit does not identify the program that was measured. */
 static bool is_vague(const char *commit) {
   size_t length = strlen(commit);
   return !length || !strcmp(commit, "unknown") ||

@@ -48,7 +48,7 @@ static void set_point(const growth *g, size_t machine, bool memory, size_t i) {
                                 : 1e3 * e->median / e->sequences;
 }
 
-/* Sets a series for every mixer, even without data on this machine, so that colours agree. */
+/* Sets a series for every mixer, even one without data on this machine, so that colours agree. */
 static void set_series(growth *g, size_t machine, bool memory) {
   g->count = 0;
   for (size_t i = g->first, next; i < g->end; i = next) {

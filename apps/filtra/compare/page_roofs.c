@@ -1,4 +1,4 @@
-/* Writes rooflines (Williams, Waterman and Patterson 2009): a case's speed by its operations per
+/* Writes rooflines (Williams, Waterman and Patterson 2009): a case's speed over its operations per
  * byte moved, below the measured peaks. Called by page.c. */
 #include "compare.h"
 
@@ -39,7 +39,7 @@ static bool has_dot(const compare_entry *e) {
   return compare_measured(e) && e->flops > 0.0 && e->bytes > 0.0 && e->gflops > 0.0;
 }
 
-/* Widens the range of intensities to the roofs and cases of machines first .. end - 1, with some
+/* Computes the range of intensities of the roofs and cases of machines first .. end - 1, with a
  * margin. */
 static void find_range(const comparison *c, size_t first, size_t end, double *low, double *high) {
   *low = INFINITY;

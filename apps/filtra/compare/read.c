@@ -1,5 +1,5 @@
-/* Reads files of `filtra bench`. Trusts nothing: every error names file and field, and says what is
- * accepted. Called by compare.c. */
+/* Reads files of `filtra bench`, without trusting them: every error names file and field, and says
+ * what is accepted. Called by compare.c. */
 #include "compare.h"
 
 #include "base/file.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a benchmark, and of a report, which is one that also has other things. */
+/* Formats of a benchmark's file, and of a report, which adds other parts. */
 static const char FORMAT[] = "filtra-bench-1", REPORT_FORMAT[] = "filtra-report-1";
 
 enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000 };
@@ -30,7 +30,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Layers are compared per sequence, as their batch differs between CPUs and GPUs. */
+/* Layers are compared per sequence, since CPUs and GPUs use different batch sizes. */
 static bool is_layer(const compare_entry *e) {
   return !strcmp(e->op, "mixer_layer");
 }

@@ -1,5 +1,5 @@
-/* Writes a comparison as Markdown, and makes texts that its page uses too. Called by compare.c and
- * page_*.c. */
+/* Writes a comparison as Markdown, and formats texts that its page uses too. Called by compare.c
+ * and page_*.c. */
 #include "compare.h"
 
 #include "common/page.h"

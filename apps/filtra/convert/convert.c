@@ -22,7 +22,7 @@ static void print_help(void) {
       "  -o, --out FILE     the new model file\n");
 }
 
-/* Finds an accepted type; FILTRA_I32 if it is none. */
+/* Finds an accepted type; FILTRA_I32 if the name is not one. */
 static filtra_dtype dtype_of(const char *name) {
   static const struct {
     const char *name;

@@ -34,7 +34,7 @@ int run_data(int argc, char **argv) {
   }
   for (size_t i = 0; i < FT_COUNT(actions); i++) {
     if (strcmp(argv[1], actions[i].name)) continue;
-    char title[32]; /* getopt_long's messages begin with it */
+    char title[32]; /* getopt_long's messages begin with this */
     snprintf(title, sizeof title, "%s", actions[i].title);
     argv[1] = title;
     return actions[i].run(argc - 1, argv + 1);

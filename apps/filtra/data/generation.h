@@ -14,7 +14,7 @@ typedef struct generation {
 void generation_begin(generation *g, const char *things);
 /** The generator's progress callback; `user` is the generation. */
 bool generation_continues(void *user, uint64_t done, uint64_t total);
-/** Clears the line; returns seconds since generation_begin. */
+/** Clears the progress line; returns seconds since generation_begin. */
 double generation_end(const generation *g);
 
 #endif

@@ -47,7 +47,7 @@ static void print_help(void) {
 typedef struct census {
   uint64_t samples, *per_class; /* [classes] */
   uint32_t shortest, longest;
-  uint64_t tokens; /* or steps; for language models including the last token, only a target */
+  uint64_t tokens; /* tokens or steps; of language models also the last token, only a target */
   double mean;     /* length */
   double lowest_value, mean_value, top_value; /* of numeric targets */
 } census;
@@ -74,7 +74,7 @@ static filtra_status count_split(const filtra_dataset *ds, filtra_split split, c
     if (info->target == FILTRA_TARGET_CLASS && s.label >= 0) c->per_class[s.label]++;
     for (uint32_t n = 0; n < s.label_count; n++)
       c->per_class[s.labels[n]]++;
-    c->lowest_value = fmin(c->lowest_value, s.value); /* the other one where the target is NaN */
+    c->lowest_value = fmin(c->lowest_value, s.value); /* with a NaN, fmin returns the other one */
     c->top_value = fmax(c->top_value, s.value);
     if (!isnan(s.value)) values += s.value;
   }
@@ -93,8 +93,8 @@ static filtra_split first_split(const filtra_dataset_info *info) {
   return split;
 }
 
-/* Writes a symbol or a name, at most four times as long; \xNN replaces the bytes of what is no
- * text, breaks a line or is obeyed by terminals. Returns the end. */
+/* Writes a symbol or a name, at most four times as long; \xNN replaces bytes that are not text,
+ * break a line or are obeyed by terminals. Returns the end. */
 static char *put_symbol(char *to, const char *symbol) {
   size_t left = strlen(symbol), bytes;
   bool valid = ft_utf8_valid(symbol, left);
@@ -126,7 +126,7 @@ static bool is_spaced(const filtra_tokenizer *t) {
   return two > 2 * one;
 }
 
-/* Ids without a tokenizer. */
+/* Formats ids without a tokenizer. */
 static char *ids_text(const int32_t *ids, uint32_t count, bool more) {
   const size_t each = sizeof "-2147483648";
   char *text = ft_calloc(count + 1, each), *to = text;
@@ -364,7 +364,7 @@ static filtra_status features_json(const filtra_dataset *ds, filtra_split split,
   return status;
 }
 
-/* null: they are unknown. */
+/* null: the labels are unknown. */
 static json_t *labels_json(const filtra_sample *s) {
   if (s->label < 0) return json_null();
   json_t *list = json_array();
@@ -482,15 +482,14 @@ static const command_option OPTIONS[] = {
     COMMAND_SET,
 };
 
-/* Position of a name in a list, which ends with NULL; 0 where none is given; -1
- * where it is not in the list. */
+/* Index of a name in a NULL-terminated list; 0 if no name is given; -1 if the list lacks it. */
 static int pick(const char *name, const char *const *names) {
   for (int i = 0; name && names[i]; i++)
     if (!strcmp(name, names[i])) return i;
   return name ? -1 : 0;
 }
 
-/* Takes the options that are names of enumerators; gives the first that has another value. */
+/* Takes the options that are enumerators' names; returns the first with an invalid value. */
 static const char *take_names(inspect_arguments *a) {
   static const char *const delimiters[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
   static const char *const quotings[] = {"auto", "none", "full", NULL};

@@ -70,8 +70,8 @@ static int generate(const request *r, const char *name) {
 
 /* ---- options ---- */
 
-/* The library checks ranges and combinations; here only values that would wrap around or mean the
- * default are refused. */
+/* The library checks ranges and combinations; values that would wrap around or mean the default are
+ * refused here. */
 static const command_option OPTIONS[] = {
     COMMAND_OUT(request, out),
     COMMAND_NUMBER("train", request, train, 1, UINT32_MAX),

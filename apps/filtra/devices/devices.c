@@ -117,7 +117,7 @@ static void print_plan(const filtra_device *device) {
   free(matrices);
 }
 
-/* Prints lavapipe's vector width, which its subgroup size shows (docs/benchmarks.md). */
+/* Prints lavapipe's vector width, which follows from its subgroup size (docs/benchmarks.md). */
 static void print_vectors(const filtra_device_info *info) {
   if (strncmp(info->driver, "llvmpipe", 8) != 0 || info->subgroup_size != 16) return;
   command_print(
@@ -171,7 +171,7 @@ static json_t *tuning_json(const ft_tuning *t) {
            : json_null();
 }
 
-/* `device` is the one that would be used; NULL: none. */
+/* `device` is the one that would be chosen; NULL: none. */
 static int print_json(const filtra_device_info *infos, uint32_t count,
                       const filtra_device *device) {
   json_t *list = json_array();
@@ -195,7 +195,7 @@ static filtra_status list_all(filtra_device_info **infos, uint32_t *count) {
   *infos = ft_calloc(room, sizeof **infos);
   if (!*infos) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(filtra_device_list(*infos, count));
-  if (*count > room) *count = room; /* a device was added meanwhile */
+  if (*count > room) *count = room; /* a device may have been added meanwhile */
   return FILTRA_OK;
 }
 

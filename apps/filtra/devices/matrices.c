@@ -1,6 +1,6 @@
-/* Runs the self-test of matrix units in a child process, since drivers may crash when asked for
- * their shapes, or hang. The child writes lines of JSON. The parent, which has not opened a device
- * yet, stores the last line's verdict and how the child ended. Called by devices.c and tune.c. */
+/* Runs the self-test of matrix units in a child process, since drivers may crash or hang when asked
+ * for their shapes. The child writes lines of JSON. The parent, which has not opened a device yet,
+ * stores the last line's verdict and how the child ended. Called by devices.c and tune.c. */
 #include "devices/matrices.h"
 
 #include "base/file.h"
@@ -50,7 +50,7 @@ static const char *what_is_missing(const filtra_device *dev) {
   return ft_matrix_path_of(dev) ? NULL : "there is no cache folder that could keep the verdict";
 }
 
-/* Tests the device without --caps. Lack of memory is no verdict on matrix units. */
+/* Tests the device without --caps. Running out of memory gives no verdict on matrix units. */
 static filtra_status judge(const filtra_device_options *as, ft_matrix_verdict *v) {
   filtra_device_options options = *as;
   filtra_device *dev = NULL;
@@ -80,7 +80,7 @@ static void test(FILE *to, const filtra_device *dev, const task *t) {
   if (missing && t->again) say_untested(to, missing);
   if (missing || (ft_matrix_verdict_of(dev)->tested && !t->again)) return;
   ft_matrix_verdict v = {0};
-  say_verdict(to, dev, &v); /* the parent needs path and device even if the test crashes */
+  say_verdict(to, dev, &v); /* even if the test crashes, the parent needs path and device */
   if (judge(t->options, &v))
     say_untested(to, filtra_error_message());
   else
@@ -101,7 +101,7 @@ static void work(FILE *to, const void *user) {
 /* ---- the parent ---- */
 
 static json_t *last_line(char *text) {
-  char *end = strrchr(text, '\n'); /* what follows is incomplete */
+  char *end = strrchr(text, '\n'); /* the rest of the line is incomplete */
   if (!end) return NULL;
   *end = '\0';
   const char *before = strrchr(text, '\n');

@@ -35,8 +35,9 @@ static bool takes(const filtra_device *dev, filtra_dtype type, bool norms,
 }
 
 enum { PROBLEMS = 4 };
-/* Lists problems and returns their number: partial tiles on all sides; for the first rows also
- * whole tiles and GFSA. CPU drivers compile wide heads slowly, so those are narrower. */
+/* Lists problems and returns their number: partial tiles on all sides; for the first rows of the
+ * table also whole tiles and GFSA. CPU drivers compile wide heads slowly, so they get narrower
+ * ones. */
 static int list_problems(const filtra_device *dev, filtra_dtype type, size_t index,
                          problem out[PROBLEMS]) {
   const ft_configuration row = ft_configuration_at(FT_TUNE_ATTENTION_MATRIX, index);
@@ -138,8 +139,8 @@ static filtra_status set(filtra_graph *g, filtra_tensor *const *list, int count,
   return status;
 }
 
-/* A NaN in a query reaches its row of y and all keys. With a causal mask the tiles decide which
- * keys it reaches, so causal problems have none. */
+/* Sets the inputs. A NaN in a query reaches its row of y and the gradients of all keys. With a
+ * causal mask the tiles decide which keys it reaches, so causal problems have no NaN. */
 static filtra_status set_numbers(filtra_graph *g, const comparison *c, bool nan) {
   for (int i = 0; i < OPERANDS; i++)
     FT_TRY(set(g, (filtra_tensor *[]){c->matrix.in[i], c->plain.in[i]}, 2, (uint64_t)i,
@@ -149,7 +150,7 @@ static filtra_status set_numbers(filtra_graph *g, const comparison *c, bool nan)
 
 /* ---- comparing ---- */
 
-/* The first wrong element; `count`: none. */
+/* Index of the first wrong element; `count`: none. */
 static size_t find_wrong(const float *got, const float *want, size_t count, double rounding) {
   double largest = 0;
   for (size_t i = 0; i < count; i++)

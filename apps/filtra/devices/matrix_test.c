@@ -98,8 +98,8 @@ static float whole(ft_rng *rng, int most) {
   return (float)((int)ft_rng_below(rng, 2 * (uint64_t)most + 1) - most);
 }
 
-/* LARGE: products exceed F16. FULL: one side has all bits of a mantissa, so that sums of at most
- * 400 products stay below 2^24. */
+/* LARGE: products exceed F16. FULL: one side uses all bits of a mantissa, with sums of at most 400
+ * products staying below 2^24. */
 static void draw(numbers kind, filtra_dtype type, bool is_b, float *out, size_t count) {
   const bool full = kind == (is_b ? FULL_B : FULL_A), other = kind == (is_b ? FULL_A : FULL_B);
   const int most = full ? (type == FILTRA_F16 ? 2047 : 255) : other ? 1 : 4;

@@ -29,7 +29,7 @@ static char *title_of(const ft_profile *profile) {
   return ft_format("%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* The plan for this device under the profile; NULL: it cannot use it. */
+/* The plan for this device under the profile; NULL: the device cannot use the profile. */
 static char *plan_of(const ft_caps *device, const ft_profile *profile) {
   ft_caps caps = *device;
   char item[128];

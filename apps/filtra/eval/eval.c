@@ -36,7 +36,7 @@ static void print_help(void) {
 
 typedef struct outcome {
   filtra_evaluation evaluation;
-  filtra_scores *scores; /* of a classifier; else NULL */
+  filtra_scores *scores; /* for a classifier; else NULL */
   class_names names;
 } outcome;
 
@@ -75,7 +75,7 @@ static void keep_result(const eval_arguments *a, const outcome *o) {
   free(path);
 }
 
-/* What is always predicted where the most frequent is, by task. */
+/* What the baseline always predicts (the most frequent one), by task. */
 static const char *const GUESSED[] = {[FILTRA_TASK_CLASSIFICATION] = "class",
                                       [FILTRA_TASK_PAIR_CLASSIFICATION] = "class",
                                       [FILTRA_TASK_LANGUAGE_MODEL] = "token",

@@ -5,7 +5,7 @@
 #include <filtra/scores.h>
 #include <jansson.h>
 
-/** `names` [count] of the classes; further classes have numbers. */
+/** `names` [count] of the classes; classes beyond `count` are shown by number. */
 typedef struct class_names {
   const char *const *names;
   size_t count;

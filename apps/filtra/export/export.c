@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct export_arguments {
-  const char *out, *run, *format; /* run is not the first: offset 0 means none */
+  const char *out, *run, *format; /* run must not come first: offset 0 means none */
 } export_arguments;
 
 static void print_help(void) {

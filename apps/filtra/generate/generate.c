@@ -32,7 +32,7 @@ typedef struct writer {
   filtra_model *model;
   filtra_generator *generator;
   const filtra_tokenizer *tokenizer;
-  text prompt, written; /* written: for --json only */
+  text prompt, written; /* written: kept for --json only */
   int32_t *tokens;      /* of the prompt */
   size_t count;
   float *logits; /* [vocabulary] */
@@ -83,7 +83,7 @@ static filtra_status read_prompt(const char *argument, text *prompt) {
   return ft_fail(FILTRA_ERROR_IO, "cannot read standard input: %s", strerror(errno));
 }
 
-/* As JSON; bytes that are not UTF-8 become U+FFFD. */
+/* The text as JSON; bytes that are not UTF-8 become U+FFFD. */
 static json_t *json_text(const text *t) {
   text valid = {0};
   filtra_status status = FILTRA_OK;
@@ -111,7 +111,7 @@ static filtra_status encode_prompt(writer *w) {
 }
 
 static filtra_status write_token(writer *w, int32_t previous, int32_t token, bool json) {
-  char added[512]; /* a word of 128 bytes, with a space */
+  char added[512]; /* a word of up to 128 bytes, and a space */
   size_t length;
   FT_TRY(filtra_tokenizer_decode_next(w->tokenizer, previous, token, added, sizeof added, &length));
   if (json) return append(&w->written, added, length);

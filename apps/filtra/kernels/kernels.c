@@ -56,7 +56,7 @@ typedef struct kernels_arguments {
 typedef struct kernel_row {
   const char *name;
   size_t variants, spilling;
-  double registers, spills, scratch, shared, occupancy; /* the worst; < 0: unknown */
+  double registers, spills, scratch, shared, occupancy; /* the worst variant; < 0: unknown */
   uint32_t subgroup_low, subgroup_high;
 } kernel_row;
 
@@ -134,7 +134,7 @@ static filtra_tensor *numbers(filtra_graph *g, int ndim, const int64_t *shape) {
   return t;
 }
 
-/* Requests what the models do not: ops for applications, and options. */
+/* Requests kernels that the models do not use: ops for applications, and options. */
 static filtra_status ask_for_ops(survey *s) {
   enum { B = 4, N = 1000, C = 64 };
   const int64_t shape[] = {B, N, C}, row[] = {C}, count[] = {N / 2}, gates[] = {3 * C, C},
@@ -201,8 +201,8 @@ static filtra_status ask_for_products(survey *s, filtra_dtype type) {
   return status;
 }
 
-/* Requests attention and ops based on it in 16 bits, for head widths that select tilings, and one
- * that is no multiple of four; with a bias in one of the types only, to halve the time. */
+/* Requests attention and ops based on it in 16 bits, for head widths that select tilings and for
+ * one that is not a multiple of four; with a bias for one of the types only, to halve the time. */
 static filtra_status ask_for_weights(survey *s, filtra_dtype dtype, float dropout) {
   enum { B = 4, N = 1000, H = 2 };
   static const int64_t widths[] = {15, 32, 64, 128};
@@ -232,7 +232,7 @@ static filtra_status ask_for_weights(survey *s, filtra_dtype dtype, float dropou
   return status;
 }
 
-/* Also with dropout on the weights, which needs registers. */
+/* Requests it with and without dropout on the weights, which needs registers. */
 static filtra_status ask_for_attention(survey *s, filtra_dtype dtype) {
   FT_TRY(ask_for_weights(s, dtype, 0));
   return ask_for_weights(s, dtype, 0.1f);
@@ -298,8 +298,8 @@ static filtra_status compile_rows(survey *s, const ft_tuning_question *q) {
   return FILTRA_OK;
 }
 
-/* First compiles all problems by themselves with their defaults, which differ slightly from those
- * in models. */
+/* First compiles each problem alone with its default, which differs slightly from the one within
+ * models. */
 static filtra_status ask_for_candidates(survey *s, const ft_tuning *asked) {
   for (size_t i = 0; i < asked->question_count; i++)
     FT_TRY(compile_trial(s, &asked->questions[i]));
@@ -357,7 +357,7 @@ static void add_to_row(kernel_row *row, const ft_executable *e) {
   if (e->subgroup > row->subgroup_high) row->subgroup_high = e->subgroup;
 }
 
-/* With all digits where it is whole. */
+/* Prints whole numbers with all digits. */
 static json_t *number_json(double x) {
   const double most = 9007199254740992.0; /* 2^53 */
   return x == floor(x) && fabs(x) <= most ? json_integer((json_int_t)x) : json_real(x);
@@ -474,8 +474,8 @@ static int print(const kernels_arguments *a, const survey *s) {
                                       (json_int_t)spilling(s), "programs", s->list));
 }
 
-/* Adds attention's kernels on matrix units, through a second device handle that forces them:
- * nothing runs, so they need no test. docs/compilers.md has those of products. */
+/* Adds attention's kernels on matrix units through a second device handle that forces them: nothing
+ * runs, so no self-test is needed. docs/compilers.md covers those of products. */
 static filtra_status add_matrices(survey *s, const kernels_arguments *a) {
   survey trusting = *s;
   filtra_device_options options = a->device;

@@ -1,6 +1,6 @@
-/* Writes event files as TensorBoard reads them. A record is its length, a checksum of that, the
- * bytes, and a checksum of them (tensorflow/core/lib/io/record_writer.h); the bytes are an Event
- * (tensorflow/core/util/event.proto) with a scalar Summary. Called by metrics.c. */
+/* Writes event files as TensorBoard reads them. A record is its length, a checksum of the length,
+ * the bytes, and a checksum of the bytes (tensorflow/core/lib/io/record_writer.h); the bytes are an
+ * Event (tensorflow/core/util/event.proto) with a scalar Summary. Called by metrics.c. */
 #include "events.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static uint32_t checksum(const uint8_t *bytes, size_t count) {
       crc = crc & 1 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
   }
   crc = ~crc;
-  return (crc >> 15 | crc << 17) + 0xa282ead8u; /* masked, as the format has it */
+  return (crc >> 15 | crc << 17) + 0xa282ead8u; /* masked, as the format requires */
 }
 
 static void put_little(uint8_t *to, uint64_t value, size_t bytes) {

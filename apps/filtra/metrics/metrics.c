@@ -17,7 +17,7 @@ typedef struct metrics_arguments {
   const char *out, *run, *tensorboard;
 } metrics_arguments;
 
-/* The lines of metrics.jsonl, and the keys of their numbers in the order in which they appear. */
+/* The lines of metrics.jsonl, and the keys of their numbers in order of appearance. */
 typedef struct metrics {
   json_t *lines; /* [object] */
   const char *columns[MOST_COLUMNS];
@@ -46,7 +46,7 @@ static filtra_status add_columns(metrics *m, const json_t *line) {
     if (i < m->count || !json_is_number(value)) continue;
     if (m->count == MOST_COLUMNS || strlen(key) > NAME_BYTES || strpbrk(key, ",\"\r\n"))
       return ft_fail(FILTRA_ERROR_INPUT, "the key \"%.40s\" is none that a run writes", key);
-    m->columns[m->count++] = key; /* the line that has it is kept */
+    m->columns[m->count++] = key; /* valid while the line is kept */
   }
   return FILTRA_OK;
 }
@@ -106,14 +106,14 @@ static void write_csv(FILE *to, const metrics *m) {
   }
 }
 
-/* Seconds that the steps from `before` to a line took. */
+/* Seconds that the steps from `before` to the line took. */
 static double seconds_to(const json_t *line, json_int_t before) {
   const json_int_t step = json_integer_value(json_object_get(line, "step"));
   return json_number_value(json_object_get(line, "milliseconds")) / 1e3 * (double)(step - before);
 }
 
-/* Lines have no time of day: the last gets `now`, and those before it are earlier by what the steps
- * between took. */
+/* Lines have no time of day: the last one gets `now`, earlier ones are placed by the duration of
+ * the steps in between. */
 static void write_events(FILE *to, const metrics *m, double now) {
   size_t i;
   const json_t *line;
@@ -146,7 +146,7 @@ static filtra_status write_file(const char *path, const metrics *m, bool events)
   return ft_atomic_commit(&file);
 }
 
-/* TensorBoard takes files by this part of their names; the run's own file is replaced. */
+/* TensorBoard recognises files by this part of their names; the run's own file is replaced. */
 static filtra_status write_tensorboard(const char *folder, const metrics *m) {
   FT_TRY(ft_make_directories(folder));
   char *path = ft_path_join(folder, "events.out.tfevents.1.filtra");
@@ -158,7 +158,7 @@ static filtra_status write_tensorboard(const char *folder, const metrics *m) {
 static filtra_status write(const metrics_arguments *a) {
   metrics m = {0};
   filtra_run *run;
-  FT_TRY(filtra_run_open(a->run, &run)); /* says why, where it is no run */
+  FT_TRY(filtra_run_open(a->run, &run)); /* reports why the folder is not a run */
   filtra_run_close(&run);
   char *path = ft_path_join(a->run, FILTRA_RUN_METRICS);
   filtra_status status = path ? read_metrics(path, &m) : FILTRA_ERROR_HOST_MEMORY;

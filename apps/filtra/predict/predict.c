@@ -16,7 +16,7 @@ typedef struct predict_arguments {
   filtra_device_options device;
   const char *run, *input, *data, *split, *output;
   const filtra_precision *precision;
-  const char *embeddings, *pool; /* pool: how, "mean" without */
+  const char *embeddings, *pool; /* pool: the pooling; NULL: "mean" */
   uint64_t top;
   bool json, logits, normalise;
 } predict_arguments;
@@ -28,7 +28,7 @@ typedef struct printer {
   answers answers;
   float *numbers; /* probabilities [outputs], then logits [outputs] */
   bool bad;       /* a line failed, and the error was printed */
-  bool vectors;   /* are wanted in place of predictions */
+  bool vectors;   /* vectors are wanted instead of predictions */
 } printer;
 
 static void print_help(void) {
@@ -100,7 +100,7 @@ static filtra_status predict_lines(printer *p, ft_lines *lines) {
   for (;;) {
     bool more;
     FT_TRY(ft_lines_next(lines, &more));
-    if (!more || ferror(command_results())) return FILTRA_OK; /* main reports a closed reader */
+    if (!more || ferror(command_results())) return FILTRA_OK; /* main reports a closed pipe */
     if (strspn(lines->line, " \t") == lines->length) continue;
     filtra_status status = predict_line(p, lines);
     if (!status) continue;
@@ -178,7 +178,7 @@ static filtra_status predict_data(printer *p, const char *path, const char *name
 
 /* ---- the command ---- */
 
-/* NONE: the name is not known. */
+/* NONE: an unknown name. */
 static filtra_vector vector_of(const char *pool) {
   static const char *const NAMES[] = {"mean", "first", "head"};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++)

@@ -1,4 +1,5 @@
-/* Forms of predictions: tab-separated lines, JSON, CSV, JSON Lines, .npy. Called by predict.c. */
+/* Writes predictions in all forms: tab-separated lines, JSON, CSV, JSON Lines, .npy. Called by
+ * predict.c. */
 #include "write.h"
 
 #include "base/file.h"
@@ -32,19 +33,19 @@ static filtra_status out_of_memory(void) {
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-/* Whether the data say what a sample is. */
+/* Whether the data give the sample's target. */
 static bool is_labelled(const answers *a, const filtra_sample *s) {
   return answers_are_values(a) ? !isnan(s->value) : s->label >= 0;
 }
 
-/* How many classes are listed. */
+/* Number of classes to list. */
 static size_t listed(const answers *a) {
   const size_t outputs = (size_t)a->info->outputs;
   return answers_are_values(a) || a->top < 2 ? 1 : a->top < outputs ? a->top : outputs;
 }
 
-/* The most probable class after class `last`, whose probability is not higher; of equal ones the
- * first. `last` [outputs]: the most probable of all. */
+/* The most probable class after class `last` in order of probability; of equal ones, the first
+ * comes first. `last` = outputs: the most probable class. */
 static size_t next_class(const answers *a, const float *probabilities, size_t last) {
   const size_t count = (size_t)a->info->outputs;
   size_t best = count;
@@ -61,7 +62,7 @@ static bool is_predicted(const answer *one, int64_t k) {
   return one->logits[k] > 0.0f;
 }
 
-/* Whether the data say that label k applies. */
+/* Whether label k applies according to the data. */
 static bool applies(const filtra_sample *s, int64_t k) {
   for (uint32_t i = 0; i < s->label_count; i++)
     if (s->labels[i] == k) return true;
@@ -70,7 +71,7 @@ static bool applies(const filtra_sample *s, int64_t k) {
 
 /* ---- lines ---- */
 
-/* Prints a name that stands between others: ; as \;, as a tab is \t. */
+/* Prints a name as a list element: escapes ; as \; and tab as \t. */
 static void print_label(const char *name) {
   for (; *name; name++) {
     if (*name == ';') command_print("\\");
@@ -78,7 +79,7 @@ static void print_label(const char *name) {
   }
 }
 
-/* Prints the labels that are predicted, or that the data say, with ; between. */
+/* Prints the predicted labels, or those of the data, separated by ; */
 static void print_labels(const answers *a, const answer *one, bool said) {
   bool any = false;
   for (int64_t k = 0; k < a->info->outputs; k++) {
@@ -99,7 +100,7 @@ static void print_classes(const answers *a, const answer *one) {
   }
 }
 
-/* The labels that are predicted, then the probability of each label. */
+/* Prints the predicted labels, then the probability of each label. */
 static void print_predicted(const answers *a, const answer *one) {
   print_labels(a, one, false);
   for (int64_t k = 0; k < a->info->outputs && a->top < 2; k++)
@@ -155,7 +156,7 @@ static json_t *top_of(const answers *a, const answer *one) {
   return list;
 }
 
-/* Names of the labels that are predicted, or numbers of those that the data say. */
+/* Names of the predicted labels, or numbers of those of the data. */
 static json_t *labels_of(const answers *a, const answer *one, bool said) {
   json_t *list = json_array();
   for (int64_t k = 0; k < a->info->outputs; k++)
@@ -220,13 +221,13 @@ static bool is_quoted(const char *text) {
   return text[strcspn(text, ",\"\r\n")];
 }
 
-/* Writes text as it is within quotes. */
+/* Writes text for use within quotes. */
 static void write_quoted(FILE *to, const char *text) {
   for (; *text; text++)
     fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
 }
 
-/* Writes a field of two texts, one after the other. */
+/* Writes a field of two concatenated texts. */
 static void write_both(FILE *to, const char *first, const char *text) {
   const bool quoted = is_quoted(first) || is_quoted(text);
   if (quoted) fputc('"', to);
@@ -256,7 +257,7 @@ static void write_csv_header(const answers *a) {
   fputc('\n', a->stream);
 }
 
-/* Writes a name that stands between others within quotes: ; as \; and \ as \\. */
+/* Writes a name as a list element within quotes: ; as \; and \ as \\. */
 static void write_label(FILE *to, const char *name) {
   for (; *name; name++) {
     if (*name == ';' || *name == '\\') fputc('\\', to);
@@ -264,7 +265,7 @@ static void write_label(FILE *to, const char *name) {
   }
 }
 
-/* Writes the labels that are predicted, or that the data say, as one field with ; between. */
+/* Writes the predicted labels, or those of the data, as one field, separated by ; */
 static void write_labels(const answers *a, const answer *one, bool said) {
   bool quoted = false, any = false;
   for (int64_t k = 0; k < a->info->outputs; k++)

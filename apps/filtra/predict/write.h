@@ -14,42 +14,41 @@ typedef enum answers_form {
   ANSWERS_NPY
 } answers_form;
 
-/** A prediction and what it is of: a line of text, or a sample of a data set. */
+/** A prediction and its input: a line of text, or a sample of a data set. */
 typedef struct answer {
-  uint64_t number;             /* of the line from 1, or of the sample from 0 */
+  uint64_t number;             /* number of the line from 1, or of the sample from 0 */
   const char *text;            /* the line; NULL: a sample */
   const filtra_sample *sample; /* NULL: a line */
   const filtra_prediction *made;
-  const float *probabilities, *logits; /* [outputs]; of values NULL */
+  const float *probabilities, *logits; /* [outputs]; NULL for values */
 } answer;
 
 typedef struct answers {
   const filtra_predictor_info *info;
   answers_form form;
-  const char *path; /* of the file; NULL: standard output */
+  const char *path; /* path of the file; NULL: standard output */
   bool lines;       /* answers are to lines of text */
-  bool logits;      /* wanted, too */
+  bool logits;      /* also write logits */
   bool vectors;     /* `logits` are vectors */
   size_t top;       /* most probable classes to list; 0 and 1: the first */
   json_t *list;     /* with ANSWERS_JSON */
-  FILE *stream;     /* of a file's text */
+  FILE *stream;     /* text of a file */
   char *text;
   size_t size;
   float *rows; /* with ANSWERS_NPY: [count, outputs] */
   size_t count, capacity;
 } answers;
 
-/** Whether answers are values, as of a regression. */
+/** Whether answers are values, as from a regression. */
 bool answers_are_values(const answers *a);
 /** Whether answers are any number of labels each. */
 bool answers_are_labels(const answers *a);
-/** Name of a class; its number where the model has no names. Valid until the next call. */
+/** Name of a class; its number if the model has no names. Valid until the next call. */
 const char *answers_class(const answers *a, int64_t label);
-/** Takes the form from the path's ending. Fails with ARGUMENT for another than .csv, .jsonl and
- * .npy. */
+/** Chooses the form by the path's ending. Fails with ARGUMENT unless it is .csv, .jsonl or .npy. */
 filtra_status answers_open(answers *a, const char *path);
 filtra_status answers_add(answers *a, const answer *one);
-/** Adds an answer that could not be made: a row of NaN, where rows are counted. */
+/** Adds a failed answer: a row of NaN, in forms whose rows are counted. */
 filtra_status answers_add_failed(answers *a);
 /** Writes the file, whole or not at all. */
 filtra_status answers_finish(answers *a);

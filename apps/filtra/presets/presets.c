@@ -11,7 +11,7 @@ static const char *text_of(const json_t *preset, const char *key) {
   return text ? text : "";
 }
 
-/* Prints text indented by four, with lines broken at spaces before column 100. */
+/* Prints text indented by four, wrapped at spaces before column 100. */
 static void print_paragraph(const char *label, const char *text) {
   int column = command_print("    %s", label);
   while (*text) {

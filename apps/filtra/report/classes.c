@@ -1,6 +1,6 @@
-/* Writes what classifiers are judged by besides accuracy, and regressions besides their error:
- * averages of all runs, and on pages each run's classes and confusion matrix. From the files of
- * `filtra eval`. Called by write.c. */
+/* Writes scores from the files of `filtra eval`: of classifiers besides accuracy, and of
+ * regressions besides their error. Averages of all runs, and on pages also each run's classes and
+ * confusion matrix. Called by write.c. */
 #include "base/json.h"
 #include "report.h"
 
@@ -60,7 +60,7 @@ static table make_averages(const report_set *set) {
   return t;
 }
 
-/* What regressions are judged by besides their error. */
+/* Scores of regressions besides their error. */
 static table make_values(const report_set *set) {
   table t = {0};
   char text[NUMBER_TEXT];
@@ -89,7 +89,7 @@ static void add_number(table *t, const json_t *object, const char *key, const ch
       number_text(format, json_is_number(value) ? json_number_value(value) : (double)NAN, text));
 }
 
-/* Each class with its scores, then how often each class was predicted for it. */
+/* Each class with its scores, then how often samples of the class were predicted as each class. */
 static table make_classes(const report_run *r) {
   static const char *const NUMBERS[] = {"samples", "precision", "recall", "f1", "auc"};
   static const char *const TITLES[] = {"Samples", "Precision", "Recall", "F1", "AUC"};

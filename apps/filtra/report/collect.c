@@ -54,7 +54,7 @@ static bool is_cell_of(const char *cell, const char *data) {
   return *cell == '-';
 }
 
-/* Sets the run's sweep, and the sweep's name for its data: the longest name that the cell's name
+/* Sets the run's sweep, and the sweep's name for its data: the longest one that the cell's name
  * begins with. */
 static void name_data(const json_t *sweep, report_run *run) {
   const char *cell = ft_path_name(run->path), *name;
@@ -68,7 +68,7 @@ static void name_data(const json_t *sweep, report_run *run) {
   }
 }
 
-/* Adds the time that one call of the sweep spent on a cell; the last line's commit is kept. */
+/* Adds the time that one call of the sweep spent on a cell; keeps the commit of the last line. */
 static filtra_status take_line(report_set *set, json_t *line, size_t first) {
   const char *cell = ft_json_string(line, "cell");
   double seconds = json_number_value(json_object_get(line, "seconds"));
@@ -82,8 +82,8 @@ static filtra_status take_line(report_set *set, json_t *line, size_t first) {
   return FILTRA_OK;
 }
 
-/* Reads the sweep's record of its cells, over all calls. Skips an incomplete line, which a power
- * failure cut. */
+/* Reads the sweep's record of its cells, over all calls. Skips a last line that a power failure
+ * left incomplete. */
 static filtra_status read_record(report_set *set, const char *path, size_t first) {
   ft_lines lines;
   bool more = true;
@@ -128,7 +128,7 @@ const json_t *report_entry(const report_run *run) {
 
 /* ---- repeated runs ---- */
 
-/* Whether all settings agree, including seed and mixer; the data's path may differ. */
+/* Whether all settings are equal, including seed and mixer; the data's path may differ. */
 static bool same_settings(const json_t *a, const json_t *b) {
   const char *key;
   json_t *value;
@@ -139,8 +139,8 @@ static bool same_settings(const json_t *a, const json_t *b) {
   return json_object_size(a) == json_object_size(b);
 }
 
-/* Whether two runs are one: a folder and its entry in a report, or a copy of either. Runs of equal
- * settings are different runs, for example on two devices, unless both are cells of sweeps, or
+/* Whether two runs are the same: a folder and its entry in a report, or copies of either. Runs with
+ * equal settings are different, for example on two devices, unless both are cells of sweeps, or
  * their median step times agree to the last digit. */
 static bool is_same_run(const report_run *a, const report_run *b) {
   if (a->folder && b->folder && !strcmp(a->path, b->path)) return true;

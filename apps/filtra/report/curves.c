@@ -14,7 +14,7 @@
 typedef struct kind {
   const report_view *view;
   const report_run *first;
-  size_t offset; /* of the curve in report_run */
+  size_t offset; /* offset of the curve in report_run */
   double scale;
 } kind;
 
@@ -52,7 +52,7 @@ static void free_line(line *l) {
   free(l->high);
 }
 
-/* The mean over runs that have a value at the same step of the longest curve. */
+/* The mean over runs that have a value at the same step as point i of the longest curve. */
 static void average(const kind *k, size_t method, line *l, size_t i) {
   const report_set *set = k->view->set;
   double sum = 0.0, count = 0.0;

@@ -1,4 +1,4 @@
-/* Writes reports as JSON, and reads the runs of such files, so that one report can hold runs of
+/* Writes reports as JSON, and reads runs from such files, so that one report can combine runs of
  * several machines, or of deleted folders. Called by report.c and collect.c. */
 #include "base/json.h"
 #include "base/file.h"

@@ -33,7 +33,7 @@ static filtra_status add_point(report_curve *c, double step, double value) {
 
 typedef struct metrics {
   report_curve speed, time; /* tokens per second, milliseconds per step */
-  report_curve selected;    /* what the best model is chosen by */
+  report_curve selected;    /* the measure that selects the best model */
   char select_by[64];       /* its key in evaluations */
 } metrics;
 
@@ -57,7 +57,7 @@ static filtra_status add_line(report_run *run, metrics *m, const json_t *line) {
   return time > 0.0 ? add_point(&m->time, step, time) : FILTRA_OK;
 }
 
-/* Ignores an incomplete or blank last line, which was being written when the power failed. */
+/* Ignores a last line that is blank or that a power failure left incomplete. */
 static filtra_status read_lines(report_run *run, metrics *m, ft_lines *lines) {
   bool more, broken = false;
   for (;;) {
@@ -83,7 +83,7 @@ static int compare_numbers(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Also sorts the values. */
+/* The median; sorts the values. */
 static double median(report_curve *c) {
   if (c->count == 0) return NAN;
   qsort(c->value, c->count, sizeof *c->value, compare_numbers);
@@ -95,7 +95,7 @@ static void free_curve(report_curve *c) {
   free(c->value);
 }
 
-/* The key of what the best model is chosen by: the configuration's, which by itself is accuracy in
+/* The key of the measure that selects the best model: the configuration's; by default accuracy in
  * classification, else the loss. Returns whether less is better. */
 static bool selection_key(const report_run *run, char key[64]) {
   const char *by = json_string_value(json_object_get(run->config, "select_by"));
@@ -104,7 +104,7 @@ static bool selection_key(const report_run *run, char key[64]) {
   return !strcmp(by, "loss") || !strcmp(by, "mae");
 }
 
-/* The best model, chosen as training does; of equal ones the loss decides. */
+/* Finds the best model as training does; between equal ones the loss decides. */
 static void find_best(report_run *run, const report_curve *selected, bool lower) {
   const double *by = selected->value, *loss = run->validation_loss.value;
   size_t best = 0, count = run->validation_loss.count;
@@ -187,8 +187,8 @@ static filtra_status read_test(report_run *run) {
   return status;
 }
 
-/* Thins a curve out to CURVE_POINTS means over groups of steps, as more would be noise and large. A
- * curve with fewer points stays as it is. */
+/* Thins a curve out to CURVE_POINTS means over groups of steps: more points would be noise and take
+ * space. A curve with fewer points stays as it is. */
 static void thin_out(report_curve *c) {
   size_t points = c->count < CURVE_POINTS ? c->count : CURVE_POINTS;
   for (size_t k = 0; k < points; k++) {
@@ -198,7 +198,7 @@ static void thin_out(report_curve *c) {
       step += c->step[i] / (double)(end - first);
       value += c->value[i] / (double)(end - first);
     }
-    c->step[k] = step; /* k <= first: its old value was used */
+    c->step[k] = step; /* k <= first: the old value was already used */
     c->value[k] = value;
   }
   c->count = points;

@@ -12,7 +12,7 @@
 typedef struct report_arguments {
   const char *out, *format, *charts;
   bool json;
-  char **paths; /* [path_count] of runs and folders of runs */
+  char **paths; /* [path_count] paths of runs and of folders of runs */
   size_t path_count;
 } report_arguments;
 
@@ -42,7 +42,7 @@ static const struct {
                {"latex", ".tex", REPORT_LATEX},
                {"results", ".md", REPORT_RESULTS}};
 
-/* Sets the format that the options ask for; returns -1, or the exit code for wrong usage. */
+/* Sets the format that the options request; returns -1, or the exit code for wrong usage. */
 static int find_format(const char *name, const report_arguments *a, report_format *format) {
   bool named = !a->format, ended = !a->out;
   *format = REPORT_MARKDOWN;
@@ -63,7 +63,7 @@ static int find_format(const char *name, const report_arguments *a, report_forma
   return -1;
 }
 
-/* The folder of runs in which `path` lies; NULL: it is elsewhere. */
+/* The folder of runs that contains `path`; NULL: none. */
 static const char *folder_of_runs(const report_arguments *a, const char *path) {
   for (size_t i = 0; i < a->path_count; i++)
     if (ft_lies_in(a->paths[i], path)) return a->paths[i];

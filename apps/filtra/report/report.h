@@ -31,10 +31,10 @@ typedef struct report_run {
   report_curve loss, validation_loss, validation_score;
   double best, best_step; /* the best model's score on the validation split; NaN: none yet */
   double test;            /* score stored by `filtra eval`; NaN: none */
-  /* From the same file; NaN: none. */
+  /* From the same evaluation; NaN: none. */
   double test_top5, accuracy_low, accuracy_high, chance, majority, balanced_accuracy, macro_f1, auc;
   double test_f1, matthews, r2, pearson, spearman;
-  json_t *evaluation; /* that file, with its classes; NULL: none */
+  json_t *evaluation; /* that evaluation's file, with its classes; NULL: none */
   double last_step;
   double tokens_per_second, milliseconds; /* medians; NaN: unknown */
   double memory_bytes;                    /* maximum; NaN: unknown */
@@ -56,7 +56,7 @@ typedef struct report_set {
   json_t *kept; /* [owners of texts and sweeps]; NULL: none */
 } report_set;
 
-/** Reads a run folder (read.c) and thins its curves out for charts; caller frees, also on
+/** Reads a run folder (read.c) and thins out its curves for charts; caller frees, also on
  * failure. */
 filtra_status report_read(const char *path, report_run *run);
 void report_free(report_run *run);
@@ -101,8 +101,8 @@ typedef struct report_summary {
   char **methods; /* mixer, plus the settings in which its runs differ */
   size_t method_count;
   report_mean *means; /* [group_count][method_count] */
-  double *mean_ranks; /* [method_count] over the data sets that all methods have */
-  size_t ranked;      /* number of these data sets */
+  double *mean_ranks; /* [method_count], means over data sets on which all methods have scores */
+  size_t ranked;      /* number of such data sets */
   report_test *tests; /* of all pairs of methods with at least one pair of scores */
   size_t test_count;
   report_score score; /* measure that the tests compare */
@@ -139,14 +139,14 @@ filtra_status report_write(FILE *to, const report_view *view, report_format form
 filtra_status report_write_summary(FILE *to, const report_summary *s, report_format format);
 /** The title of the first sweep among the runs; "": none. */
 const char *report_title(const report_set *set);
-/** Writes a chart of one kind of curve, at `offset` in report_run, of the runs that are comparable
- * with `first`; values are multiplied by `scale`. */
+/** Writes a chart with the curves at `offset` in report_run of all runs comparable with `first`;
+ * values are multiplied by `scale`. */
 filtra_status report_write_curves(FILE *to, const report_view *view, const report_run *first,
                                   size_t offset, const char *title, const char *label,
                                   double scale);
-/** Writes what classifiers are judged by, if any run has it. */
+/** Writes the scores of classifiers, if any run has them. */
 filtra_status report_write_classes(FILE *to, const report_set *set, report_format format);
-/** Writes a page to be kept in a repository. */
+/** Writes a Markdown page that can be kept in a repository. */
 filtra_status report_write_results(FILE *to, const report_view *view);
 /** A score as text. */
 const char *report_score_text(report_score score, double value, char out[NUMBER_TEXT]);
@@ -157,7 +157,7 @@ void report_mean_text(report_score score, double mean, double deviation, char *o
 
 /** A report as JSON; NULL when out of memory. */
 json_t *report_json(const report_view *view);
-/** Adds the runs of such a file, which is not trusted. */
+/** Adds the runs of a report's JSON file, which is not trusted. */
 filtra_status report_read_json(report_set *set, const char *path);
 
 #endif

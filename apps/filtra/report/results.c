@@ -1,4 +1,4 @@
-/* Writes results as a page of documentation: what was run, and its scores beside published ones.
+/* Writes results as a page of documentation: what was run, and scores next to published ones.
  * Called by write.c. */
 #include "base/json.h"
 #include "base/memory.h"

@@ -18,7 +18,7 @@ double statistics_deviation(const double *values, size_t count) {
   return count > 1 ? sqrt(squares / (double)(count - 1)) : (double)NAN;
 }
 
-/* The rank of k equal values, after `less` smaller ones, is the mean of less + 1 .. less + k. */
+/* k equal values, after `less` smaller ones, get the mean of ranks less + 1 .. less + k. */
 void statistics_ranks(const double *values, size_t count, double *ranks) {
   for (size_t i = 0; i < count; i++) {
     size_t less = 0, equal = 0;
@@ -31,7 +31,7 @@ void statistics_ranks(const double *values, size_t count, double *ranks) {
 }
 
 /* The probability that the sum of ranks with a plus is at most `most`, if each sign is random.
- * Ranks of equal values may be halves, so sums are counted in halves. */
+ * Equal values may have half-integer ranks, so sums are counted in halves. */
 static double probability_up_to(const double *ranks, size_t count, double most) {
   size_t total = count * (count + 1);
   double *share = calloc(total + 1, sizeof *share), sum = 0.0;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/** NaN of no values. */
+/** NaN for no values. */
 double statistics_mean(const double *values, size_t count);
 /** Standard deviation of the population, estimated from a sample (divided by count - 1); NaN for
  * fewer than two. */
@@ -17,12 +17,12 @@ enum { STATISTICS_MOST_PAIRS = 512 };
 
 /** Wilcoxon's signed-rank test of paired differences. */
 typedef struct statistics_wilcoxon {
-  size_t pairs;       /* without those of difference 0 */
+  size_t pairs;       /* pairs with a nonzero difference */
   double plus, minus; /* sums of ranks of positive and negative differences */
   double p;           /* two-sided, exact over all signs; NaN without pairs */
 } statistics_wilcoxon;
 
-/** With over STATISTICS_MOST_PAIRS differences, p is NaN. */
+/** With more than STATISTICS_MOST_PAIRS differences, p is NaN. */
 statistics_wilcoxon statistics_test(const double *differences, size_t count);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- methods: a mixer, and the settings in which its runs on the same data differ ---- */
 
-/* Keys that do not distinguish methods: they are a run's own, or follow from the data. */
+/* Keys that do not distinguish methods: they concern a single run, or follow from the data. */
 static bool is_incidental(const char *key) {
   static const char *const KEYS[] = {"data",        "seed",         "mixer",  "vocabulary",
                                      "target_mean", "target_scale", "shares", "preset"};
@@ -101,8 +101,8 @@ static filtra_status find_methods(const report_set *set, report_summary *s) {
 
 /* ---- data sets ---- */
 
-/* Whether two runs have the same data, whose path differs between machines: same name, and the same
- * path, or the same way of generation in their sweeps. */
+/* Whether two runs have the same data: the same name, and the same path or, since paths differ
+ * between machines, the same way of generation in their sweeps. */
 static bool same_data(const report_run *a, const report_run *b) {
   const json_t *of_a = report_entry(a), *of_b = report_entry(b);
   if (strcmp(a->data, b->data)) return false;
@@ -143,7 +143,7 @@ static double score_of(const report_summary *s, const report_run *r) {
   return s->groups[r->group].test ? r->test : r->best;
 }
 
-/* Gathers one number of a method's runs on a data set, without NaN. */
+/* Collects one number of a method's runs on a data set, without NaN. */
 static size_t gather(const report_set *set, size_t group, size_t method, size_t offset,
                      double *values) {
   size_t count = 0;
@@ -184,8 +184,8 @@ static void fill_ranks(const report_summary *s, size_t group, double *values, do
     s->means[group * s->method_count + m].rank = ranks[m];
 }
 
-/* Averages ranks over data sets on which every method has a score: among fewer methods ranks are
- * lower. */
+/* Averages ranks over data sets on which every method has a score: with fewer methods, ranks would
+ * be lower. */
 static void fill_mean_ranks(report_summary *s) {
   for (size_t g = 0; g < s->group_count; g++) {
     bool complete = true;
@@ -218,8 +218,8 @@ static filtra_status fill_means(const report_set *set, report_summary *s) {
 
 /* ---- tests ---- */
 
-/* Chooses pairs for the tests. Only differences of one measure can be ranked together: that of most
- * data sets, accuracy first. For a single data set, pairs are seeds. */
+/* Chooses pairs for the tests. Only differences of one measure can be ranked together: the measure
+ * of most data sets, accuracy first. For a single data set, pairs are seeds. */
 static void choose_pairs(report_summary *s) {
   size_t count[3] = {0};
   for (size_t g = 0; g < s->group_count; g++)

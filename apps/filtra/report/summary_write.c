@@ -64,7 +64,7 @@ static const report_test *find_test(const report_summary *s, size_t a, size_t b)
   return NULL;
 }
 
-/* Fills one half of the square, as p is symmetric. */
+/* Fills one half of the square, since p is symmetric. */
 static table make_tests(const report_summary *s) {
   table t = {0};
   char number[NUMBER_TEXT];

@@ -107,7 +107,7 @@ void table_write_page(FILE *to, const table *t) {
 
 /* ---- LaTeX ---- */
 
-/* UTF-8 characters of our texts that old LaTeX engines reject. */
+/* UTF-8 characters in our texts that old LaTeX engines reject. */
 static const char *const SIGNS[][2] = {{"±", "$\\pm$"}, {"–", "--"}, {"−", "$-$"}};
 
 void latex_text(FILE *to, const char *text) {

@@ -1,4 +1,4 @@
-/* Writes the table of runs, and a page of it with learning curves. Called by report.c. */
+/* Writes the table of runs, and a page that adds learning curves. Called by report.c. */
 #include "common/page.h"
 #include "report.h"
 

@@ -65,8 +65,8 @@ static filtra_status compare(const sweep_cell *cell, const char *path, const jso
   return status;
 }
 
-/* A cell was begun if its run has a configuration; it is finished if it was evaluated, the last
- * step. */
+/* A cell was begun if its run has a configuration; it is finished if it was evaluated, which is the
+ * last step. */
 filtra_status sweep_find_state(const sweep *s, sweep_cell *cell) {
   json_t *before = NULL;
   char *config = ft_path_join(cell->folder, FILTRA_RUN_CONFIG);

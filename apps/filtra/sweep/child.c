@@ -1,4 +1,4 @@
-/* What a sweep's processes wrote to their logs. Called by run.c. */
+/* Reads the logs of a sweep's processes. Called by run.c. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "sweep.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char BEGINNING[] = "process "; /* of a log's line that says who writes it */
+static const char BEGINNING[] = "process "; /* beginning of a log's line that names its writer */
 
 void sweep_log_begin(FILE *log, const sweep_child *child, const char *subcommand) {
   fprintf(log, "%s%ld: filtra %s\n", BEGINNING, child->process, subcommand);
@@ -24,7 +24,7 @@ long sweep_writer(const char *log) {
   return process;
 }
 
-/* The last line that begins like the command's messages; lines after it are advice. */
+/* The last line that begins as the command's messages do; lines after it are advice. */
 static const char *last_message(const char *text) {
   const char *found = NULL;
   for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL)

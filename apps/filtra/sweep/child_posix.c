@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Becomes the command, with empty standard input and its outputs appended to the log. It gets its
- * own process group, so that a terminal's Ctrl-C reaches it through the sweep only, and once. When
- * the sweep is killed, it saves a checkpoint and ends, as after Ctrl-C. */
+/* Becomes the command, with empty standard input and its outputs appended to the log. Its own
+ * process group makes a terminal's Ctrl-C reach it only through the sweep, and only once. If the
+ * sweep is killed, the child saves a checkpoint and ends, as after Ctrl-C. */
 static void be_child(const char *const *arguments, int log, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(COMMAND_FAILED); /* it was killed before that */
+  if (getppid() != parent) _exit(COMMAND_FAILED); /* the parent was killed before that */
   int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);

@@ -10,11 +10,11 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
-enum { MOST_CHILDREN = 256 }; /* as --jobs */
+enum { MOST_CHILDREN = 256 }; /* the limit of --jobs */
 
 static process children[MOST_CHILDREN];
 
-/* The child with that id, 0: a free place. */
+/* The child with that id; id 0: a free entry. */
 static process *find(long id) {
   for (size_t i = 0; i < MOST_CHILDREN; i++)
     if (children[i].id == id) return &children[i];
@@ -46,7 +46,7 @@ bool sweep_ended(sweep_child *child, int *code) {
   DWORD exit_code = COMMAND_FAILED;
   if (WaitForSingleObject(p->handle, 0) == WAIT_TIMEOUT) return false;
   GetExitCodeProcess(p->handle, &exit_code);
-  *code = (int)exit_code; /* those of exceptions are negative */
+  *code = (int)exit_code; /* codes of exceptions are negative */
   process_close(p);
   child->process = 0;
   return true;

@@ -1,4 +1,4 @@
-/* Reads a sweep's file and checks all of it before anything runs. Called by sweep.c. */
+/* Reads a sweep's file, and checks all of it before anything runs. Called by sweep.c. */
 #include "base/file.h"
 #include "base/keys.h"
 #include "base/memory.h"
@@ -44,7 +44,7 @@ static filtra_status starve(void) {
 
 /* ---- JSON ---- */
 
-/* An object of that name; NULL if there is none. */
+/* Finds an object by name; NULL if there is none. */
 static filtra_status get_object(const json_t *parent, const char *context, const char *key,
                                 json_t **out) {
   *out = json_object_get(parent, key);
@@ -52,7 +52,7 @@ static filtra_status get_object(const json_t *parent, const char *context, const
   return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be an object", context, key);
 }
 
-/* A list of that name, which must not be empty. */
+/* Finds a list by name; it must not be empty. */
 static filtra_status get_list(const json_t *parent, const char *context, const char *key,
                               const char *what, json_t **out) {
   *out = json_object_get(parent, key);
@@ -92,7 +92,7 @@ static filtra_status put_value(FILE *to, const char *key, const json_t *value) {
   return FILTRA_OK;
 }
 
-/* "K" of "mixer.K"; NULL: the key is none of the mixer's. */
+/* "K" of "mixer.K"; NULL: not an option of the mixer. */
 static const char *option_of_mixer(const char *key) {
   static const char MIXER[] = "mixer.";
   return strncmp(key, MIXER, sizeof MIXER - 1) ? NULL : key + sizeof MIXER - 1;
@@ -218,7 +218,7 @@ static filtra_status read_all_data(sweep *s, const sweep_choice *choice, int eva
 typedef struct grid {
   sweep *s;
   const sweep_data *data;
-  const json_t *config, *own; /* keys of all cells, and of this data set; NULL: none */
+  const json_t *config, *own; /* keys for all cells, and for this data set; NULL: none */
   const json_t *mixers, *options, *seeds;
   json_t *names; /* {name of each cell: null} */
 } grid;
@@ -231,7 +231,7 @@ static filtra_status add_cell(sweep *s, const sweep_cell *cell) {
   return FILTRA_OK;
 }
 
-/* Sets "mixer.K": the mixer becomes an object of its own, with that option. */
+/* Sets "mixer.K": copies the mixer to an object of the cell's own, with that option. */
 static bool set_mixer_option(json_t *config, const char *option, json_t *value) {
   const json_t *mixer = json_object_get(config, "mixer");
   json_t *own = json_is_object(mixer) ? json_copy((json_t *)mixer)
@@ -273,7 +273,7 @@ static filtra_status fill_cell(const grid *g, const json_t *mixer, size_t option
   return put_value(name, "seed", seed);
 }
 
-/* Refuses what training would refuse. */
+/* Refuses settings that training would refuse. */
 static filtra_status check_cell(const grid *g, const sweep_cell *cell) {
   const sweep *s = g->s;
   char *text = ft_json_dumps(cell->config, 0), *complete = NULL;
@@ -312,7 +312,7 @@ static filtra_status make_cell(const grid *g, const json_t *mixer, size_t option
   return status;
 }
 
-/* Whether a data set uses a mixer: it lists the mixer, or lists none. */
+/* Whether a data set uses a mixer: its list contains the mixer, or it has no list. */
 static bool takes_mixer(const json_t *listed, const char *name) {
   size_t i;
   const json_t *entry;
@@ -413,7 +413,7 @@ static void free_cell(sweep_cell *cell) {
   free(cell->error);
 }
 
-/* Whether a pattern matches the name; sets *used of that pattern. */
+/* Whether a pattern matches the name; sets *used for that pattern. */
 static bool matches(const char *patterns, const char *name, bool *used) {
   bool taken = false;
   for (size_t i = 0; patterns; i++) {

@@ -17,8 +17,8 @@ static const double WAIT_SECONDS = 0.02;
 typedef struct worker {
   sweep_cell *cell; /* NULL: free */
   sweep_child child;
-  bool evaluates; /* the process evaluates; before, it trained */
-  bool waits;     /* for the end of a process that an earlier call began */
+  bool evaluates; /* the process evaluates; false: it trains */
+  bool waits;     /* waits for the end of a process that an earlier call began */
   double began;
   char *settings, *log;
   const char *device; /* NULL: the command's default */
@@ -41,7 +41,7 @@ static bool has_ended(const sweep_cell *cell) {
   return cell->state != SWEEP_NEW && cell->state != SWEEP_BEGUN;
 }
 
-/* Mean seconds of the cells that this call has finished, on that data set or (NULL) on all. */
+/* Mean seconds of the cells that this call has finished, on that data set or, for NULL, on all. */
 static double mean_seconds(const sweep *s, const sweep_data *data) {
   double sum = 0.0, count = 0.0;
   for (size_t i = 0; i < s->count; i++) {
@@ -92,7 +92,7 @@ typedef struct command_words {
   size_t count;
 } command_words;
 
-/* Adds words of a NULL-terminated list. */
+/* Appends the words of a NULL-terminated list. */
 static void add_words(command_words *c, const char *const *words) {
   for (; *words && c->count + 1 < MOST_ARGUMENTS; words++)
     c->words[c->count++] = *words;
@@ -158,7 +158,7 @@ static filtra_status end_cell(runner *r, worker *at, sweep_state state, char *er
   return FILTRA_OK;
 }
 
-/* Says who still has the cell, where the sweep before was killed. */
+/* Prints which process still has the cell, after an earlier sweep was killed. */
 static void say_waiting(const runner *r, const worker *at) {
   long process = sweep_writer(at->log);
   char who[32] = "another process";
@@ -180,7 +180,8 @@ static filtra_status begin_cell(runner *r, worker *at, sweep_cell *cell) {
   return FILTRA_OK;
 }
 
-/* Begins a waiting worker's cell once the other process has ended, unless that finished it. */
+/* Begins a waiting worker's cell once the other process has ended, unless that process finished the
+ * cell. */
 static filtra_status stop_waiting(runner *r, worker *at) {
   if (r->stopped) return end_cell(r, at, SWEEP_INTERRUPTED, NULL);
   if (ft_is_locked(at->log)) return FILTRA_OK;
@@ -291,7 +292,7 @@ static filtra_status generate(runner *r, const sweep_data *d, const char *log) {
              json_integer_value(value));
     ADD(&c, texts[used++]);
   }
-  while (ft_is_locked(log) && !command_interrupted()) /* an earlier call's process is ending */
+  while (ft_is_locked(log) && !command_interrupted()) /* a process of an earlier call is ending */
     system_sleep(WAIT_SECONDS);
   FT_TRY(sweep_start(r->s->out, c.words, log, &child));
   while (!sweep_ended(&child, &code)) {
@@ -326,7 +327,7 @@ static filtra_status make_data(runner *r, const sweep_data *d) {
 
 /* ---- the sweep ---- */
 
-/* Completes a last line that a power failure cut, so that the next line is not joined to it. */
+/* Ends a last line that a power failure left incomplete, so that the next line does not join it. */
 static filtra_status end_record(const runner *r) {
   FILE *stream;
   if (!ft_file_size(r->record_path)) return FILTRA_OK;

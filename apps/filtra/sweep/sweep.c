@@ -68,7 +68,7 @@ static int list_cells(const sweep *s, bool json) {
   return COMMAND_DONE;
 }
 
-/* Lists failed cells again, since progress has scrolled them away. */
+/* Lists failed cells again, since progress output has scrolled them away. */
 static int show_end(const sweep *s, bool json) {
   size_t failed = sweep_count(s, SWEEP_FAILED);
   int code = failed ? COMMAND_FAILED : COMMAND_DONE;

@@ -43,14 +43,14 @@ typedef struct sweep {
   char *text; /* text of the file */
   sweep_data *data;
   size_t data_count;
-  sweep_cell *cells; /* the chosen ones, in the file's order */
+  sweep_cell *cells; /* the chosen cells, in the file's order */
   size_t count;
 } sweep;
 
 /** Options of the command line. */
 typedef struct sweep_choice {
-  const char *file, *out; /* out NULL: given by the file */
-  const char *cells;      /* comma-separated patterns; NULL: all */
+  const char *file, *out; /* out NULL: as the file says */
+  const char *cells;      /* comma-separated patterns of names; NULL: all */
   const json_t *paths;    /* {name: path} of data sets, which replace the file's */
 } sweep_choice;
 
@@ -92,21 +92,22 @@ typedef struct sweep_child {
 } sweep_child;
 
 /** Starts `filtra ARGUMENTS...`; `arguments` is NULL-terminated. The log, in the folder `within`,
- * is locked until the process ends (ft_is_locked), which is asked to end if this one dies. */
+ * stays locked until the child ends (ft_is_locked). If this process dies, the child is asked to
+ * end. */
 filtra_status sweep_start(const char *within, const char *const *arguments, const char *log,
                           sweep_child *child);
-/** Writes to a log who writes it from then on. */
+/** Writes to a log which process writes it from then on. */
 void sweep_log_begin(FILE *log, const sweep_child *child, const char *subcommand);
-/** The process that writes the log; 0: unknown. */
+/** The process that writes a log; 0: unknown. */
 long sweep_writer(const char *log);
-/** Whether it has ended; *code is its exit code, or negative for what ended it. */
+/** Whether the child has ended; *code is its exit code, or negative for what ended it. */
 bool sweep_ended(sweep_child *child, int *code);
-/** "signal 9 (Killed)" for such a code. */
+/** Describes a negative code: "signal 9 (Killed)". */
 const char *sweep_end_name(int code, char name[SWEEP_END_NAME]);
-/** Asks it to end in order. */
+/** Asks the child to end cleanly. */
 void sweep_stop(const sweep_child *child);
-/** The last message in its log, or else a sentence with its exit code; caller frees. NULL: out of
- * memory. */
+/** The last message in the child's log, else a sentence with its exit code; caller frees. NULL: out
+ * of memory. */
 char *sweep_last_words(const sweep_child *child, int code);
 
 #endif

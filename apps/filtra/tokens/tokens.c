@@ -35,7 +35,7 @@ static void print_help(void) {
 typedef struct reader {
   const tokens_arguments *options;
   const filtra_tokenizer *tokenizer;
-  filtra_tokenizer *owned; /* or `run` has it */
+  filtra_tokenizer *owned; /* NULL: `run` owns the tokenizer */
   filtra_run *run;
   int32_t *ids;
   char *text;
@@ -50,7 +50,7 @@ static filtra_status is_there(const char *folder, const char *file, bool *there)
   return FILTRA_OK;
 }
 
-/* A run whose tokenizer is constant has no file of it. */
+/* A run with a built-in tokenizer has no file of it. */
 static filtra_status open_tokenizer(const char *path, reader *r) {
   static const char *const files[] = {FILTRA_RUN_TOKENIZER, "vocab.json", "encoder.json",
                                       "vocab.txt"};

@@ -1,4 +1,4 @@
-/* The end of `filtra train`: the last evaluation and the best, as text and as JSON. Called by
+/* Final output of `filtra train`: the last and the best evaluation, as text and as JSON. Called by
  * train.c. */
 #include "result.h"
 
@@ -77,7 +77,7 @@ static void print_evaluation(const filtra_evaluation *e) {
                   e->f1, e->matthews);
 }
 
-/* Whether less of a measure is better. */
+/* Whether lower values of a measure are better. */
 static bool is_error(const char *measure) {
   return !strcmp(measure, "loss") || !strcmp(measure, "mae");
 }

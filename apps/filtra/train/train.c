@@ -22,12 +22,12 @@ typedef struct train_arguments {
   float deadline;
   const char *config, *out, *resume, *share;
   command_sets sets;
-  uint64_t steps, epochs; /* with --resume: the run's new length; 0: as it was */
+  uint64_t steps, epochs; /* with --resume: the run's new length; 0: unchanged */
   bool json, allow_changes, plan;
 } train_arguments;
 
-/* Prints an error that several ranks meet only once: the others wait, and rank 0, which prints
- * first, ends them. */
+/* Prints an error only once if several ranks fail with it: rank 0 prints first and ends the others,
+ * which wait. */
 static int fail(const train_arguments *a, filtra_status status) {
   if (a->transport.rank > 0) system_sleep(1.0);
   return command_fail("filtra train", status);
@@ -37,11 +37,11 @@ static int fail(const train_arguments *a, filtra_status status) {
 
 typedef struct display {
   const char *device, *folder;
-  bool terminal, begun, resumed, silent; /* silent: a rank other than 0 */
+  bool terminal, begun, resumed, silent; /* silent: this is a rank other than 0 */
   bool extended;                         /* --resume with --steps or --epochs */
   double shown_at;
   filtra_run_progress last;
-  filtra_evaluation validation, best; /* that `last` points to */
+  filtra_evaluation validation, best; /* `last` points to these */
   char frozen[512];
 } display;
 
@@ -147,7 +147,7 @@ static filtra_status set_text(json_t *config, const char *key, const char *value
   return json_object_set_new(config, key, json_string(value)) ? out_of_memory() : FILTRA_OK;
 }
 
-/* Makes a path absolute, so that the run folder works from any folder. */
+/* Makes a path absolute, so that the run works from any working directory. */
 static filtra_status resolve(json_t *config, const char *key) {
   const char *path = json_string_value(json_object_get(config, key));
   errno = 0;
@@ -171,7 +171,7 @@ static filtra_status build_config(const train_arguments *a, json_t **out) {
   return resolve(*out, "init_from");
 }
 
-/* The text, if it can be part of a folder's name; else "". */
+/* The text if it can be part of a folder's name; else "". */
 static const char *name_part(const json_t *text) {
   const char *name = json_string_value(text);
   return name && ft_is_name(name) ? name : "";
@@ -195,7 +195,7 @@ static char *choose_folder(const json_t *config) {
 
 /* ---- the run ---- */
 
-/* The share was checked before. */
+/* Reads the share, which was checked before. */
 static float share_of(const train_arguments *a) {
   if (!a->share) return 0.0f;
   return strcmp(a->share, "auto") ? (float)ft_strtod(a->share, NULL) : FILTRA_SHARE_AUTO;
@@ -425,7 +425,7 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("json", train_arguments, json),
 };
 
-/* Takes --steps N and --epochs N of a run to be resumed. False if other keys are set. */
+/* Takes --steps N and --epochs N for a resumed run. False if other keys are set. */
 static bool take_length(train_arguments *a) {
   size_t i;
   const json_t *set;

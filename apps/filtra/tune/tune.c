@@ -20,7 +20,7 @@ typedef struct tune_arguments {
   filtra_device_options device;
   const char *ops, *config_path, *export_path, *import_path;
   const filtra_precision *precision;
-  json_t *keys;   /* keys of a configuration, from options */
+  json_t *keys;   /* keys of a configuration, set by options */
   json_t *config; /* an object; NULL: no --config, --preset or --data */
   bool quick, json, list, clear;
 } tune_arguments;
@@ -33,7 +33,7 @@ typedef struct session {
   ft_tuning *tuning; /* stored and new entries */
   ft_tuning *asked;  /* the questions to tune */
   size_t *work, work_count;
-  double until; /* a time; 0: until all is tuned */
+  double until; /* a point in time; 0: until everything is tuned */
   json_t *results;
 } session;
 
@@ -105,7 +105,7 @@ static filtra_status store(const session *s) {
   ft_tuning *there = NULL;
   if (!s->path) return FILTRA_OK;
   if (ft_file_exists(s->path) && ft_tuning_load(s->device, s->path, &foreign, &there))
-    there = NULL; /* reported at the start */
+    there = NULL; /* already reported at the start */
   filtra_status status = FILTRA_OK;
   for (size_t i = 0; there && i < there->count && !status; i++)
     if (!ft_tuning_find(s->tuning, there->entries[i].key))
@@ -142,7 +142,7 @@ static bool goes_last(ft_tuning_family family) {
   return family == FT_TUNE_GEMM_MATRIX || family == FT_TUNE_ATTENTION_MATRIX;
 }
 
-/* Lists questions, except those already measured in as many rounds. */
+/* Lists questions, except those already measured with as many rounds. */
 static void list_part(session *s, bool last) {
   const uint32_t rounds = s->arguments->quick ? QUICK_ROUNDS : ROUNDS;
   for (size_t i = 0; i < s->asked->question_count; i++) {
@@ -232,7 +232,7 @@ static filtra_status clear(const session *s) {
   return FILTRA_OK;
 }
 
-/* Imports a file's entries, which replace entries of the same keys. */
+/* Imports a file's entries, which replace those with the same keys. */
 static filtra_status import_file(session *s) {
   const char *path = s->arguments->import_path;
   bool foreign;
@@ -251,7 +251,7 @@ static filtra_status import_file(session *s) {
 
 /* ---- a session ---- */
 
-/* Loads stored entries, and recovers those of a tuner that died. */
+/* Loads stored entries, and recovers those of a tuner that crashed. */
 static filtra_status load(session *s) {
   ft_tuning_open_cached(s->device);
   s->tuning = ft_tuning_use(s->device, NULL);
@@ -262,7 +262,7 @@ static filtra_status load(session *s) {
   s->journal = ft_tuner_journal(s->path);
   if (!s->journal) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(ft_tuner_recover(s->device, s->path, s->tuning));
-  /* The user's interruption is no fault of the configuration being tried. */
+  /* An interruption by the user is not a fault of the configuration being tried. */
   system_remove_when_ended(s->journal);
   return FILTRA_OK;
 }
@@ -283,7 +283,7 @@ static filtra_status act(session *s) {
 
 static int tune(const tune_arguments *a) {
   session s = {.arguments = a, .results = json_array()};
-  /* It prints its own errors; if matrix units fail, everything else is tuned. */
+  /* matrices_test prints its own errors; if matrix units fail, everything else is tuned. */
   if (!a->list && !a->clear) matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
   filtra_status status = filtra_device_open(&a->device, &s.device);
   if (!status) status = act(&s);

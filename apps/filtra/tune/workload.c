@@ -13,7 +13,7 @@
 
 /* ---- every mixer ---- */
 
-/* A train step as in docs/benchmarks.md, with one layer: all layers ask the same. */
+/* A train step as in docs/benchmarks.md, with one layer: all layers ask the same questions. */
 enum { BATCH = 4, LENGTH = 1024 };
 static const char MODEL[] =
     "{\"mixer\": \"%s\", \"vocabulary\": 32, \"classes\": 10, "
@@ -21,7 +21,7 @@ static const char MODEL[] =
     "\"layers\": 1, \"precision\": \"%s\"}";
 
 /* Builds a train step. Creating the model also builds it, for one token: those questions are not
- * collected, as their time does not matter. */
+ * collected, since their time does not matter. */
 static filtra_status ask_step(ft_tuning *asked, filtra_device *device,
                               const ft_model_options *options, const filtra_train_options *training,
                               int64_t size, int64_t length) {

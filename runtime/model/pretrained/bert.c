@@ -33,7 +33,7 @@ static const char *const ROBERTA_UNUSED[] = {
     "lm_head.",           "qa_outputs.",   "classifier.", "*pooler.dense.weight",
     "*pooler.dense.bias", "*position_ids", NULL};
 
-/* Of BERT and RoBERTa. */
+/* Keys of BERT and RoBERTa. */
 static const ft_hf_key KEYS[] = {
     {"vocab_size", "vocabulary", FT_HF_INT, NAN},
     {"hidden_size", "width", FT_HF_INT, NAN},
@@ -57,7 +57,7 @@ static const ft_hf_key KEYS[] = {
   "{\"position_embedding_type\": \"absolute\", \"is_decoder\": false,"                             \
   " \"add_cross_attention\": false, \"pruned_heads\": {}}"
 
-/* Positions count from the row after padding's. */
+/* RoBERTa counts positions from the row after padding's. */
 static filtra_status read_positions(const ft_hf_config *c, json_t *keys) {
   const json_t *padding = json_object_get(c->json, "pad_token_id");
   const json_int_t offset = json_is_integer(padding) ? json_integer_value(padding) + 1 : 2,

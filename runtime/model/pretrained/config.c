@@ -1,4 +1,4 @@
-/* Reads Hugging Face's config.json into keys of ours by a family's table, and writes it. Called by
+/* Reads Hugging Face's config.json into Filtra's keys by a family's table, and writes it. Called by
  * model/start.c and export.c. */
 #include "model/pretrained/filters.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first of ours stands for theirs that follow with the same meaning. */
+/* Names of activations. Where several of theirs mean one of ours, the first is written. */
 static const struct {
   const char *ours, *theirs;
 } ACTIVATIONS[] = {{"gelu", "gelu"},           {"gelu_tanh", "gelu_new"},
@@ -99,7 +99,7 @@ static filtra_status read_key(const ft_hf_config *c, const ft_hf_key *k, json_t 
   }
 }
 
-/* Fails unless the key is missing, null, or as accepted. */
+/* Fails unless the key is missing, null, or has the accepted value. */
 static filtra_status require(const ft_hf_config *c, const char *key, const json_t *accepted) {
   const json_t *value = value_of(c, key);
   if (!value || json_equal(value, accepted)) return FILTRA_OK;
@@ -127,7 +127,7 @@ static filtra_status require_all(const ft_hf_family *family, const ft_hf_config 
   return status;
 }
 
-/* A folder of ours says which filters stand in attention's place. */
+/* Reads the mixer that a folder exported by Filtra puts in attention's place. */
 static filtra_status read_filters(const ft_hf_config *c, json_t *keys) {
   const char *type = ft_json_string(c->json, "model_type");
   json_t *mixer = json_object_get(c->json, FT_HF_MIXER_KEY);
@@ -171,7 +171,7 @@ filtra_status ft_hf_read_labels(const ft_hf_config *config, json_t *keys) {
 
 /* ---- writing ---- */
 
-/* Of the first mixer that has it. */
+/* Writes the dropout of the first mixer that has one. */
 static filtra_status write_dropout(const ft_hf_key *k, const json_t *mixer, json_t *config) {
   json_t *value = json_object_get(mixer, k->ours);
   for (size_t i = 0; i < json_array_size(mixer) && !value; i++)
@@ -179,7 +179,8 @@ static filtra_status write_dropout(const ft_hf_key *k, const json_t *mixer, json
   return set(config, k->theirs, value ? json_incref(value) : json_real(0.0));
 }
 
-/* Other versions of `transformers` than those that know the filters have to refuse the folder. */
+/* Gives the folder a model type of its own: a `transformers` that lacks the filters must refuse
+ * it. */
 static filtra_status write_filters(const ft_hf_family *family, const json_t *keys, json_t *config) {
   const bool language = !*family->classifier, images = json_object_get(config, "image_size");
   char type[80], module[80], model[80], head[120], settings[80];
@@ -207,7 +208,7 @@ static filtra_status write_key(const ft_hf_key *k, const json_t *keys, json_t *c
   return json_object_set(config, k->theirs, (json_t *)value) ? out_of_memory() : FILTRA_OK;
 }
 
-/* Names of the labels; a regression has one. */
+/* Writes the names of the labels; a regression has one. */
 static filtra_status write_labels(const json_t *keys, const json_t *classes, json_t *config) {
   const bool value = !strcmp(ft_json_string(keys, "task"), "regression");
   const json_int_t count = value ? 1 : json_integer_value(json_object_get(keys, "classes"));

@@ -1,6 +1,6 @@
 /* Writes a model file as a folder that Hugging Face's `transformers` loads: config.json,
- * model.safetensors, and what prepares text or images. Called by programs and by `filtra export`.
- * */
+ * model.safetensors, and the files that describe how text or images are prepared. Called by
+ * programs and by `filtra export`. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/model.h"
@@ -12,13 +12,13 @@
 
 #define MODEL_FILE "model.safetensors"
 
-/* One of their tensors, made of some rows of a parameter. */
+/* One of their tensors, made from some rows of a parameter. */
 typedef struct piece {
   const ft_safetensor *from;
   ft_hf_form form;
-  size_t first;        /* element */
-  int64_t shape[4];    /* of theirs */
-  double scale, shift; /* of a regression's last layer */
+  size_t first;        /* first element in the parameter */
+  int64_t shape[4];    /* of their tensor */
+  double scale, shift; /* for a regression's last layer */
   char name[FT_NAME_TEXT];
 } piece;
 
@@ -27,16 +27,16 @@ typedef struct exporting {
   ft_safetensors *file;
   json_t *keys, *input;
   json_t *config;  /* theirs */
-  json_t *filters; /* of the layers */
+  json_t *filters; /* mixers of the layers */
   const ft_hf_family *family;
   piece *pieces;
   ft_safetensor *list;
-  size_t count, capacity, used; /* used: parameters */
+  size_t count, capacity, used; /* used: parameters written */
 } exporting;
 
-/* ---- can it be said ---- */
+/* ---- can the family express this model? ---- */
 
-/* Keys without a meaning for what the weights compute. */
+/* Keys that need no comparison: they matter only in training, or are written in another way. */
 static bool is_free(const char *key) {
   static const char *const FREE[] = {"mixer",          "precision", "drop_path",   "even_drop_path",
                                      "embedding_init", "task",      "target_mean", "target_scale",
@@ -46,7 +46,7 @@ static bool is_free(const char *key) {
   return false;
 }
 
-/* All keys that config.json, read again, gives a model. */
+/* All of Filtra's keys that the written config.json gives when it is read. */
 static filtra_status read_again(const exporting *e, const json_t *written, json_t **all) {
   const ft_hf_config config = {.json = written,
                                .path = "config.json",
@@ -65,7 +65,7 @@ static filtra_status read_again(const exporting *e, const json_t *written, json_
   return status ? status : *all ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-/* Fails where a model of the family cannot be as this one. */
+/* Fails if the family cannot express one of the model's keys. */
 static filtra_status check_keys(const exporting *e, const json_t *written) {
   json_t *all;
   const char *key;
@@ -98,7 +98,7 @@ static filtra_status fill(void *user, const ft_safetensor *tensor, void *to) {
   const size_t columns = count / rows;
   float *values = to;
   for (size_t i = 0; i < count; i++) {
-    size_t at = p->first + i; /* of ours */
+    size_t at = p->first + i; /* index in our parameter */
     if (p->form == FT_HF_TRANSPOSED) at = i % columns * rows + i / columns;
     if (p->form == FT_HF_PATCHES) {
       const size_t features = (size_t)p->shape[1], pixels = columns / features;
@@ -109,7 +109,7 @@ static filtra_status fill(void *user, const ft_safetensor *tensor, void *to) {
   return FILTRA_OK;
 }
 
-/* Sets theirs of a parameter's part. */
+/* Sets the shape of their tensor for one part of a parameter. */
 static void set_shape(const exporting *e, const ft_safetensor *from, size_t parts, piece *p,
                       ft_safetensor *t) {
   int64_t *s = t->shape;
@@ -132,7 +132,8 @@ static void set_shape(const exporting *e, const ft_safetensor *from, size_t part
   memcpy(p->shape, s, sizeof p->shape);
 }
 
-/* A regression predicts in units of target_scale; theirs in the values' own. */
+/* Folds target_scale and target_mean into a regression's last layer: Filtra's predicts standardised
+ * values, theirs the values themselves. */
 static void set_unit(const exporting *e, const char *name, const char *ending, piece *p) {
   const bool last = !strcmp(name, "head.2") || !strcmp(name, "head");
   if (!last || strcmp(ft_json_string(e->keys, "task"), "regression") != 0) return;
@@ -227,7 +228,7 @@ static filtra_status write_weights(const exporting *e, const char *folder) {
   return status;
 }
 
-/* How images are prepared: mean and deviation of numbers from 0 to 1. */
+/* How images are prepared: mean and deviation of pixels scaled to 0 to 1. */
 static json_t *image_preparation(const exporting *e) {
   const json_t *mean = json_object_get(e->input, "feature_mean"),
                *factor = json_object_get(e->input, "feature_factor"),
@@ -246,7 +247,7 @@ static json_t *image_preparation(const exporting *e) {
 
 static filtra_status write_preparation(const exporting *e, const char *folder) {
   json_t *tokenizer = json_object_get(e->input, "tokenizer");
-  if (json_object_get(tokenizer, "model")) { /* one that is theirs */
+  if (json_object_get(tokenizer, "model")) { /* in Hugging Face's format */
     FT_TRY(write_json(folder, "tokenizer.json", json_incref(tokenizer)));
     return write_json(folder, "tokenizer_config.json", ft_hf_tokenizer_config(tokenizer, e->keys));
   }
@@ -254,7 +255,7 @@ static filtra_status write_preparation(const exporting *e, const char *folder) {
   return write_json(folder, "preprocessor_config.json", image_preparation(e));
 }
 
-/* The filters in PyTorch, which config.json names. */
+/* Writes the PyTorch module with the filters, which config.json names. */
 static filtra_status write_module(const exporting *e, const char *folder) {
   if (!ft_hf_is_filtered(e->keys)) return FILTRA_OK;
   char *path = ft_path_join(folder, FT_HF_MODULE ".py");

@@ -1,4 +1,4 @@
-/* Which filters docs/filtra_filters.py computes, and what their parameters are called. Called by
+/* Which filters docs/filtra_filters.py computes, and the names of their parameters. Called by
  * config.c, tensors.c, export.c and model/start.c. */
 #include "model/pretrained/filters.h"
 
@@ -49,8 +49,8 @@ static filtra_status check(const json_t *mixer, const char *path, filtra_status 
   return FILTRA_OK;
 }
 
-/* Where all heads are fixed, no coefficient is a parameter. The options are there: replacing one
- * cannot fail. */
+/* If all heads are fixed, no coefficient is a parameter: sets the options to false. They exist
+ * already, so replacing them cannot fail. */
 static void drop_fixed(json_t *mixer, int64_t heads) {
   bool fixed[FT_MOST_FLOATS];
   if (!ft_mark_heads(ft_json_string(mixer, "fixed_heads"), heads, fixed)) return;
@@ -84,7 +84,7 @@ filtra_status ft_hf_filters(const json_t *keys, const char *path, filtra_status 
   return checked;
 }
 
-/* AGF has U and V where attention has queries and keys, and Sigma besides. */
+/* AGF has U and V in place of attention's queries and keys, and Sigma in addition. */
 static void set_agf(const json_t *mixer, ft_hf_row *row) {
   row->name = "layers.%d.mixer.uvxs";
   if (!strcmp(ft_json_string(mixer, "variant"), "filter"))

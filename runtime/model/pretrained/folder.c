@@ -1,4 +1,4 @@
-/* Reads a folder of Hugging Face's: config.json, and model.safetensors or the files that
+/* Reads a Hugging Face folder: config.json, and model.safetensors or the files that
  * model.safetensors.index.json lists. Called by start.c. */
 #include "model/pretrained/folder.h"
 
@@ -11,7 +11,7 @@
 #define WEIGHTS "model.safetensors"
 #define INDEX   "model.safetensors.index.json"
 
-/* Weights in forms that run code when they are read, or that other programs read. */
+/* Files with weights in other formats, some of which run code when they are read. */
 static const char *const FOREIGN[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
                                       "tf_model.h5", "flax_model.msgpack"};
 
@@ -28,7 +28,7 @@ filtra_status ft_hf_folder_is(const char *path, bool *is) {
   return status;
 }
 
-/* Whether a file is of a folder of Hugging Face's; *folder is that, which the caller frees. */
+/* Finds a file's folder, which the caller frees; *foreign: it is a Hugging Face folder. */
 static filtra_status find_folder(const char *path, char **folder, bool *foreign) {
   *foreign = false;
   *folder = ft_path_folder(path);
@@ -147,7 +147,7 @@ static filtra_status list_tensors(ft_hf_folder *f, const char *folder) {
   return FILTRA_OK;
 }
 
-/* No weights that can be read: says why, where other ones are there. */
+/* Fails for a folder without readable weights; names weights in another format if there are any. */
 static filtra_status fail_missing(const char *folder) {
   for (size_t i = 0; i < FT_COUNT(FOREIGN); i++) {
     char *path = ft_path_join(folder, FOREIGN[i]);

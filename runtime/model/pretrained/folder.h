@@ -1,4 +1,4 @@
-/* A folder as Hugging Face lays it out: config.json and weights in one file or in several. */
+/* A Hugging Face folder: config.json and weights in one file or several. */
 #ifndef FT_MODEL_PRETRAINED_FOLDER_H
 #define FT_MODEL_PRETRAINED_FOLDER_H
 
@@ -15,13 +15,13 @@ typedef struct ft_hf_folder {
   size_t count;
 } ft_hf_folder;
 
-/** Whether it is such a folder: it has a config.json with "model_type". */
+/** Whether the path is such a folder: one with a config.json that has "model_type". */
 filtra_status ft_hf_folder_is(const char *path, bool *is);
-/** Fails with PATH where nothing is there, and with INPUT where a path is a folder without a model;
+/** Fails with PATH if nothing is at the path, and with INPUT if it is a folder without a model;
  * says what to give instead. */
 filtra_status ft_hf_check_path(const char *path);
-/** Fails with INPUT where a file that is no model of Filtra's is of a folder of Hugging Face's, or
- * can have no weights; says what to give instead. */
+/** Fails with INPUT if a file that is not a Filtra model belongs to a Hugging Face folder or cannot
+ * hold weights; says what to give instead. */
 filtra_status ft_hf_check_file(const char *path);
 /** Reads config.json and all weights. Caller closes; *out is all 0 after a failure. */
 filtra_status ft_hf_folder_open(const char *path, ft_hf_folder *out);
@@ -29,7 +29,7 @@ void ft_hf_folder_close(ft_hf_folder *folder);
 
 /** The tensor of that name; NULL if there is none. */
 const ft_safetensor *ft_hf_folder_find(const ft_hf_folder *folder, const char *name);
-/** Notes that the tensor, one of the folder's, is used. */
+/** Marks one of the folder's tensors as used. */
 void ft_hf_folder_use(ft_hf_folder *folder, const ft_safetensor *tensor);
 /** The unused tensor whose name is nearest; NULL if none is near. */
 const char *ft_hf_folder_nearest(const ft_hf_folder *folder, const char *name);

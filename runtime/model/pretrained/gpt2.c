@@ -16,7 +16,7 @@ static const ft_hf_row ROWS[] = {
 };
 static const ft_hf_row HEAD[] = {
     {"head.weight", {"lm_head.weight"}, .optional = true, .bare = true}};
-/* Masks that older versions wrote with the weights. */
+/* Masks that older versions saved with the weights, and the head of a classifier. */
 static const char *const UNUSED[] = {"*.attn.bias", "*.attn.masked_bias", "score.", NULL};
 
 static const ft_hf_key KEYS[] = {
@@ -33,7 +33,7 @@ static const ft_hf_key KEYS[] = {
     {"attn_pdrop", "attention_dropout", FT_HF_DROPOUT, 0.1},
 };
 
-/* The weights say whether the head is tied. */
+/* The weights tell whether the head is tied. */
 static filtra_status adjust(const ft_hf_config *c, json_t *keys) {
   const json_int_t width = json_integer_value(json_object_get(keys, "width")),
                    hidden = json_integer_value(json_object_get(keys, "ffn_width"));

@@ -1,5 +1,4 @@
-/* Reads preprocessor_config.json: what becomes of an image before ViT or DeiT sees it. Called by
- * start.c. */
+/* Reads preprocessor_config.json: how images are prepared for ViT or DeiT. Called by start.c. */
 #include "model/pretrained/images.h"
 
 #include "base/file.h"
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the three numbers at the key are these. */
+/* Whether the key's three numbers are these. */
 static bool are(const json_t *object, const char *key, double a, double b, double c) {
   const json_t *list = json_object_get(object, key);
   const double wanted[] = {a, b, c};
@@ -29,7 +28,7 @@ static const char *normalization_of(const json_t *object) {
 }
 
 /* The shorter side that images are resized to before the crop: a number, {"shortest_edge": n} or
- * {"height": n, "width": n}; 0: not said. */
+ * {"height": n, "width": n}; 0: not given. */
 static int64_t resized_side(const json_t *object) {
   const json_t *size = json_object_get(object, "size");
   if (json_is_integer(size)) return json_integer_value(size);

@@ -1,14 +1,14 @@
-/* How the images of a Hugging Face folder's model are prepared. */
+/* How a Hugging Face folder's model expects its images. */
 #ifndef FT_MODEL_PRETRAINED_IMAGES_H
 #define FT_MODEL_PRETRAINED_IMAGES_H
 
 #include "base/json.h"
 
 /** Keys of data for images of `side` pixels: pixels, image_size, crop_pct and normalize, from
- * FOLDER/preprocessor_config.json, or without that file ViT's. Fails with INPUT for a
- * preparation that the keys cannot say. The caller releases *keys. */
+ * FOLDER/preprocessor_config.json, or ViT's if the file is missing. Fails with INPUT for a
+ * preparation that the keys cannot express. The caller releases *keys. */
 filtra_status ft_hf_image_keys(const char *folder, int64_t side, json_t **keys);
-/** Mean and factor of features, and sizes, for FT_INPUT_KEY, from such keys. */
+/** Mean and factor of features, and sizes, for FT_INPUT_KEY, from these keys. */
 filtra_status ft_hf_image_fit(const json_t *keys, json_t *fit);
 
 #endif

@@ -1,5 +1,5 @@
-/* Finds the tensors of a Hugging Face folder by a family's rows, and reads them as ours. Called by
- * start.c. */
+/* Finds the tensors of a Hugging Face folder by a family's rows, and converts them to Filtra's
+ * layout. Called by start.c. */
 #include "model/pretrained/tensors.h"
 
 #include "base/memory.h"
@@ -20,7 +20,7 @@ void ft_hf_write_name(char out[FT_NAME_TEXT], const char *prefix, const char *pa
     snprintf(out, FT_NAME_TEXT, "%s%s%s", prefix, pattern, ending);
 }
 
-/* Norms of early versions have gamma and beta. */
+/* Early versions call a norm's weight gamma and its bias beta. */
 static const char *early_ending(const char *pattern, const char *ending) {
   if (!strstr(pattern, "LayerNorm")) return NULL;
   return !strcmp(ending, ".weight") ? ".gamma" : !strcmp(ending, ".bias") ? ".beta" : NULL;
@@ -69,7 +69,7 @@ static filtra_status fail_shape(const ft_hf_folder *folder, const ft_safetensor 
                  t->name, filtra_dtype_name(t->dtype), shape_text(t, text), wanted);
 }
 
-/* Our shape of tensors joined along their rows. */
+/* Sets our shape for tensors whose rows are concatenated. */
 static filtra_status join_rows(const ft_hf_folder *folder, ft_hf_tensor *t) {
   for (size_t p = 0; p < t->parts; p++) {
     const ft_safetensor *from = t->from[p];
@@ -141,8 +141,8 @@ filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const 
   return FILTRA_OK;
 }
 
-/* Whether the name begins with the pattern, after a prefix or not; after a `*`, whether it ends
- * with it. */
+/* Whether the name begins with the pattern, with or without the prefix; for a pattern that starts
+ * with `*`, whether the name ends with the rest. */
 static bool matches(const char *name, const char *prefix, const char *pattern) {
   const size_t skip = strncmp(name, prefix, strlen(prefix)) ? 0 : strlen(prefix);
   const size_t length = strlen(name), ending = strlen(pattern) - 1;
@@ -167,7 +167,7 @@ filtra_status ft_hf_check_left(const ft_hf_folder *folder, const ft_hf_family *f
 
 /* ---- values ---- */
 
-/* The place of ours at which element `i` of theirs goes. */
+/* The index in our layout of element `i` of theirs. */
 static size_t place(const ft_hf_tensor *t, size_t i) {
   const int64_t *s = t->from[0]->shape;
   if (t->form == FT_HF_TRANSPOSED) return i % (size_t)s[1] * (size_t)s[0] + i / (size_t)s[1];

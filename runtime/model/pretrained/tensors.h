@@ -1,4 +1,4 @@
-/* The tensors of a Hugging Face folder under our names. */
+/* The tensors of a Hugging Face folder under Filtra's names. */
 #ifndef FT_MODEL_PRETRAINED_TENSORS_H
 #define FT_MODEL_PRETRAINED_TENSORS_H
 
@@ -21,18 +21,18 @@ typedef struct ft_hf_tensors {
   size_t count, capacity;
 } ft_hf_tensors;
 
-/** A prefix, `pattern` with the layer's number in place of %d, and an ending; cut if it is too
- * long, so that it is not found. */
+/** Writes prefix, `pattern` with the layer's number for %d, and ending; cuts a name that is too
+ * long, which then is not found. */
 void ft_hf_write_name(char out[FT_NAME_TEXT], const char *prefix, const char *pattern,
                       int64_t layer, const char *ending);
 /** Finds the tensors of a family's rows, for layers with the mixers of ft_hf_filters. Fails with
- * INPUT where one is missing, or of another form. Caller frees the list, of failures, too. */
+ * INPUT if one is missing or has another shape. Caller frees the list, also on failure. */
 filtra_status ft_hf_map(ft_hf_folder *folder, const ft_hf_family *family, const ft_hf_rows *rows,
                         const json_t *filters, ft_hf_tensors *out);
-/** Fails with INPUT for a tensor that is neither used nor listed as unused by the family. */
+/** Fails with INPUT for a tensor that is not used and that the family does not list as ignored. */
 filtra_status ft_hf_check_left(const ft_hf_folder *folder, const ft_hf_family *family);
-/** Writes the first `count` of a parameter's values, F32; of other forms than rows all. Fails with
- * INPUT where one is not finite. */
+/** Writes the first `count` of a parameter's values as F32; all of them if the form is not rows.
+ * Fails with INPUT if one is not finite. */
 filtra_status ft_hf_fill(const ft_hf_tensor *tensor, size_t count, float *to);
 
 #endif

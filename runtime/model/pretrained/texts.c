@@ -1,10 +1,10 @@
-/* Writes tokenizer_config.json: its class takes tokenizer.json as it is, and the rest says what
- * that file does not. Called by export.c. */
+/* Writes tokenizer_config.json: a class that takes tokenizer.json as it is, and what that file does
+ * not contain. Called by export.c. */
 #include "model/pretrained/texts.h"
 
 #include <string.h>
 
-/* The parts that a special token can have, by its usual texts. */
+/* The roles that a special token can have, by its usual texts. */
 static const struct {
   const char *key, *usual[3];
 } ROLES[] = {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The last is DeiT's alone. */
+/* The last row is DeiT's alone. */
 static const ft_hf_row ROWS[] = {
     {"embedding", {"embeddings.patch_embeddings.projection"}, .layer = true, .form = FT_HF_PATCHES},
     {"class_token.weight", {"embeddings.cls_token"}, .form = FT_HF_ONE},
