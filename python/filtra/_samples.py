@@ -224,6 +224,18 @@ def _pack_images(values: Any, name: str) -> Samples:
     return Samples("images", lengths, numbers, features, height, width)
 
 
+def check_spread(values: Any, kind: str) -> None:
+    """Refuse training samples of numbers that differ too little for float32."""
+    if kind not in ("vectors", "series"):
+        return
+    values = as_array(values)
+    if kind == "vectors":
+        _arrays.check_spread([np.asarray(values)], "X", "column")
+        return
+    rows = [np.asarray(row) for row in values]
+    _arrays.check_spread([r[:, None] if r.ndim == 1 else r for r in rows], "X", "feature")
+
+
 def pack(
     values: Any, kind: str | None, name: str = "X", tokenizer: Tokenizer | None = None
 ) -> Samples:

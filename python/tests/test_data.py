@@ -23,6 +23,22 @@ def test_vectors_have_columns_with_their_own_means() -> None:
     assert [data.sample(i).label for i in range(4)] == [0, 1, 0, 1]
 
 
+def test_numbers_that_float32_does_not_tell_apart() -> None:
+    y = np.arange(20) % 2
+    X = np.random.default_rng(1).normal(size=(20, 3))
+    far = X + np.array([0.0, 1e9, 0.0])
+    for samples in (far, far.tolist()):
+        with pytest.raises(filtra.ArgumentError, match="column 1 holds numbers from .* subtract"):
+            filtra.Dataset.from_arrays(samples, y)
+    with pytest.raises(filtra.ArgumentError, match="X: feature 1 holds numbers from"):
+        filtra.Dataset.from_arrays(far.reshape(20, 1, 3), y)
+    with pytest.raises(filtra.ArgumentError, match="X: column 0 holds"):
+        filtra.Dataset.from_arrays(2**25 + np.arange(20).reshape(20, 1), y, kind="vectors")
+    far[:, 1] = 1e9 + 0.5
+    for kept in (X, far, 2**23 + np.arange(20.0).reshape(20, 1), (X + 1e9).astype(np.float32)):
+        filtra.Dataset.from_arrays(kept, y, kind="vectors")
+
+
 def test_series_of_unequal_lengths() -> None:
     X = [np.ones((n, 2)) * n for n in (3, 5, 4)]
     data = Dataset.from_arrays(X, [0.5, 1.5, 2.5], validation_share=0, standardise=False)

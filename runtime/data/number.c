@@ -8,7 +8,7 @@
 
 enum { LONGEST_NUMBER = 512 };
 
-filtra_status ft_read_number(const char *text, size_t length, float *value) {
+filtra_status ft_read_double(const char *text, size_t length, double *value) {
   char copy[LONGEST_NUMBER + 1], *end = copy;
   double number = 0.0;
   bool possible = length > 0 && length <= LONGEST_NUMBER;
@@ -25,6 +25,13 @@ filtra_status ft_read_number(const char *text, size_t length, float *value) {
   if (fabs(number) > (double)FLT_MAX)
     return ft_fail(FILTRA_ERROR_INPUT, "%.40s is too large; numbers up to 3.4e38 are accepted",
                    copy);
+  *value = number;
+  return FILTRA_OK;
+}
+
+filtra_status ft_read_number(const char *text, size_t length, float *value) {
+  double number;
+  FT_TRY(ft_read_double(text, length, &number));
   *value = (float)number;
   return FILTRA_OK;
 }

@@ -2,6 +2,7 @@
  * files of the format "table". */
 #include "data/number_form.h"
 
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -10,6 +11,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST = 512, MINUS = 0x2212 };
@@ -205,11 +207,11 @@ static bool has_fraction(const cell *c, char decimal, double value) {
 static void add_number(ft_number_forms *f, int way, const cell *c, bool grouped) {
   char number[LONGEST + 2];
   double value = value_of(c, ".,"[way], number);
-  if (f->readable[way] == 0) f->low[way] = f->high[way] = value;
+  const bool fraction = has_fraction(c, ".,"[way], value);
   f->readable[way]++;
-  f->low[way] = fmin(f->low[way], value);
-  f->high[way] = fmax(f->high[way], value);
-  f->fractions[way] += has_fraction(c, ".,"[way], value);
+  ft_spread_add(&f->spread[way], value);
+  f->spread[way].cut = f->spread[way].cut || (fraction && fabs(value) >= 0x1p53);
+  f->fractions[way] += fraction;
   f->grouped[way] += grouped;
 }
 
@@ -296,8 +298,6 @@ filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t coun
 filtra_status ft_forms_check(const ft_number_forms *f, const char *path, const char *column,
                              filtra_decimal decimal) {
   const int way = decimal == FILTRA_DECIMAL_COMMA;
-  const double low = f->low[way], high = f->high[way];
-  const double largest = fmax(fabs(low), fabs(high));
   if (f->readable[way] < f->total)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s:%llu: column \"%s\": \"%s\" is no number with a decimal %s", path,
@@ -312,10 +312,9 @@ filtra_status ft_forms_check(const ft_number_forms *f, const char *path, const c
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: column \"%s\" holds amounts in more than one currency; convert them", path,
                    column);
-  const bool exact = largest < 0x1p53 || !f->fractions[way]; /* as doubles, at least */
-  if (exact && (high == low || high - low >= largest * 0x1p-18)) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: column \"%s\" holds numbers from %.17g to %.17g, which 32-bit numbers hardly "
-                 "tell apart; subtract a constant from them",
-                 path, column, low, high);
+  char *feature = ft_format("column \"%s\"", column);
+  if (!feature) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_spread_check(&f->spread[way], path, feature);
+  free(feature);
+  return status;
 }

@@ -3,6 +3,7 @@
 #define FT_DATA_NUMBER_FORM_H
 
 #include "base/status.h"
+#include "data/spread.h"
 
 #include <filtra/data.h>
 
@@ -14,7 +15,7 @@ typedef struct ft_number_forms {
   uint64_t fractions[2];   /* numbers that are not whole */
   uint64_t grouped[2];     /* numbers with separators between thousands */
   uint64_t percents, currencies;
-  double low[2], high[2];
+  ft_spread spread[2];
   uint64_t sure_line[2]; /* line of the first cell that is a number in this way only; 0: none */
   char sure[2][48];
   uint64_t open_line; /* line of the first that is another number in each way, such as 1,000 */

@@ -203,9 +203,9 @@ static filtra_status add_image(numpy_set *s, const ft_npy *x, uint64_t i, filtra
 }
 
 static filtra_status read_number(const ft_npy *x, uint64_t i, uint64_t step, uint64_t feature,
-                                 float *value) {
-  double number = ft_npy_number(x, ft_npy_at(x, (uint64_t[]){i, step, feature, 0}));
-  *value = (float)number;
+                                 double *value) {
+  const double number = ft_npy_number(x, ft_npy_at(x, (uint64_t[]){i, step, feature, 0}));
+  *value = number;
   if (isnan(number) || fabs(number) <= (double)FLT_MAX) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "step %llu: %g; numbers up to 3.4e38 are accepted, and NaN where one is missing",
@@ -226,7 +226,7 @@ static filtra_status add_series(ft_series *series, const ft_npy *x, uint64_t i, 
   if (!length) return ft_fail(FILTRA_ERROR_INPUT, "all values are missing");
   for (uint64_t k = 0; k < x->shape[2]; k++)
     for (uint64_t step = 0; step < length; step++) {
-      float value;
+      double value;
       FT_TRY(read_number(x, i, step, k, &value));
       FT_TRY(ft_series_put(series, at++, value));
     }
@@ -337,6 +337,7 @@ static filtra_status read_split(numpy_set *s, filtra_split split) {
                    s->options->tokenizer, x->name);
   ft_series_begin(&series, s->options, s->ds, split);
   status = add_samples(s, split, &x->npy, y->name ? &y->npy : NULL, &series);
+  if (!status) status = ft_series_check(&series, x->name, "feature");
   ft_series_end(&series);
   bool classes = !status && y->name && !are_values(s, &y->npy) && !s->labels.closed;
   if (!classes) return status;

@@ -9,6 +9,7 @@
 #include "data/number.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@ void ft_series_begin(ft_series *s, const filtra_dataset_options *options, filtra
                      filtra_split split) {
   const ft_samples *train = &ds->samples[FILTRA_SPLIT_TRAIN];
   *s = (ft_series){.options = options, .ds = ds, .samples = &ds->samples[split]};
+  s->first = !ds->fit || (!ds->fit->features && !ds->fit->plain);
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    s->first = s->first && ds->samples[i].count == 0;
   if (split == FILTRA_SPLIT_TRAIN) return;
   for (size_t i = 0; i < train->count; i++)
     if (train->rows[i].length > s->cut) s->cut = train->rows[i].length;
@@ -27,6 +31,7 @@ void ft_series_begin(ft_series *s, const filtra_dataset_options *options, filtra
 
 void ft_series_end(ft_series *s) {
   free(s->values);
+  free(s->spreads);
   if (s->longer)
     ft_log(
         FILTRA_LOG_WARNING,
@@ -39,14 +44,14 @@ bool ft_series_is_missing(const char *text, size_t length) {
   return (length == 1 && *text == '?') || (length == 3 && !ft_strncasecmp(text, "nan", 3));
 }
 
-filtra_status ft_series_value(const char *text, size_t length, float *value) {
+filtra_status ft_series_value(const char *text, size_t length, double *value) {
   ft_trim(&text, &length);
   if (length == 0) return ft_fail(FILTRA_ERROR_INPUT, "nothing");
   *value = NAN;
-  return ft_series_is_missing(text, length) ? FILTRA_OK : ft_read_number(text, length, value);
+  return ft_series_is_missing(text, length) ? FILTRA_OK : ft_read_double(text, length, value);
 }
 
-filtra_status ft_series_put(ft_series *s, size_t index, float value) {
+filtra_status ft_series_put(ft_series *s, size_t index, double value) {
   FT_TRY(FT_GROW(s->values, index, s->capacity));
   s->values[index] = value;
   return FILTRA_OK;
@@ -54,7 +59,7 @@ filtra_status ft_series_put(ft_series *s, size_t index, float value) {
 
 /* Interpolates missing values linearly between their neighbours; at the ends, repeats the nearest
  * value. A series without any value stays missing; standardising then replaces it by the mean. */
-static void interpolate(float *x, size_t length) {
+static void interpolate(double *x, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (!isnan(x[i])) continue;
     size_t next = i;
@@ -64,7 +69,7 @@ static void interpolate(float *x, size_t length) {
     if (!before && !after) return;
     double from = before ? x[i - 1] : x[next], to = after ? x[next] : from;
     for (size_t k = i; k < next; k++)
-      x[k] = (float)(from + (to - from) * (double)(k - i + 1) / (double)(next - i + 1));
+      x[k] = from + (to - from) * (double)(k - i + 1) / (double)(next - i + 1);
   }
 }
 
@@ -93,8 +98,27 @@ static filtra_status append(ft_series *series, size_t dimensions, size_t length,
   float *to = s->values + s->value_count;
   for (size_t i = 0; i < kept; i++)
     for (size_t k = 0; k < dimensions; k++)
-      *to++ = series->values[k * length + i];
+      *to++ = (float)series->values[k * length + i];
   s->value_count += count;
+  return FILTRA_OK;
+}
+
+static filtra_status measure(ft_series *s, size_t dimensions, size_t length, size_t kept) {
+  if (!s->first) return FILTRA_OK;
+  if (!s->spreads) s->spreads = ft_calloc(dimensions, sizeof *s->spreads);
+  if (!s->spreads) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t k = 0; k < dimensions; k++)
+    for (size_t i = 0; i < kept; i++)
+      ft_spread_add(&s->spreads[k], s->values[k * length + i]);
+  return FILTRA_OK;
+}
+
+filtra_status ft_series_check(const ft_series *s, const char *path, const char *what) {
+  char feature[64];
+  for (size_t k = 0; s->spreads && k < s->ds->info.features; k++) {
+    snprintf(feature, sizeof feature, "%s %zu", what, k + 1);
+    FT_TRY(ft_spread_check(&s->spreads[k], path, feature));
+  }
   return FILTRA_OK;
 }
 
@@ -106,6 +130,7 @@ filtra_status ft_series_add(ft_series *s, size_t dimensions, size_t length, ft_s
     return ft_fail(FILTRA_ERROR_INPUT, "%zu dimension%s where the samples before have %u",
                    dimensions, dimensions == 1 ? "" : "s", s->ds->info.features);
   FT_TRY(check_length(s, length, &kept));
+  FT_TRY(measure(s, dimensions, length, kept));
   for (size_t k = 0; k < dimensions; k++)
     interpolate(s->values + k * length, length);
   row.first = samples->value_count;

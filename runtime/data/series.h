@@ -3,16 +3,19 @@
 #define FT_DATA_SERIES_H
 
 #include "data/dataset.h"
+#include "data/spread.h"
 
 /** The samples of the file being read. */
 typedef struct ft_series {
   const filtra_dataset_options *options;
   filtra_dataset *ds;
   ft_samples *samples;
-  uint32_t cut;  /* longer series are cut here; 0: never */
-  size_t longer; /* series that were cut */
-  float *values; /* one sample, [dimensions][length] */
+  uint32_t cut;   /* longer series are cut here; 0: never */
+  size_t longer;  /* series that were cut */
+  double *values; /* one sample, [dimensions][length] */
   size_t capacity;
+  bool first;         /* no split before has samples, and none was trained with */
+  ft_spread *spreads; /* [dimensions], where `first`; else NULL */
 } ft_series;
 
 /** Reads a file of a split, adding its samples. */
@@ -44,12 +47,16 @@ void ft_series_begin(ft_series *s, const filtra_dataset_options *options, filtra
 /** Whether a text means a missing value: '?' or NaN. */
 bool ft_series_is_missing(const char *text, size_t length);
 /** Reads a value, without spaces around it; NaN if it is missing. Fails with INPUT. */
-filtra_status ft_series_value(const char *text, size_t length, float *value);
+filtra_status ft_series_value(const char *text, size_t length, double *value);
 /** Stores a value at `index`, which may be at most the number of values stored. */
-filtra_status ft_series_put(ft_series *s, size_t index, float value);
+filtra_status ft_series_put(ft_series *s, size_t index, double value);
 /** Adds the values as a sample with the target of `row`; interpolates missing ones. Fails with
  * INPUT if the number of dimensions changes, or a series is too long. */
 filtra_status ft_series_add(ft_series *s, size_t dimensions, size_t length, ft_sample_row row);
+/** Fails with INPUT, naming `path`, where the values of a dimension hardly differ as floats; `what`
+ * is "dimension" or another word for it. Series are told by the first samples: those that follow
+ * may be few, and are standardised alike. */
+filtra_status ft_series_check(const ft_series *s, const char *path, const char *what);
 void ft_series_end(ft_series *s);
 
 #endif

@@ -38,7 +38,7 @@ static filtra_status read_values(ts_reader *r, const char *text, const char *end
   for (bool more = true; more; ++*length) {
     const char *comma = memchr(text, ',', (size_t)(end - text));
     const char *stop = comma ? comma : end;
-    float value;
+    double value;
     FT_TRY(ft_series_value(text, (size_t)(stop - text), &value));
     FT_TRY(ft_series_put(&r->series, first + *length, value));
     more = comma != NULL;
@@ -189,6 +189,7 @@ static filtra_status read_file(void *user, const char *path, filtra_split split)
   ft_series_begin(&r.series, r.files->options, r.files->ds, split);
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r);
+  if (!status) status = ft_series_check(&r.series, path, "dimension");
   if (!status) status = finish_file(&r);
   ft_lines_close(&r.lines);
   ft_series_end(&r.series);

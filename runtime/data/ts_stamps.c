@@ -31,7 +31,7 @@ static filtra_status read_time(const char *text, size_t length, double *time) {
 /* ---- a dimension ---- */
 
 /* Reads "(time,value)"; *at moves past it and a comma that follows; *more: there was a comma. */
-static filtra_status read_pair(const char **at, const char *end, double *time, float *value,
+static filtra_status read_pair(const char **at, const char *end, double *time, double *value,
                                bool *more) {
   const char *text = *at + strspn(*at, " \t"), *close = memchr(text, ')', (size_t)(end - text));
   const char *comma = close ? ft_memrchr(text, ',', (size_t)(close - text)) : NULL;
@@ -84,7 +84,7 @@ filtra_status ft_ts_stamps_read(ft_ts_stamps *s, ft_series *series, const char *
                                 const char *end, size_t first, size_t *length) {
   *length = 0;
   for (bool more = true; more; ++*length) {
-    float value;
+    double value;
     FT_TRY(FT_GROW(s->times, *length, s->capacity));
     FT_TRY(read_pair(&text, end, &s->times[*length], &value, &more));
     FT_TRY(ft_series_put(series, first + *length, value));

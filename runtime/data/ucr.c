@@ -92,7 +92,7 @@ static filtra_status read_sample(ucr_reader *r) {
   const char *field = next_field(&at, r->delimiter, &length);
   FT_TRY(read_class(r, field, length, &row.label));
   for (; at; count++) {
-    float value;
+    double value;
     field = next_field(&at, r->delimiter, &length);
     filtra_status status = ft_series_value(field, length, &value);
     if (status) return ft_fail_context(status, "value %zu", count + 1);
@@ -128,6 +128,7 @@ static filtra_status read_file(void *user, const char *path, filtra_split split)
   ft_series_begin(&r.series, files->options, files->ds, split);
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r);
+  if (!status) status = ft_series_check(&r.series, path, "dimension");
   if (!status && !files->begun && files->labels.count)
     status = ft_labels_close(&files->labels, true, r.series.samples);
   files->begun = true;

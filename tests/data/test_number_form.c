@@ -174,6 +174,7 @@ static const struct {
      "which 32-bit numbers hardly tell apart",
      0},
     {{"100000000.25", "100000000.5", "100000000.75"}, {0}, "hardly tell apart", 0},
+    {{"1000001.5", "1000002.5", "1000003.5"}, {1000001.5f, 1000002.5f, 1000003.5f}, NULL, 0},
     {{"1.5", "2.5", "12 kg"}, {0}, "a.csv:4: the target \"12 kg\" is no number", 0},
     {{"1.5", "N/A", "2"}, {0}, "a.csv:3: the target \"N/A\" is no number", 0},
 };

@@ -162,6 +162,55 @@ TEST(test_series) {
   assert_true(test_sample(ds, FILTRA_SPLIT_TEST, 1).value == -2.0f);
 }
 
+/* Large offsets take the digits that tell numbers apart; what floats hold as it is stays. */
+TEST(test_numbers_that_floats_do_not_tell_apart) {
+  static const double far[] = {1.7e9 + 0.5, 1.7e9 + 1, 1.7e9 + 2, 1.7e9 + 3};
+  static const double alike[] = {1.7e9 + 0.5, 1.7e9 + 0.5, 1.7e9 + 0.5, 1.7e9 + 0.5};
+  static const double wide[] = {0.1, 1.7e9 + 1, 1.7e9 + 2, 1.7e9 + 3};
+  static const double second[] = {1, 1e9 + 1, 2, 1e9 + 2};
+  static const double holes[] = {NAN, 1e9 + 1, 1e9 + 3, NAN};
+  static const int64_t whole[] = {1 << 25, (1 << 25) + 1, (1 << 25) + 2, (1 << 25) + 3};
+  static const int64_t exact[] = {1 << 23, (1 << 23) + 1, (1 << 23) + 2, (1 << 23) + 3};
+  static const float single[] = {16777216.0f, 16777218.0f, 16777220.0f, 16777222.0f};
+  static const struct {
+    const char *type, *shape;
+    const void *data;
+    size_t size;
+    const char *refused; /* NULL: it is read */
+  } cases[] = {{"'<f8'", "(2, 2)", far, 32,
+                "X.npy: feature 1 holds numbers from 1700000000.5 to 1700000003, which 32-bit "
+                "numbers hardly tell apart; subtract a constant"},
+               {"'<f8'", "(2, 1, 2)", second, 32, "X.npy: feature 2 holds numbers from 1000000001"},
+               {"'<f8'", "(2, 2)", holes, 32, "X.npy: feature 1 holds numbers from 1000000001 to"},
+               {"'<i8'", "(2, 2)", whole, 32, "X.npy: feature 1 holds numbers from 33554432 to"},
+               {"'<f8'", "(2, 2)", alike, 32, NULL},
+               {"'<f8'", "(2, 2)", wide, 32, NULL},
+               {"'<i8'", "(2, 2)", exact, 32, NULL},
+               {"'<f4'", "(2, 2)", single, 16, NULL}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *folder = test_folder();
+    write_npy(folder, "X.npy", cases[i].type, cases[i].shape, cases[i].data, cases[i].size);
+    write_npy(folder, "y.npy", "'<i4'", "(2,)", (int32_t[]){1, 2}, 8);
+    if (cases[i].refused)
+      test_refuse_dataset(folder, NULL, cases[i].refused);
+    else
+      assert_ok(test_try_dataset(folder, NULL));
+  }
+}
+
+/* New samples may be few and alike; the training data say how they are standardised. */
+TEST(test_new_samples_may_be_alike) {
+  static const double x[] = {1.7e9, 1.7e9 + 1, 1.7e9 + 2, 1.7e9 + 3};
+  static const double mean[] = {0.0}, factor[] = {1e-9};
+  const ft_data_fit fit = {.values = true, .mean = mean, .factor = factor, .features = 1};
+  const char *path = write_npy(test_folder(), "new.npy", "'<f8'", "(2, 2)", x, sizeof x);
+  filtra_dataset *ds;
+  assert_ok(ft_dataset_open_fitted(
+      path, &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST, .unlabelled = true}, &fit,
+      &ds));
+  filtra_dataset_close(&ds);
+}
+
 static char warning[256];
 
 static void note(void *user, filtra_log_level level, const char *text) {

@@ -68,6 +68,22 @@ TEST(test_values) {
   }
 }
 
+/* Large offsets take the digits that tell values apart; dimensions with few values stay. */
+TEST(test_values_that_floats_do_not_tell_apart) {
+  const char *path = test_write_text(test_folder(), "a.ts",
+                                     "@classLabel true a b\n@data\n"
+                                     "1,2:1000000001,1000000002:a\n"
+                                     "3,4:1000000003,?:b\n");
+  test_refuse_dataset(path, NULL,
+                      "a.ts: dimension 2 holds numbers from 1000000001 to 1000000003, which 32-bit "
+                      "numbers hardly tell apart; subtract a constant");
+  path = test_write_text(test_folder(), "a.ts",
+                         "@classLabel true a b\n@data\n"
+                         "1,2:1000000001,1000000001:a\n"
+                         "3,4:1000000001,?:b\n");
+  assert_ok(test_try_dataset(path, NULL));
+}
+
 /* Samples (i, 2i) with i below `count`, each twice as long as needed to tell. */
 static const char *write_ramp(const char *folder, const char *name, int first, int count,
                               int length) {

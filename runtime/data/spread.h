@@ -1,0 +1,23 @@
+/* Whether the numbers of a feature still differ once they are floats. */
+#ifndef FT_DATA_SPREAD_H
+#define FT_DATA_SPREAD_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/** What is known of a feature's numbers, as the file has them. */
+typedef struct ft_spread {
+  double low, high;
+  bool begun;   /* there was a number */
+  bool rounded; /* one of them is no float */
+  bool cut;     /* one of them has digits that a double does not have */
+} ft_spread;
+
+/** Adds a number; a missing one, NaN, adds nothing. */
+void ft_spread_add(ft_spread *spread, double number);
+/** Fails with INPUT, naming the file and the feature, where the numbers differ, but by less than
+ * 64 steps of a float. Numbers that are floats lose nothing and pass. */
+filtra_status ft_spread_check(const ft_spread *spread, const char *path, const char *feature);
+
+#endif
