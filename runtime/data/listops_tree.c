@@ -115,9 +115,9 @@ static void count_arguments(ft_listops_tree *t) {
 }
 
 static char *append(char *to, const char *text) {
-  const size_t length = strlen(text);
-  memcpy(to, text, length);
-  return to + length;
+  while (*text)
+    *to++ = *text++;
+  return to;
 }
 
 /* At most 15 bytes for an operator, its bracket and the parentheses of both; 6 for a digit and its
