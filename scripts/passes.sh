@@ -125,7 +125,7 @@ base_of() {
 # Why everything has to pass, or nothing: COMMIT cannot be compared with, or a release is made.
 everything_because() {
   if [ -z "$1" ]; then
-    say "$since has no line of it"
+    say "$since has no line for it"
   elif ! git cat-file -e "$1^{commit}" 2>/dev/null; then
     say "there is no commit '$1' here to compare with"
   elif git diff "$1" -- include/filtra/status.h | grep -q '^[+-]#define FILTRA_VERSION_'; then
@@ -169,7 +169,7 @@ choose_families() {
   printf 'Op tests outside the suite: checks that run kernels of %s\n' "$families"
 }
 
-# Writes "PASS PATH" for what a pass has to be run for to $scratch/broken.
+# Writes to $scratch/broken a line "PASS PATH" for each pass and each path that can have broken it.
 find_broken() {
   : >"$scratch/broken"
   rm -f "$scratch"/since-*

@@ -218,8 +218,11 @@ run_pass() {
     measuring) threadless pass "measuring" build -R "$measuring_tests" ;;
     kernels) remembering threadless narrow_pass "kernels" build -L '^(ops|shaders)$' ;;
     vendors) pass "vendors" build -L '^vendors$' ;;
-    sanitizers) threadless sanitizer_pass "sanitizers" pass "sanitizers" build/sanitize \
-      -LE "^(${left_out%|thorough}|ops)\$" -E "$measuring_tests" ;;
+    sanitizers)
+      set -- -LE "^(${left_out%|thorough}|ops)\$"
+      chosen measuring || set -- "$@" -E "$measuring_tests"
+      threadless sanitizer_pass "sanitizers" pass "sanitizers" build/sanitize "$@"
+      ;;
     sanitized) threadless sanitizer_pass "sanitized, op tests" narrow_pass "sanitized, op tests" \
       build/sanitize -L '^ops$' ;;
     threads) threads_pass ;;

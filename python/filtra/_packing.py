@@ -12,7 +12,7 @@ import numpy as np
 from . import _arrays, _c, _convert
 from ._edges import MOST_TYPES, pack_edges
 from ._errors import ArgumentError
-from ._samples import Samples, check_spread, pack
+from ._samples import Samples, pack
 from .tokenizer import Tokenizer
 
 SPLITS = ("train", "val", "test")
@@ -182,9 +182,8 @@ class Packer:
     def add(self, split: str, X: Any, y: Any, edges: Any = None) -> None:
         """Add a split; all splits have edges, or none has."""
         name = "X" if split == "train" else f"{split}[0]"
-        samples = pack(X, self.kind, name, self.tokenizer)
-        if split == "train" and self.moments is None:
-            check_spread(X, samples.kind)
+        measured = split == "train" and self.moments is None
+        samples = pack(X, self.kind, name, self.tokenizer, measured)
         part = self.arrays.splits[SPLITS.index(split)]
         if split == "train":
             self.kind = samples.kind

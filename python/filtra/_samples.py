@@ -184,26 +184,31 @@ def _join(kind: str, rows: list[Any], features: int) -> Samples:
     return Samples(kind, lengths, np.ascontiguousarray(numbers), features)
 
 
-def _pack_series(values: Any, name: str) -> Samples:
+def _pack_series(values: Any, name: str, measured: bool) -> Samples:
     if not isinstance(values, list):
         _check_dimensions(values, "series", (2, 3), name)
         values = list(values)
-    rows = []
+    given, rows = [], []
     for i, row in enumerate(values):
         array = _row(row, f"{name}[{i}]")
         array = array[:, None] if array.ndim == 1 else array
+        given.append(array)
         rows.append(_arrays.array_of(array, _arrays.F32, (None, None), f"{name}[{i}]"))
         if rows[i].shape[1] != rows[0].shape[1]:
             raise ArgumentError(
                 f"{name}[{i}] has {rows[i].shape[1]} features; {name}[0] has {rows[0].shape[1]}"
             )
+    if measured:
+        _arrays.check_spread(given, name, "feature")
     return _join("series", rows, rows[0].shape[1])
 
 
-def _pack_vectors(values: Any, name: str) -> Samples:
+def _pack_vectors(values: Any, name: str, measured: bool) -> Samples:
     array = _arrays.array_of(values, _arrays.F32, (None, None), name)
     if not array.shape[1]:
         raise ArgumentError(f"{name} has 0 columns; one is the least")
+    if measured:
+        _arrays.check_spread([np.asarray(values)], name, "column")
     lengths = np.full(len(array), array.shape[1], np.uint32)
     return Samples("vectors", lengths, array.reshape(-1, 1), 1)
 
@@ -224,22 +229,11 @@ def _pack_images(values: Any, name: str) -> Samples:
     return Samples("images", lengths, numbers, features, height, width)
 
 
-def check_spread(values: Any, kind: str) -> None:
-    """Refuse training samples of numbers that differ too little for float32."""
-    if kind not in ("vectors", "series"):
-        return
-    values = as_array(values)
-    if kind == "vectors":
-        _arrays.check_spread([np.asarray(values)], "X", "column")
-        return
-    rows = [np.asarray(row) for row in values]
-    _arrays.check_spread([r[:, None] if r.ndim == 1 else r for r in rows], "X", "feature")
-
-
 def pack(
-    values: Any, kind: str | None, name: str = "X", tokenizer: Tokenizer | None = None
+    values: Any, kind: str | None, name: str = "X", tokenizer: Tokenizer | None = None,
+    measured: bool = False,
 ) -> Samples:
-    """Check samples and pack them.
+    """Check samples and pack them. `measured`: also whether float32 tells their numbers apart.
 
     Raises
     ------
@@ -259,5 +253,7 @@ def pack(
     if kind == "tokens":
         return _pack_tokens(values, name)
     if kind == "vectors":
-        return _pack_vectors(values, name)
-    return _pack_series(values, name) if kind == "series" else _pack_images(values, name)
+        return _pack_vectors(values, name, measured)
+    if kind == "series":
+        return _pack_series(values, name, measured)
+    return _pack_images(values, name)

@@ -14,7 +14,7 @@ typedef struct ft_series {
   size_t longer;  /* series that were cut */
   double *values; /* one sample, [dimensions][length] */
   size_t capacity;
-  bool first;         /* no split before has samples, and none was trained with */
+  bool first;         /* no split has samples yet, and no training data are known */
   ft_spread *spreads; /* [dimensions], where `first`; else NULL */
 } ft_series;
 
@@ -53,9 +53,9 @@ filtra_status ft_series_put(ft_series *s, size_t index, double value);
 /** Adds the values as a sample with the target of `row`; interpolates missing ones. Fails with
  * INPUT if the number of dimensions changes, or a series is too long. */
 filtra_status ft_series_add(ft_series *s, size_t dimensions, size_t length, ft_sample_row row);
-/** Fails with INPUT, naming `path`, where the values of a dimension hardly differ as floats; `what`
- * is "dimension" or another word for it. Series are told by the first samples: those that follow
- * may be few, and are standardised alike. */
+/** Fails with INPUT, naming `path`, if the values of a dimension, which the message calls `what`,
+ * hardly differ as floats. Only the split that is read first is checked: others may have few
+ * samples, and its means are subtracted from theirs. */
 filtra_status ft_series_check(const ft_series *s, const char *path, const char *what);
 void ft_series_end(ft_series *s);
 

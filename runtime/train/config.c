@@ -311,8 +311,8 @@ json_t *ft_run_config_write(const ft_run_config *config) {
   return object;
 }
 
-/* Checks the model's keys before the data are read. Sizes that the data decide get valid
- * placeholders; without a task nothing is checked. */
+/* Checks the model's keys before the data are read. Sizes that the data decide are set
+ * to values that pass; without a task nothing is checked. */
 static filtra_status check_before_data(const char *context, const ft_run_config *config) {
   ft_run_config copy = *config;
   filtra_model_config *o = &copy.model.config;

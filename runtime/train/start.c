@@ -5,8 +5,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "data/dataset.h"
 #include "data/pretrained.h"
-#include "data/table.h"
+#include "data/table_fit.h"
 #include "data/tokenizer.h"
 #include "graph/parameters.h"
 #include "train/measures.h"
@@ -131,25 +132,6 @@ static bool same_classes(const ft_start *start, const filtra_dataset *data) {
 
 /* ---- columns of tables ---- */
 
-/* Lists columns, with the values of those that hold texts: "size, colour (blue, red)". */
-static void list_columns(const json_t *columns, char list[FT_LISTED]) {
-  size_t i, k, used = 0;
-  const json_t *column, *value;
-  *list = '\0';
-  json_array_foreach(columns, i, column) {
-    const json_t *values = json_object_get(column, "values");
-    used += (size_t)snprintf(list + used, FT_LISTED - used, "%s%.40s", i ? ", " : "",
-                             ft_json_string(column, "name"));
-    for (k = 0; k < json_array_size(values) && used < FT_LISTED - 1; k++) {
-      value = json_array_get(values, k);
-      used +=
-          (size_t)snprintf(list + used, FT_LISTED - used, "%s%.40s%s", k ? ", " : " (",
-                           json_string_value(value), k + 1 == json_array_size(values) ? ")" : "");
-    }
-    if (used >= FT_LISTED - 1) return;
-  }
-}
-
 static bool has_column(const json_t *columns, const json_t *wanted) {
   size_t i;
   const json_t *column;
@@ -157,39 +139,51 @@ static bool has_column(const json_t *columns, const json_t *wanted) {
   return false;
 }
 
-/* Weights of the first layer are by position, so that columns must be in the order of the start's.
- * Other columns may be meant: they are only named. */
+/* The first layer's weights go by position: fails if `ours` are `theirs` in another order. Other
+ * columns may be meant: warns of the first. */
+static filtra_status compare_columns(const char *path, const json_t *ours, const json_t *theirs) {
+  const size_t count = json_array_size(ours);
+  size_t i = 0;
+  if (count != json_array_size(theirs) || json_equal(ours, theirs)) return FILTRA_OK;
+  while (json_equal(json_array_get(ours, i), json_array_get(theirs, i)))
+    i++;
+  const char *own = ft_json_string(json_array_get(ours, i), "name");
+  const char *other = ft_json_string(json_array_get(theirs, i), "name");
+  size_t shared = 0;
+  while (shared < count && has_column(theirs, json_array_get(ours, shared)))
+    shared++;
+  if (shared == count)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: column \"%.64s\" stands where the model of \"init_from\" reads \"%.64s\": "
+                   "bring the columns into the order of its data",
+                   path, own, other);
+  if (strcmp(own, other) != 0)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column \"%.64s\" takes the place of \"%.64s\", which the model of \"init_from\" "
+           "reads",
+           path, own, other);
+  else
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column \"%.64s\" has other values, or another unit, than in the data of the model "
+           "of \"init_from\"",
+           path, own);
+  return FILTRA_OK;
+}
+
 static filtra_status check_columns(const ft_run_config *config, const ft_start *start,
                                    const filtra_dataset *data) {
-  char list[FT_LISTED], wanted[FT_LISTED];
-  const json_t *theirs =
-      json_object_get(json_object_get(ft_start_input(start), "table"), "columns");
-  if (!data->table || !json_array_size(theirs)) return FILTRA_OK;
+  const json_t *theirs = json_object_get(ft_start_input(start), "table");
+  if (!data->table || !theirs) return FILTRA_OK;
   json_t *own = json_object();
-  if (!own || !ft_table_fit_write(own, data->table)) {
-    json_decref(own);
-    return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  }
-  const json_t *ours = json_object_get(json_object_get(own, "table"), "columns");
-  const size_t count = json_array_size(ours);
-  bool same = count == json_array_size(theirs), moved = same;
-  for (size_t i = 0; i < count && moved; i++) {
-    same = same && json_equal(json_array_get(ours, i), json_array_get(theirs, i));
-    moved = has_column(theirs, json_array_get(ours, i));
-  }
-  list_columns(ours, list);
-  list_columns(theirs, wanted);
+  filtra_status status = FILTRA_OK;
+  if (own && ft_table_fit_write(own, data->table))
+    status =
+        compare_columns(config->data, json_object_get(json_object_get(own, "table"), "columns"),
+                        json_object_get(theirs, "columns"));
+  else
+    status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   json_decref(own);
-  if (same && moved) return FILTRA_OK;
-  if (moved)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s has the columns %s; the model of \"init_from\" reads %s: bring them into "
-                   "that order",
-                   config->data, list, wanted);
-  ft_log(FILTRA_LOG_WARNING,
-         "%s: the columns %s take the places of %s, which the model of \"init_from\" reads",
-         config->data, list, wanted);
-  return FILTRA_OK;
+  return status;
 }
 
 filtra_status ft_run_hash_start(filtra_model *model, uint64_t *hash) {

@@ -1,7 +1,7 @@
-// Accesses of four elements at once of dense tensors, which are F32 or, with `narrow`, of the
-// kernel's type. `whole`: the tensor is aligned to groups of four and consists of whole groups
-// (ft_whole_quads), so that one access suffices. Include common/types.glsl and common/elements.glsl
-// first.
+// Loads and stores of four elements of a dense tensor at once. The tensor is F32; with `narrow` it
+// has the kernel's type. `whole`: the tensor is aligned to groups of four and consists of whole
+// groups (ft_whole_quads), so that one access suffices. Include common/types.glsl and
+// common/elements.glsl first.
 
 // Elements 4 quad .. 4 quad + 3 of t, which has `count` elements; 0 past its end.
 vec4 load_quad(const bool whole, const bool narrow, F32 t, uint quad, uint count) {

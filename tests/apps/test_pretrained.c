@@ -245,9 +245,9 @@ TEST(test_columns_of_a_start) {
   const char *start = test_text("--init-from %s/ab", folder);
   assert_code(test_filtra(train, folder, "ba", folder, "ba", start), 2);
   assert_non_null(
-      strstr(test_output, "has the columns b, a; the model of \"init_from\" reads a, b"));
+      strstr(test_output, "column \"b\" stands where the model of \"init_from\" reads \"a\""));
   assert_code(test_filtra(train, folder, "cd", folder, "cd", start), 0);
-  assert_non_null(strstr(test_output, "the columns c, d take the places of a, b"));
+  assert_non_null(strstr(test_output, "column \"c\" takes the place of \"a\""));
   /* Data that changed, answers in place of data, and no length. */
   assert_int_equal(system(test_text("echo 9,4,c1 >>%s/ab.csv", folder)), 0);
   assert_code(test_filtra("eval %s/ab --device cpu --split train 2>&1", folder), 0);

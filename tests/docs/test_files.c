@@ -68,6 +68,7 @@ static const row series[] = {
     {".ts: target numbers", {{"a.ts", "@targetlabel true\n@data\n1,2:0.5\n"}}},
     {".ts: time stamps at equal steps", {{"a.ts", TS("(0,5),(2,6),(4,7):a\n")}}},
     {".ts: dates", {{"a.ts", TS("(2004-10-01 12:00:00,5),(2004-10-01 12:30:00,6):a\n")}}},
+    {".ts: numbers too close for 32 bits", {{"a.ts", "@data\n1e9,1000000003:a\n1000000001:b\n"}}},
     {".ts: unequal steps", {{"a.ts", TS("(0,5),(1,6),(4,7):a\n")}}},
     {".ts: no classes", {{"a.ts", "@classLabel false\n@data\n1,2\n"}}},
     {".ts: no classes, to be predicted",
