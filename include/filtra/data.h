@@ -376,8 +376,11 @@ typedef struct filtra_dataset_arrays {
   bool columns;
   /** Of images, stored row by row: each sample has height * width pixels. 0: no images. */
   uint32_t height, width;
-  uint32_t edge_types;   /**< of graphs, at most 64; 0: no graphs */
-  uint64_t reserved[13]; /**< 0 */
+  uint32_t edge_types; /**< of graphs, at most 64; 0: no graphs */
+  /** With `standardise`, [features], or with `columns` [columns]: x becomes (x - feature_mean) *
+   * feature_factor, as in the data of a model that reads these. NULL: by the training split. */
+  const double *feature_mean, *feature_factor;
+  uint64_t reserved[11]; /**< 0 */
 } filtra_dataset_arrays;
 
 /** Copies the arrays, which may be freed after the call. Fails with INPUT, naming the sample.

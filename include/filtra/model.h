@@ -227,6 +227,12 @@ FILTRA_API filtra_status filtra_model_set_precision(filtra_model *model,
 /** Records how `data` was read: tokenizer, names of classes, standardisation. Model files keep it,
  * and predictors read requests the same way. Fails with INPUT if the data do not fit the model. */
 FILTRA_API filtra_status filtra_model_set_data(filtra_model *model, const filtra_dataset *data);
+/** Fails with INPUT, naming what differs, for data of other sizes than the model's and, where the
+ * model knows how its own data were read, for data with another vocabulary, other classes or other
+ * means and deviations. Evaluation checks this itself; before training on a loader's batches, call
+ * this. */
+FILTRA_API filtra_status filtra_model_check_data(const filtra_model *model,
+                                                 const filtra_dataset *data);
 
 /** Writes weights and configuration atomically: `path` holds either the old file or the whole new
  * one. */

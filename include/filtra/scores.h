@@ -63,7 +63,7 @@ FILTRA_API void filtra_scores_destroy(filtra_scores **scores);
 
 /** Predicts a whole split, in batches of `batch_size`: results [samples, filtra_model_outputs], as
  * filtra_model_predict_batch gives, in the split's order. Not for language models. Fails with INPUT
- * for data of other sizes than the model's. */
+ * for data that do not fit the model (filtra_model_check_data); their classes may be others. */
 FILTRA_API filtra_status filtra_model_predict_split(filtra_model *model, const filtra_dataset *data,
                                                     filtra_split split, uint32_t batch_size,
                                                     float *results);

@@ -277,7 +277,7 @@ FILTRA_API filtra_status filtra_run_measure(filtra_device *device,
                                             filtra_run_memory_use *plan);
 
 /** Evaluates a model on a split, in batches of `batch_size`. Fails with NONFINITE if the loss is
- * not finite, and with INPUT for data of other sizes than the model's. */
+ * not finite, and with INPUT for data that do not fit the model (filtra_model_check_data). */
 FILTRA_API filtra_status filtra_model_evaluate_split(filtra_model *model,
                                                      const filtra_dataset *data, filtra_split split,
                                                      uint32_t batch_size,

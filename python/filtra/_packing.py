@@ -155,7 +155,7 @@ def moments_of(content: bytes) -> tuple[Any, Any] | None:
     read = json.loads(header.get("__metadata__", {}).get("filtra.input", "{}"))
     if "feature_mean" not in read:
         return None
-    return np.array(read["feature_mean"]), np.array(read["feature_factor"])
+    return np.array(read["feature_mean"], float), np.array(read["feature_factor"], float)
 
 
 class Packer:
@@ -197,7 +197,7 @@ class Packer:
         part.lengths = self.keep(samples.lengths)
         if samples.features:
             if self.moments is not None:
-                self.apply(samples, name)
+                self.check_moments(samples, name)
             if not self.standardise and np.isnan(samples.numbers).any():
                 raise ArgumentError(f"{name} has NaN: missing values need standardise=True")
             part.features = self.keep(samples.numbers)
@@ -218,16 +218,20 @@ class Packer:
             )
         self.arrays.edge_types = self.edge_types or max(self.arrays.edge_types, largest + 1)
 
-    def apply(self, samples: Samples, name: str) -> None:
-        """Standardise by the moments of a model; what is missing becomes 0, the mean."""
+    def take_moments(self, moments: tuple[Any, Any] | None) -> None:
+        """Standardise as the data of a model were, or not at all."""
+        self.standardise = moments is not None
+        if moments is not None:
+            self.moments = moments
+            self.arrays.feature_mean, self.arrays.feature_factor = map(self.keep, moments)
+
+    def check_moments(self, samples: Samples, name: str) -> None:
+        """Refuse samples of another size than that of the moments."""
         assert self.moments is not None
-        mean, factor = self.moments
+        mean, _ = self.moments
         wanted = samples.lengths[0] if samples.kind == "vectors" else samples.features
         if len(mean) != wanted:
             raise ArgumentError(f"{name} has {wanted} numbers a row; the model's data {len(mean)}")
-        rows = samples.numbers.reshape(-1, len(mean)).astype(np.float64)
-        rows = np.nan_to_num((rows - mean) * factor, nan=0.0)
-        samples.numbers = rows.astype(np.float32).reshape(samples.numbers.shape)
 
     def add_targets(self, part: Any, samples: Samples, y: Any, name: str, split: str) -> None:
         """Add a split's targets."""

@@ -245,6 +245,7 @@ class Loader(Object):
                 class_weights, _arrays.F32, (len(data.classes),), "class_weights"
             )
             options.class_weights = _arrays.pointer(wanted)
+        self.data = data
         info = data._info
         self.features = int(info.features)
         self.classes = int(info.classes)

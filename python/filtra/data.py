@@ -166,8 +166,9 @@ class Dataset(Object):
         standardise : bool
             Whether numbers get mean 0 and deviation 1 by the training split.
         like : bytes, optional
-            The file of a model that is to be trained further: numbers are standardised as those of
-            its data were.
+            The file of a model that is to be trained further or evaluated, `Model.to_bytes()`:
+            numbers are standardised as those of its data were. Give its `tokenizer` and `classes`,
+            too, where it has some.
         """
         reader = _tokenizer_of(tokenizer, X)
         graphs = () if edges is None else (edges,)
@@ -184,8 +185,7 @@ class Dataset(Object):
             "tokens" if graphs else kind, target, reader, classes, bool(standardise), edge_types
         )
         if like is not None:
-            packer.moments = moments_of(like)
-            packer.standardise = False
+            packer.take_moments(moments_of(like))
         for split, part in parts.items():
             if part is None:
                 continue

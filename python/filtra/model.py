@@ -228,10 +228,19 @@ class Model(Object):
         )
 
     def set_data(self, data: Dataset) -> None:
-        """Record how data were read, so that predictors read requests the same way."""
+        """Record how data were read, so that predictors read requests the same way.
+
+        A model that is trained further on data which were read otherwise takes them as its own.
+        """
         if not isinstance(data, Dataset):
             raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
         self._call(lib.filtra_model_set_data, data._pointer)
+
+    def check_data(self, data: Dataset) -> None:
+        """Raise InputError for data of other sizes, vocabulary, classes or standardisation."""
+        if not isinstance(data, Dataset):
+            raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
+        self._call(lib.filtra_model_check_data, data._pointer)
 
     # ---- what it does ----
 
@@ -295,6 +304,12 @@ class Model(Object):
         ----------
         stride : int, optional
             Of a language model on one text: by a window that moves on by so many tokens.
+
+        Raises
+        ------
+        InputError
+            For data of another vocabulary, other classes or another standardisation than the
+            model's own data. `Dataset.from_arrays` takes `tokenizer`, `classes` and `like`.
         """
         found, reference = results.new(_c.filtra_evaluation)
         which = _split_of(data, split)

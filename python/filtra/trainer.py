@@ -199,7 +199,8 @@ class Trainer(Object):
         ----------
         data : Dataset, Loader or iterable of Batch
             Of a data set the training split, in an order drawn by `seed`, with its weights; after
-            each pass its validation split, if it has one, is evaluated.
+            each pass its validation split, if it has one, is evaluated. One that was read
+            otherwise than the model's data is refused; `Model.set_data` makes it the model's.
         epochs : int
         batch_size : int
         class_weights : array_like of float, [classes], optional
@@ -217,8 +218,11 @@ class Trainer(Object):
         if isinstance(data, Dataset):
             batches = loader_of(data, batch_size, seed, class_weights)
             validation = data if data.counts["val"] else None
+            self.model.check_data(data)
         elif class_weights is not None:
             raise ArgumentError("class_weights are for a Dataset; batches have their weights")
+        elif isinstance(data, Loader):
+            self.model.check_data(data.data)
         return self._fit(batches, validation, batch_size, epochs, callbacks, progress)
 
     def _fit(

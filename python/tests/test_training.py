@@ -339,3 +339,35 @@ def test_several_labels_are_predicted_each(device: filtra.Device) -> None:
             found = predictor.predict(X)
             np.testing.assert_array_equal(found, predictor.predict_proba(X) > 0.5)
     assert (found == y).mean() > 0.95
+
+
+def test_data_that_were_read_otherwise_are_refused(device: filtra.Device) -> None:
+    small: dict[str, Any] = {**SMALL, "device": device}
+    texts = [f"{word} {i}" for i in range(20) for word in ("good film", "bad movie")]
+    names = ["up", "down"] * 20
+    own = Dataset.from_arrays(texts, names, tokenizer="words", test=(texts, names))
+    others = [text.replace("film", "bad bad") for text in texts]  # "bad" comes first
+    model = Model(own, **small)
+    trainer = Trainer(model)
+    other = Dataset.from_arrays(others, names, tokenizer="words")
+    for call in (
+        model.evaluate, model.score, model.predict, trainer.fit,
+        lambda data: trainer.fit(data.loader()),
+    ):
+        with pytest.raises(ValueError, match="another vocabulary than the model's"):
+            call(other)
+    trainer.fit(Dataset.from_arrays(others, names, tokenizer=own.tokenizer))
+    trainer.fit(own)
+    model = Model(Dataset.from_arrays(texts, ["a", "b"] * 20, tokenizer="bytes"), **small)
+    other = Dataset.from_arrays(texts, ["b", "c"] * 20, tokenizer="bytes")
+    with pytest.raises(ValueError, match='class 0 of the data is "b", the model\'s is "a"'):
+        model.evaluate(other)
+    model.set_data(other)
+    model.evaluate(other)
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = Model(Dataset.from_arrays(X, names), **small)
+    with pytest.raises(ValueError, match="standardised otherwise"):
+        model.evaluate(Dataset.from_arrays(X + 3, names))
+    like = Dataset.from_arrays(X + 3, names, like=model.to_bytes())
+    model.evaluate(like)
+    Trainer(model).fit(like)

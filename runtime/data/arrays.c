@@ -29,6 +29,9 @@ static filtra_status check_arrays(const filtra_dataset_arrays *a) {
   if (a->columns && (!a->standardise || a->features != 1))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "arrays: columns are numbers, 1 feature a step, that are standardised");
+  if (!a->feature_mean != !a->feature_factor || (a->feature_mean && !a->standardise))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "arrays: feature_mean and feature_factor come together, with standardise");
   if (a->edge_types > FT_MOST_EDGE_TYPES ||
       (a->edge_types && (a->features || a->target == FILTRA_TARGET_NEXT)))
     return ft_fail(
@@ -222,8 +225,19 @@ static filtra_status name_classes(const filtra_dataset_arrays *a, filtra_dataset
   return FILTRA_OK;
 }
 
+/* Standardises by the caller's moments, or by the training split's. */
+static filtra_status standardise(const filtra_dataset_arrays *a, filtra_dataset *ds) {
+  const ft_data_fit fit = {.mean = a->feature_mean,
+                           .factor = a->feature_factor,
+                           .features = a->feature_mean ? ft_feature_count(ds) : 0};
+  for (uint32_t k = 0; k < fit.features; k++)
+    if (!isfinite(fit.mean[k]) || !isfinite(fit.factor[k]))
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "arrays: feature_mean or feature_factor %u is not finite", k);
+  return ft_standardise(ds, &fit);
+}
+
 static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
-  static const ft_data_fit none;
   ds->info =
       (filtra_dataset_info){.format = "arrays",
                             .input = a->features ? FILTRA_INPUT_FEATURES : FILTRA_INPUT_TOKENS,
@@ -244,7 +258,7 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   for (int i = FILTRA_SPLIT_TEST; a->columns && i >= 0; i--)
     if (ds->samples[i].count) ds->columns = ds->samples[i].rows->length;
   FT_TRY(ft_make_splits(ds, a->hold_out, a->validation_share, a->seed));
-  return a->standardise ? ft_standardise(ds, &none) : FILTRA_OK;
+  return a->standardise ? standardise(a, ds) : FILTRA_OK;
 }
 
 filtra_status filtra_dataset_create(const filtra_dataset_arrays *arrays, filtra_dataset **dataset) {

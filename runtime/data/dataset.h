@@ -183,6 +183,8 @@ filtra_status ft_fit_apply(filtra_dataset *ds, const char *path, const ft_data_f
 
 /** Names of classes and standardisation, as a JSON object; NULL when out of memory. */
 json_t *ft_dataset_fit_write(const filtra_dataset *dataset);
+/** A tokenizer as ft_tokenizer_described reads it, NULL too; NULL when out of memory. */
+json_t *ft_tokenizer_describe(const filtra_tokenizer *tokenizer);
 /** As ft_dataset_fit_write, with the tokenizer and whether long texts are cut, as JSON text; caller
  * frees. */
 filtra_status ft_dataset_describe(const filtra_dataset *dataset, char **text);

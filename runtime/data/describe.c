@@ -36,12 +36,15 @@ json_t *ft_dataset_fit_write(const filtra_dataset *data) {
   return NULL;
 }
 
+json_t *ft_tokenizer_describe(const filtra_tokenizer *tokenizer) {
+  return !tokenizer                              ? json_null()
+         : filtra_tokenizer_is_fitted(tokenizer) ? ft_tokenizer_write(tokenizer)
+                                                 : json_string(filtra_tokenizer_name(tokenizer));
+}
+
 filtra_status ft_dataset_describe(const filtra_dataset *data, char **text) {
-  const filtra_tokenizer *t = data->info.tokenizer;
   json_t *object = ft_dataset_fit_write(data);
-  json_t *tokenizer = !t                              ? json_null()
-                      : filtra_tokenizer_is_fitted(t) ? ft_tokenizer_write(t)
-                                                      : json_string(filtra_tokenizer_name(t));
+  json_t *tokenizer = ft_tokenizer_describe(data->info.tokenizer);
   const bool done = object && !json_object_set_new(object, "tokenizer", tokenizer) &&
                     !json_object_set_new(object, "truncate", json_boolean(data->truncate));
   *text = done ? ft_json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

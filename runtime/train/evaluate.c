@@ -311,7 +311,7 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
   filtra_loader *loader;
   sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
   s.all = results;
-  FT_TRY(ft_check_fits(model, data));
+  FT_TRY(filtra_model_check_data(model, data));
   FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));

@@ -27,9 +27,6 @@ extern const char *const ft_measure_names[];
 static inline bool ft_task_is_scored(filtra_task task) {
   return task < FILTRA_TASK_REGRESSION || task == FILTRA_TASK_MULTI_LABEL;
 }
-/** Fails with INPUT unless the data's samples have as many numbers per step, and as many labels, as
- * the model: the model reads arrays of these sizes. */
-filtra_status ft_check_fits(const filtra_model *model, const filtra_dataset *data);
 /** Whether a model of the task has the measure. */
 bool ft_measure_fits(ft_measure measure, filtra_task task);
 /** Lists the measures of a task, comma-separated. */

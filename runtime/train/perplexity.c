@@ -132,6 +132,7 @@ filtra_status filtra_model_evaluate_text(filtra_model *model, const filtra_datas
   if (stride < 1 || stride > s.length)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "stride is %u, accepted are 1 to %u, the model's max_length", stride, s.length);
+  FT_TRY(filtra_model_check_data(model, data));
   FT_TRY(join_windows(data, split, &s));
   filtra_status status = slide(&s);
   if (!status) status = conclude(&s, data, split, result);

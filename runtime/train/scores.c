@@ -289,19 +289,6 @@ void filtra_scores_destroy(filtra_scores **scores) {
 
 /* ---- from models ---- */
 
-filtra_status ft_check_fits(const filtra_model *model, const filtra_dataset *data) {
-  const filtra_model_config *o = &model->options.config;
-  const filtra_dataset_info *info = filtra_dataset_get_info(data);
-  if (o->features && info->features && o->features != info->features)
-    return ft_fail(FILTRA_ERROR_INPUT, "the data have %lld numbers a step, the model reads %lld",
-                   (long long)info->features, (long long)o->features);
-  if (o->task == FILTRA_TASK_MULTI_LABEL && info->target == FILTRA_TARGET_LABELS &&
-      o->classes != info->classes)
-    return ft_fail(FILTRA_ERROR_INPUT, "the data have %lld labels, the model has %lld",
-                   (long long)info->classes, (long long)o->classes);
-  return FILTRA_OK;
-}
-
 filtra_status filtra_model_predict_split(filtra_model *model, const filtra_dataset *data,
                                          filtra_split split, uint32_t batch_size, float *results) {
   FT_NEED(model, data, results);
@@ -309,7 +296,7 @@ filtra_status filtra_model_predict_split(filtra_model *model, const filtra_datas
   const size_t outputs = (size_t)ft_model_numbers(model);
   if (filtra_model_task(model) == FILTRA_TASK_LANGUAGE_MODEL && !model->vector)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "a language model predicts at every token: use batches");
-  FT_TRY(ft_check_fits(model, data));
+  FT_TRY(ft_check_reading(model, data));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   float *rows = ft_calloc(batch_size, outputs * sizeof *rows);
@@ -375,6 +362,7 @@ filtra_status filtra_model_score_split(filtra_model *model, const filtra_dataset
   FT_NEED(out);
   *out = NULL;
   FT_NEED(model, data);
+  FT_TRY(filtra_model_check_data(model, data));
   FT_TRY(ft_check_labelled(data, split));
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
   const size_t outputs = (size_t)filtra_model_outputs(model);

@@ -1,10 +1,12 @@
 /* Scores of classifiers, against scikit-learn's for the same labels and logits. */
+#include "data/tokenizer.h"
 #include "model/model.h"
 #include "support/harness.h"
 #include "support/objects.h"
 #include "train/run.h"
 
 #include <filtra/filtra.h>
+#include <math.h>
 
 enum { COUNT = 12, CLASSES = 4 };
 
@@ -160,6 +162,104 @@ TEST(data_of_other_sizes) {
                FILTRA_ERROR_INPUT, "the data have 1 numbers a step");
   assert_fails(filtra_model_evaluate_split(model, fewer, FILTRA_SPLIT_TEST, 2, &e),
                FILTRA_ERROR_INPUT, "the data have 2 labels, the model has 3");
+}
+
+/* Four texts of two classes, or four series of two steps. */
+static filtra_dataset *arrays(const filtra_tokenizer *tokenizer, const char *const names[2],
+                              const float numbers[8], const double *mean) {
+  static const uint32_t lengths[4] = {2, 2, 2, 2};
+  static const int32_t tokens[8] = {3, 4, 4, 3, 3, 3, 4, 4}, labels[4] = {0, 1, 0, 1};
+  static const double factor[1] = {1.0};
+  filtra_dataset *data = NULL;
+  assert_ok(
+      filtra_dataset_create(&(filtra_dataset_arrays){.splits = {{.count = 4,
+                                                                 .lengths = lengths,
+                                                                 .tokens = numbers ? NULL : tokens,
+                                                                 .features = numbers,
+                                                                 .labels = labels}},
+                                                     .features = numbers ? 1 : 0,
+                                                     .classes = 2,
+                                                     .class_names = names,
+                                                     .tokenizer = tokenizer,
+                                                     .standardise = numbers,
+                                                     .feature_mean = mean,
+                                                     .feature_factor = mean ? factor : NULL},
+                            &data));
+  return data;
+}
+
+/* Evaluates a model of the first data on the second. `text`: a part of the refusal; NULL: none. */
+static void evaluate_other(const filtra_dataset *own, const filtra_dataset *other,
+                           const char *text) {
+  owned_model *model = test_model(
+      test_device(), &(filtra_model_config){.data = own, .width = 8, .layers = 1, .heads = 1});
+  filtra_evaluation e;
+  assert_ok(filtra_model_evaluate_split(model, own, FILTRA_SPLIT_TRAIN, 4, &e));
+  if (text) {
+    assert_fails(filtra_model_evaluate_split(model, other, FILTRA_SPLIT_TRAIN, 4, &e),
+                 FILTRA_ERROR_INPUT, text);
+    assert_fails(filtra_model_check_data(model, other), FILTRA_ERROR_INPUT, text);
+    assert_ok(filtra_model_set_data(model, other));
+  }
+  assert_ok(filtra_model_evaluate_split(model, other, FILTRA_SPLIT_TRAIN, 4, &e));
+}
+
+static const char *const AB[] = {"a", "b"};
+
+TEST(data_of_another_vocabulary) {
+  static const char *const words[] = {"<unk>", "<eos>", "good", "bad"}, *const others[] = {
+                                                                            "<unk>", "<eos>", "bad",
+                                                                            "good"};
+  filtra_tokenizer *tokenizer = NULL, *same = NULL, *turned = NULL;
+  assert_ok(ft_tokenizer_make("words", words, 4, &tokenizer));
+  assert_ok(ft_tokenizer_make("words", words, 4, &same));
+  assert_ok(ft_tokenizer_make("words", others, 4, &turned));
+  filtra_dataset *own = arrays(tokenizer, AB, NULL, NULL), *equal = arrays(same, AB, NULL, NULL),
+                 *other = arrays(turned, AB, NULL, NULL), *ids = arrays(NULL, AB, NULL, NULL);
+  evaluate_other(own, equal, NULL);
+  evaluate_other(own, ids, NULL);
+  evaluate_other(own, other, "(\"words\") with another vocabulary than the model's");
+  filtra_dataset_close(&own);
+  filtra_dataset_close(&equal);
+  filtra_dataset_close(&other);
+  filtra_dataset_close(&ids);
+  filtra_tokenizer_destroy(&tokenizer);
+  filtra_tokenizer_destroy(&same);
+  filtra_tokenizer_destroy(&turned);
+}
+
+TEST(data_of_other_classes) {
+  static const char *const bc[] = {"b", "c"};
+  owned_dataset *own = arrays(NULL, AB, NULL, NULL), *other = arrays(NULL, bc, NULL, NULL);
+  evaluate_other(own, other, "class 0 of the data is \"b\", the model's is \"a\"");
+  owned_model *model = test_model(
+      test_device(), &(filtra_model_config){.data = own, .width = 8, .layers = 1, .heads = 1});
+  float results[4 * 2];
+  assert_ok(filtra_model_predict_split(model, other, FILTRA_SPLIT_TRAIN, 4, results));
+}
+
+TEST(data_standardised_otherwise) {
+  static const float numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8}, moved[8] = {4, 5, 6, 7, 8, 9, 10, 11};
+  static const double mean[1] = {2.0}, missing[1] = {NAN};
+  owned_dataset *own = arrays(NULL, AB, numbers, NULL), *other = arrays(NULL, AB, moved, NULL);
+  owned_dataset *given = arrays(NULL, AB, numbers, mean), *like = arrays(NULL, AB, moved, mean);
+  evaluate_other(own, other, "standardised otherwise than those of the model's data");
+  evaluate_other(given, like, NULL);
+  float x[2];
+  assert_ok(filtra_dataset_sample_features(like, FILTRA_SPLIT_TRAIN, 0, x));
+  assert_float_equal(x[0], 2.0f, 0.0f);
+  static const uint32_t length[1] = {1};
+  static const int32_t label[1];
+  filtra_dataset *none = NULL;
+  filtra_dataset_arrays wrong = {
+      .splits = {{.count = 1, .lengths = length, .features = numbers, .labels = label}},
+      .features = 1,
+      .classes = 2,
+      .standardise = true,
+      .feature_mean = mean};
+  assert_fails(filtra_dataset_create(&wrong, &none), FILTRA_ERROR_ARGUMENT, "come together");
+  wrong.feature_factor = missing;
+  assert_fails(filtra_dataset_create(&wrong, &none), FILTRA_ERROR_ARGUMENT, "0 is not finite");
 }
 
 TEST_MAIN(NULL, test_teardown)

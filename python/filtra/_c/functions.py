@@ -256,6 +256,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "filtra_model_export": (STATUS, c_char_p, c_char_p),
     "filtra_model_set_precision": (STATUS, P(filtra_model), c_int),
     "filtra_model_set_data": (STATUS, P(filtra_model), P(filtra_dataset)),
+    "filtra_model_check_data": (STATUS, P(filtra_model), P(filtra_dataset)),
     "filtra_model_save": (STATUS, P(filtra_model), c_char_p),
     "filtra_model_convert": (STATUS, c_char_p, c_char_p, c_int),
     "filtra_model_save_to_memory": (STATUS, P(filtra_model), P(c_void_p), P(c_size_t)),

@@ -415,7 +415,8 @@ class filtra_dataset_arrays(Structure):
         ("classes", c_uint32), ("class_names", P(c_char_p)), ("tokenizer", P(filtra_tokenizer)),
         ("standardise", c_bool), ("hold_out", c_bool), ("validation_share", c_float),
         ("seed", c_uint64), ("columns", c_bool), ("height", c_uint32), ("width", c_uint32),
-        ("edge_types", c_uint32), ("reserved", c_uint64 * 13),
+        ("edge_types", c_uint32), ("feature_mean", P(c_double)), ("feature_factor", P(c_double)),
+        ("reserved", c_uint64 * 11),
     ]
     enums = {"target": filtra_target}
 
