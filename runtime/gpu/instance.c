@@ -113,8 +113,14 @@ static filtra_status create_messenger(ft_instance *instance,
 
 /* ---- instances ---- */
 
+/* Loads and unloads drivers one at a time: NVIDIA's 580.159.04 crashed where four threads created and
+ * destroyed instances at once. */
+static ft_mutex driver_lock = FT_MUTEX_INIT;
+
 static filtra_status create_handle(ft_instance *instance, const VkInstanceCreateInfo *info) {
+  ft_lock(&driver_lock);
   VkResult result = FT_VK_RESULT(vkCreateInstance(info, NULL, &instance->handle));
+  ft_unlock(&driver_lock);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
     return ft_fail(FILTRA_ERROR_NO_DEVICE,
                    "no Vulkan driver on this machine works; %s. If there is one, "
@@ -221,8 +227,11 @@ void ft_instance_destroy(ft_instance **instance) {
   if (!i) return;
   if (i->messenger && i->vk.vkDestroyDebugUtilsMessengerEXT)
     i->vk.vkDestroyDebugUtilsMessengerEXT(i->handle, i->messenger, NULL);
-  if (i->handle && !i->borrowed && i->vk.vkDestroyInstance)
+  if (i->handle && !i->borrowed && i->vk.vkDestroyInstance) {
+    ft_lock(&driver_lock);
     i->vk.vkDestroyInstance(i->handle, NULL);
+    ft_unlock(&driver_lock);
+  }
   free(i);
   *instance = NULL;
 }
