@@ -18,6 +18,9 @@ typedef struct ft_matrix_verdict {
 
 /** The verdict in the cache folder when the device was opened. */
 const ft_matrix_verdict *ft_matrix_verdict_of(const filtra_device *dev);
+/** Warns, once for each open device, if 16 bits are computed without its matrix units only because
+ * nobody has tested them. */
+void ft_matrix_say_untested(filtra_device *dev);
 /** Path of its file; NULL: no cache. */
 const char *ft_matrix_path_of(const filtra_device *dev);
 

@@ -3,6 +3,7 @@
 #include "model/model.h"
 
 #include "base/safetensors.h"
+#include "gpu/matrix.h"
 #include "graph/parameters.h"
 
 #include <math.h>
@@ -230,6 +231,7 @@ filtra_status ft_model_declare(filtra_device *device, const ft_model_options *op
                                filtra_model **out) {
   *out = NULL;
   FT_TRY(ft_check_precision(device, ft_precision_dtype(options->config.precision)));
+  if (options->config.precision != FILTRA_PRECISION_FP32) ft_matrix_say_untested(device);
   filtra_model *model = ft_calloc(1, sizeof *model);
   if (!model) return FILTRA_ERROR_HOST_MEMORY;
   model->device = device;

@@ -113,6 +113,30 @@ static void count_warning(void *user, filtra_log_level level, const char *text) 
   if (level == FILTRA_LOG_WARNING && strstr(text, "matrix units for 1 keys")) ++*(int *)user;
 }
 
+static void count_untested(void *user, filtra_log_level level, const char *text) {
+  if (level == FILTRA_LOG_WARNING && strstr(text, "filtra tune --precision bf16")) ++*(int *)user;
+}
+
+static int untested_warnings(bool there, ft_matrix_use use, bool tested) {
+  int warnings = 0;
+  filtra_device dev = {.caps = *ft_caps_of(test_device()), .matrix_verdict.tested = tested};
+  dev.caps.matrix = there;
+  dev.caps.matrix_use = use;
+  filtra_log_set(count_untested, &warnings);
+  for (int i = 0; i < 2; i++)
+    ft_matrix_say_untested(&dev);
+  filtra_log_set(NULL, NULL);
+  return warnings;
+}
+
+/* Matrix units that nobody tested are said once; those that are off, failed or missing are not. */
+TEST(test_untested_are_said) {
+  assert_int_equal(untested_warnings(true, FT_MATRIX_TUNED, false), 1);
+  assert_int_equal(untested_warnings(true, FT_MATRIX_TUNED, true), 0);
+  assert_int_equal(untested_warnings(true, FT_MATRIX_OFF, false), 0);
+  assert_int_equal(untested_warnings(false, FT_MATRIX_TUNED, false), 0);
+}
+
 /* What was measured and is not followed is said. */
 TEST(test_warning) {
   int warnings = 0;
