@@ -159,13 +159,14 @@ typedef struct filtra_model_config {
   int64_t token_types;     /**< rows of a table by which text a token belongs to; 0: no table */
   int64_t position_offset; /**< row of the positions' table that the first token gets */
   filtra_distillation distillation;
-  bool even_drop_path;   /**< all layers have the rate `drop_path`, as in CaiT */
-  bool embedding_norm;   /**< LayerNorm after the embeddings are summed */
-  bool no_last_norm;     /**< no LayerNorm between the last block and the head */
-  bool no_head_bias;     /**< a language model's head has no bias */
-  bool scale_embeddings; /**< multiply embeddings by sqrt(width) before adding positions */
-  bool tie_embeddings;   /**< a language model's head uses the embedding's weights */
-  bool mask_zero;        /**< token 0 is padding anywhere, not only after a sequence's end */
+  bool even_drop_path;    /**< all layers have the rate `drop_path`, as in CaiT */
+  bool embedding_norm;    /**< LayerNorm after the embeddings are summed */
+  bool no_last_norm;      /**< no LayerNorm between the last block and the head */
+  bool no_hidden_dropout; /**< no dropout on the hidden units of feed-forward layers */
+  bool no_head_bias;      /**< a language model's head has no bias */
+  bool scale_embeddings;  /**< multiply embeddings by sqrt(width) before adding positions */
+  bool tie_embeddings;    /**< a language model's head uses the embedding's weights */
+  bool mask_zero;         /**< token 0 is padding anywhere, not only after a sequence's end */
   /** Regression: the head predicts (value - target_mean) / target_scale. target_scale 0: 1. In
    * other tasks both are 0. */
   float target_mean, target_scale;

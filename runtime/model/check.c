@@ -162,6 +162,9 @@ static filtra_status check_block(const char *context, const filtra_model_config 
                    "%s: \"%s\" is for \"block\" transformer; the Converter has ScaleNorms of its "
                    "own",
                    context, o->embedding_norm ? "embedding_norm" : "no_last_norm");
+  if (o->no_hidden_dropout)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"no_hidden_dropout\" is for \"block\" transformer; leave it out", context);
   if (!mixer->build_complex)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"block\" converter needs a mixer with complex features, synvolution or "

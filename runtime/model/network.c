@@ -247,6 +247,7 @@ static filtra_tensor *encode(const ft_scope *scope, const ft_model_options *opti
   int64_t count = 0; /* of auxiliary losses */
   ft_encoder_options encoder = {.activation = layer_activation(o->activation),
                                 .dropout = o->dropout,
+                                .hidden_dropout = o->no_hidden_dropout ? 0.0f : o->dropout,
                                 .contra_norm = o->contra_norm,
                                 .layer_scale = o->layer_scale,
                                 .converter = o->block == FILTRA_BLOCK_CONVERTER,

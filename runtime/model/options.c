@@ -158,6 +158,10 @@ static const ft_key KEYS[] = {
     BOOL(no_last_norm,
          "No LayerNorm between the last block and pooling or head: with `norm` post the last block "
          "ends with one. Not with `block` converter, which has none."),
+    BOOL(no_hidden_dropout,
+         "`dropout` spares the hidden units of feed-forward layers, as in BERT, GPT-2 and ViT. Not "
+         "with `block` converter.",
+         .paper = "Devlin et al. 2019"),
     INT(token_types, 0, 0, 16,
         "Rows of a table that is added to the embeddings: row 0 to a first text's tokens, row 1 "
         "to those of a second text in the same sequence. 0: no table. Not in a language model.",

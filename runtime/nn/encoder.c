@@ -46,14 +46,14 @@ static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, fi
                                                             auxiliary);
 }
 
-/* residual + dropout(W2 dropout(act(W1 x))) */
+/* residual + dropout(W2 hidden_dropout(act(W1 x))) */
 static filtra_tensor *feed_forward(const ft_scope *scope, const ft_encoder_options *o,
                                    filtra_tensor *x, filtra_tensor *residual) {
   if (!ft_usable(scope->graph, x)) return NULL;
   ft_scope inner = ft_scope_enter(scope, "ffn");
   filtra_tensor *h = filtra_scope_linear(&inner, "1", x, o->ffn_width,
                                          &(filtra_linear_options){.activation = o->activation,
-                                                                  .dropout = o->dropout,
+                                                                  .dropout = o->hidden_dropout,
                                                                   .dtype = scope->precision});
   return filtra_scope_linear(&inner, "2", h, ft_columns(x),
                              &(filtra_linear_options){.dropout = o->dropout, .residual = residual});

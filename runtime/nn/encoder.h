@@ -10,7 +10,8 @@ typedef struct ft_encoder_options {
   int64_t heads, ffn_width;
   int64_t max_length;           /* longest sequence, in tokens */
   filtra_activation activation; /* of the feed-forward layer */
-  float dropout;
+  float dropout;                /* after the mixer and the feed-forward layer */
+  float hidden_dropout;         /* on the feed-forward layer's hidden units */
   float drop_path;   /* stochastic depth: probability of dropping a branch of a sequence */
   float contra_norm; /* s of ContraNorm, before the LayerNorms; 0: none */
   float layer_scale; /* initial factor of each channel of both branches; 0: none */

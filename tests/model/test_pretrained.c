@@ -31,6 +31,7 @@ TEST(logits_are_theirs) {
     double loss, score, weight;
     test_open_golden(FAMILIES[i], &g);
     owned_model *model = import(FAMILIES[i], NULL, NULL);
+    assert_true(model->options.config.no_hidden_dropout);
     const double error = test_golden_difference(model, &g);
     if (!(error <= 2e-5)) fail_msg("%s: logits differ by %g of the largest", FAMILIES[i], error);
     assert_ok(filtra_model_evaluate_batch(model, &g.batch, &loss, &score, &weight));

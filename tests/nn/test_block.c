@@ -16,6 +16,7 @@ typedef struct block_case {
   ft_mixer mixer;
   bool post;
   float rate, contra_norm, scale;
+  float dropout, hidden_dropout;
 } block_case;
 
 /* Some sequences end in padding. */
@@ -27,6 +28,8 @@ static filtra_tensor *build_block(filtra_graph *g, const block_case *s, filtra_t
                                 .heads = 1,
                                 .ffn_width = F,
                                 .activation = FILTRA_ACTIVATION_TANH,
+                                .dropout = s->dropout,
+                                .hidden_dropout = s->hidden_dropout,
                                 .drop_path = s->rate,
                                 .contra_norm = s->contra_norm,
                                 .layer_scale = s->scale,
@@ -103,7 +106,16 @@ static void transform(const float *mask, const double *x, double *y) {
     }
 }
 
-static void feed_forward(const block_case *s, const double *x, double *y) {
+/* A value after dropout: 0 or enlarged, by the mask of random op `id`. Rate 0 leaves it, and has no
+ * mask. */
+static double drop(const test_op *op, uint32_t id, uint32_t index, float rate, double value) {
+  return op->training && rate > 0 ? value * reference_dropout(op->seed, op->step, id, index, rate)
+                                  : value;
+}
+
+/* `id` is that of the hidden units' mask. */
+static void feed_forward(const test_op *op, uint32_t id, uint32_t b, const double *x, double *y) {
+  const block_case *s = op->settings;
   double w1[F * C], b1[F], w2[C * F], b2[C];
   get(s, "ffn.1.weight", w1);
   get(s, "ffn.1.bias", b1);
@@ -115,7 +127,7 @@ static void feed_forward(const block_case *s, const double *x, double *y) {
       double sum = b1[f];
       for (int c = 0; c < C; c++)
         sum += w1[f * C + c] * x[i * C + c];
-      h[f] = tanh(sum);
+      h[f] = drop(op, id, (b * N + (uint32_t)i) * F + (uint32_t)f, s->hidden_dropout, tanh(sum));
     }
     for (int c = 0; c < C; c++) {
       y[i * C + c] = b2[c];
@@ -125,12 +137,20 @@ static void feed_forward(const block_case *s, const double *x, double *y) {
   }
 }
 
+/* Drops elements of sequence b. */
+static void drop_all(const test_op *op, uint32_t id, uint32_t b, double *x) {
+  const block_case *s = op->settings;
+  for (uint32_t i = 0; i < N * C; i++)
+    x[i] = drop(op, id, b * N * C + i, s->dropout, x[i]);
+}
+
 static void add_branch(double *x, const double *branch, double kept) {
   for (int i = 0; i < N * C; i++)
     x[i] += kept * branch[i];
 }
 
-/* The masks are random ops 0 and 1 of the graph, with one number for each sequence. */
+/* The masks of drop_path are random ops 0 and 1 of the graph, with one number for each sequence. With
+ * dropout in its place, op 0 drops what the mixer gives, then come hidden units and outputs. */
 TEST_REFERENCE(reference) {
   const block_case *s = op->settings;
   const double scale = s->scale > 0 ? (double)s->scale : 1;
@@ -143,11 +163,13 @@ TEST_REFERENCE(reference) {
     move_apart(s, mask, x, apart);
     normalize(apart, normed);
     transform(mask, s->post ? x : normed, branch);
+    drop_all(op, 0, b, branch);
     add_branch(x, branch, scale * first);
     move_apart(s, mask, x, apart);
     normalize(apart, normed);
     if (s->post) memcpy(x, normed, sizeof x);
-    feed_forward(s, normed, branch);
+    feed_forward(op, 1, b, normed, branch);
+    drop_all(op, s->hidden_dropout > 0 ? 2 : 1, b, branch);
     add_branch(x, branch, scale * second);
     normalize(x, normed);
     memcpy(out[0] + b * N * C, s->post ? normed : x, sizeof x);
@@ -181,6 +203,14 @@ static void check(block_case s, bool training) {
   filtra_parameters_destroy(&s.params);
 }
 
+/* Hidden units are dropped by a rate of their own. */
+TEST(test_dropout) {
+  check((block_case){.dropout = 0.4f, .hidden_dropout = 0.3f}, true);
+  check((block_case){.dropout = 0.4f}, true);
+  check((block_case){.post = true, .dropout = 0.5f, .hidden_dropout = 0.5f}, true);
+  check((block_case){.dropout = 0.4f, .hidden_dropout = 0.3f}, false);
+}
+
 /* At these rates some sequences lose one branch, some both and some none. */
 TEST(test_blocks) {
   for (int post = 0; post < 2; post++) {
@@ -204,6 +234,8 @@ TEST(test_refused) {
       {{.drop_path = 0.1f, .layers = 1}, "\"layers\" is 1"},
       {{.drop_path = 0.1f, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
        "\"block\" transformer"},
+      {{.no_hidden_dropout = true, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
+       "\"no_hidden_dropout\" is for \"block\" transformer"},
       {{.contra_norm = 11.0f}, "\"contra_norm\" is 11"},
       {{.contra_norm = 0.1f, .block = FILTRA_BLOCK_CONVERTER, .mixer = "kernelution"},
        "\"contra_norm\" is for \"block\" transformer"},

@@ -243,11 +243,12 @@ class filtra_model_config(Structure):
         ("head_activation", c_int), ("embedding_init", c_float), ("init_std", c_float),
         ("norm_epsilon", c_float), ("head_dropout", c_float), ("token_types", c_int64),
         ("position_offset", c_int64), ("distillation", c_int), ("even_drop_path", c_bool),
-        ("embedding_norm", c_bool), ("no_last_norm", c_bool), ("no_head_bias", c_bool),
-        ("scale_embeddings", c_bool), ("tie_embeddings", c_bool), ("mask_zero", c_bool),
-        ("target_mean", c_float), ("target_scale", c_float), ("edge_types", c_int64),
-        ("edge_distances", c_int64), ("edge_hops", c_int64), ("edge_degrees", c_int64),
-        ("seed", c_uint64), ("data", P(filtra_dataset)), ("reserved", c_uint64 * 4),
+        ("embedding_norm", c_bool), ("no_last_norm", c_bool), ("no_hidden_dropout", c_bool),
+        ("no_head_bias", c_bool), ("scale_embeddings", c_bool), ("tie_embeddings", c_bool),
+        ("mask_zero", c_bool), ("target_mean", c_float), ("target_scale", c_float),
+        ("edge_types", c_int64), ("edge_distances", c_int64), ("edge_hops", c_int64),
+        ("edge_degrees", c_int64), ("seed", c_uint64), ("data", P(filtra_dataset)),
+        ("reserved", c_uint64 * 4),
     ]
     enums = {
         "task": filtra_task, "precision": filtra_precision, "block": filtra_block,

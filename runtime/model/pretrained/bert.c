@@ -51,7 +51,8 @@ static const ft_hf_key KEYS[] = {
     {"attention_probs_dropout_prob", "attention_dropout", FT_HF_DROPOUT, 0.1},
 };
 #define POST_NORM                                                                                  \
-  "{\"norm\": \"post\", \"no_last_norm\": true, \"embedding_norm\": true, \"pooling\": \"first\"," \
+  "{\"norm\": \"post\", \"no_hidden_dropout\": true, \"no_last_norm\": true, \"embedding_norm\": " \
+  "true, \"pooling\": \"first\","                                                                  \
   " \"head\": \"mlp\", "
 #define FIXED                                                                                      \
   "{\"position_embedding_type\": \"absolute\", \"is_decoder\": false,"                             \

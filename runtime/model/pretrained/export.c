@@ -38,9 +38,10 @@ typedef struct exporting {
 
 /* Keys that need no comparison: they matter only in training, or are written in another way. */
 static bool is_free(const char *key) {
-  static const char *const FREE[] = {"mixer",          "precision", "drop_path",   "even_drop_path",
-                                     "embedding_init", "task",      "target_mean", "target_scale",
-                                     "classes",        "dropout",   "head_dropout"};
+  static const char *const FREE[] = {"mixer",          "precision",      "drop_path",
+                                     "even_drop_path", "embedding_init", "task",
+                                     "target_mean",    "target_scale",   "classes",
+                                     "dropout",        "head_dropout",   "no_hidden_dropout"};
   for (size_t i = 0; i < FT_COUNT(FREE); i++)
     if (!strcmp(key, FREE[i])) return true;
   return false;

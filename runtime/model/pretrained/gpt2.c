@@ -48,18 +48,19 @@ static filtra_status restore(const json_t *keys, json_t *config) {
                    "tie_word_embeddings", tied, "bos_token_id", last, "eos_token_id", last);
 }
 
-const ft_hf_family ft_hf_gpt2 = {.type = "gpt2",
-                                 .name = "GPT2",
-                                 .prefix = "transformer.",
-                                 .rows = FT_HF_LIST(ROWS),
-                                 .head = FT_HF_LIST(HEAD),
-                                 .classifier = "",
-                                 .unused = UNUSED,
-                                 .keys = FT_HF_LIST(KEYS),
-                                 .ours = "{\"task\": \"language_model\", \"norm\": \"pre\","
-                                         " \"no_head_bias\": true, \"positions\": \"learned\"}",
-                                 .theirs = "{\"scale_attn_weights\": true,"
-                                           " \"scale_attn_by_inverse_layer_idx\": false,"
-                                           " \"add_cross_attention\": false}",
-                                 .adjust = adjust,
-                                 .restore = restore};
+const ft_hf_family ft_hf_gpt2 = {
+    .type = "gpt2",
+    .name = "GPT2",
+    .prefix = "transformer.",
+    .rows = FT_HF_LIST(ROWS),
+    .head = FT_HF_LIST(HEAD),
+    .classifier = "",
+    .unused = UNUSED,
+    .keys = FT_HF_LIST(KEYS),
+    .ours = "{\"task\": \"language_model\", \"norm\": \"pre\","
+            " \"no_hidden_dropout\": true, \"no_head_bias\": true, \"positions\": \"learned\"}",
+    .theirs = "{\"scale_attn_weights\": true,"
+              " \"scale_attn_by_inverse_layer_idx\": false,"
+              " \"add_cross_attention\": false}",
+    .adjust = adjust,
+    .restore = restore};

@@ -45,7 +45,8 @@ static const ft_hf_key KEYS[] = {
     {"attention_probs_dropout_prob", "attention_dropout", FT_HF_DROPOUT, 0.0},
 };
 #define OURS                                                                                       \
-  "{\"norm\": \"pre\", \"pooling\": \"class_token\", \"head\": \"linear\","                        \
+  "{\"norm\": \"pre\", \"no_hidden_dropout\": true, \"pooling\": \"class_token\", \"head\": "      \
+  "\"linear\","                                                                                    \
   " \"positions\": \"learned\""
 
 const ft_hf_family ft_hf_vit = {.type = "vit",
