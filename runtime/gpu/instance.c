@@ -113,8 +113,8 @@ static filtra_status create_messenger(ft_instance *instance,
 
 /* ---- instances ---- */
 
-/* Loads and unloads drivers one at a time: NVIDIA's 580.159.04 crashed where four threads created and
- * destroyed instances at once. */
+/* Loads and unloads drivers one at a time: NVIDIA's 580.159.04 crashed while four threads created
+ * and destroyed instances. */
 static ft_mutex driver_lock = FT_MUTEX_INIT;
 
 static filtra_status create_handle(ft_instance *instance, const VkInstanceCreateInfo *info) {

@@ -40,7 +40,7 @@ struct filtra_device {
     uint64_t came, served;
   } turns;
   ft_matrix_verdict matrix_verdict;
-  atomic_bool matrix_said; /* see ft_matrix_say_untested */
+  atomic_bool matrix_said;       /* see ft_matrix_say_untested */
   struct ft_queue *shared_queue; /* the application's queue; NULL: the queue is Filtra's */
   char *matrix_path;             /* file of the verdict in the cache folder; NULL: no cache */
 };

@@ -99,10 +99,11 @@ void ft_matrix_say_untested(filtra_device *dev) {
   const ft_caps *caps = &dev->caps;
   if (!caps->matrix || caps->matrix_use != FT_MATRIX_TUNED || dev->matrix_verdict.tested) return;
   if (atomic_exchange(&dev->matrix_said, true)) return;
-  ft_log(FILTRA_LOG_WARNING,
-         "%s: 16 bits are computed without its matrix units, which are not tested yet: `filtra tune "
-         "--precision bf16`, or fp16,%s tests them and finds the fastest kernels",
-         caps->info.name, dev->matrix_path ? "" : " with a cache folder,");
+  ft_log(
+      FILTRA_LOG_WARNING,
+      "%s: 16 bits are computed without its matrix units, which are not tested yet: `filtra tune "
+      "--precision bf16`, or fp16,%s tests them and finds the fastest kernels",
+      caps->info.name, dev->matrix_path ? "" : " with a cache folder,");
 }
 
 const char *ft_matrix_path_of(const filtra_device *dev) {

@@ -149,8 +149,9 @@ static void add_branch(double *x, const double *branch, double kept) {
     x[i] += kept * branch[i];
 }
 
-/* The masks of drop_path are random ops 0 and 1 of the graph, with one number for each sequence. With
- * dropout in its place, op 0 drops what the mixer gives, then come hidden units and outputs. */
+/* The masks of drop_path are random ops 0 and 1 of the graph, with one number for each sequence.
+ * With dropout in its place, op 0 drops what the mixer gives, then come hidden units and outputs.
+ */
 TEST_REFERENCE(reference) {
   const block_case *s = op->settings;
   const double scale = s->scale > 0 ? (double)s->scale : 1;
