@@ -164,6 +164,25 @@ TEST(test_repeats) {
   report(0, test_text("%s %s/made-agf-seed=1", cell, again));
 }
 
+/* A cell that is not evaluated on the data set's split has not ended: it counts for nothing. */
+TEST(test_unfinished) {
+  const char *sweep = make_sweep();
+  add_cell(sweep, "made", "agf", 1, 20);
+  add_cell(sweep, "made", "agf", 2, 20);
+  add_cell(sweep, "made", "softmax", 1, 20);
+  assert_int_equal(remove(test_path(sweep, "made-agf-seed=1/eval-test.json")), 0);
+  report(0, test_text("%s --format results", sweep));
+  assert_printed(test_text("%s: 1 of 3 runs are not finished and left out", sweep));
+  assert_printed("from 2 runs");
+  write_text(sweep, "sweep.json",
+             "{\"evaluate\": \"val\", \"datasets\": {\"made\": {\"data\": \"d\"}}}");
+  report(2, sweep);
+  assert_printed(": none of its runs is finished");
+  write_text(sweep, "made-agf-seed=1/eval-val.json", "{\"accuracy\": 0.5}");
+  report(0, sweep);
+  assert_printed(": 2 of 3 runs are not finished and left out");
+}
+
 /* ---- files that are no reports ---- */
 
 #define RUN                                                                                        \

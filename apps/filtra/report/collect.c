@@ -109,6 +109,42 @@ static filtra_status load_sweep(report_set *set, const char *path, json_t **swee
   return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
 }
 
+const json_t *report_entry(const report_run *run) {
+  return json_object_get(json_object_get(run->sweep, "datasets"), run->data);
+}
+
+/* Whether a cell was evaluated, which is the last that `filtra sweep` does with it. */
+static filtra_status has_ended(const report_run *run, bool *ended) {
+  const char *split = ft_json_string(report_entry(run), "evaluate");
+  if (!*split) split = ft_json_string(run->sweep, "evaluate");
+  char *name = ft_format(FILTRA_RUN_EVALUATION, *split ? split : "test");
+  const filtra_status status =
+      name ? has(run->path, name, ended) : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  free(name);
+  return status;
+}
+
+/* Leaves out cells that have not ended: their scores are those of models half trained. */
+static filtra_status leave_out_unfinished(report_set *set, const char *folder, size_t first) {
+  const size_t before = set->count;
+  filtra_status status = FILTRA_OK;
+  set->count = first;
+  for (size_t i = first; i < before; i++) {
+    bool ended = false;
+    if (!status) status = has_ended(&set->runs[i], &ended);
+    if (ended || status)
+      set->runs[set->count++] = set->runs[i];
+    else
+      report_free(&set->runs[i]);
+  }
+  if (status || set->count == before) return status;
+  if (set->count == first)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: none of its runs is finished", folder);
+  ft_log(FILTRA_LOG_WARNING, "%s: %zu of %zu runs are not finished and left out", folder,
+         before - set->count, before - first);
+  return FILTRA_OK;
+}
+
 /* Reads what a sweep's folder says about the runs from `first` on. */
 static filtra_status read_sweep(report_set *set, const char *folder, size_t first) {
   json_t *sweep = NULL;
@@ -117,13 +153,10 @@ static filtra_status read_sweep(report_set *set, const char *folder, size_t firs
   for (size_t i = first; i < set->count && !status; i++)
     name_data(sweep, &set->runs[i]);
   if (!status) status = read_record(set, record, first);
+  if (!status) status = leave_out_unfinished(set, folder, first);
   free(path);
   free(record);
   return status;
-}
-
-const json_t *report_entry(const report_run *run) {
-  return json_object_get(json_object_get(run->sweep, "datasets"), run->data);
 }
 
 /* ---- repeated runs ---- */
