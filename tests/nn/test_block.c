@@ -116,7 +116,7 @@ static double drop(const test_op *op, uint32_t id, uint32_t index, float rate, d
 /* `id` is that of the hidden units' mask. */
 static void feed_forward(const test_op *op, uint32_t id, uint32_t b, const double *x, double *y) {
   const block_case *s = op->settings;
-  double w1[F * C], b1[F], w2[C * F], b2[C];
+  double w1[F * C] = {0}, b1[F] = {0}, w2[C * F] = {0}, b2[C] = {0};
   get(s, "ffn.1.weight", w1);
   get(s, "ffn.1.bias", b1);
   get(s, "ffn.2.weight", w2);

@@ -68,7 +68,7 @@ TEST(extremes) {
   assert_fails(filtra_scores_create(1, 1, (int32_t[]){0}, logits, &s), FILTRA_ERROR_ARGUMENT,
                "at least 1 and 2");
   enum { MANY = 1500 };
-  owned float *wide = calloc(MANY, sizeof *wide);
+  static const float wide[MANY] = {0};
   assert_ok(filtra_scores_create(MANY, 1, (int32_t[]){7}, wide, &s));
   assert_true(s->confusion == NULL && s->of_class[0].predicted == 1 && s->of_class[7].samples == 1);
   filtra_scores_destroy(&s);
