@@ -520,13 +520,14 @@ void ft_run_abandon_folder(const char *folder, bool made) {
   if (made) remove(folder);
 }
 
-filtra_status ft_run_write_about(const char *folder, filtra_model *model) {
+filtra_status ft_run_write_about(const char *folder, filtra_model *model, const char *fingerprint) {
   const filtra_device_info *info = filtra_device_get_info(model->device);
   json_int_t scalars = (json_int_t)filtra_parameters_scalars(model->params);
   return ft_run_write_json(folder, FILTRA_RUN_ABOUT,
-                           json_pack("{ss ss ss ss sI sI}", "filtra", filtra_version(), "device",
+                           json_pack("{ss ss ss ss ss sI sI}", "filtra", filtra_version(), "device",
                                      info->name, "driver", info->driver, "uuid", info->uuid,
-                                     "parameters", scalars, "tuned_keys",
+                                     "data_fingerprint", fingerprint, "parameters", scalars,
+                                     "tuned_keys",
                                      (json_int_t)ft_tuning_chosen(ft_tuning_of(model->device))),
                            JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }

@@ -485,7 +485,7 @@ static filtra_status open_run(run *r) {
   ft_run_clean_folder(o->folder);
   if (!r->begins) FT_TRY(ft_metrics_rewind(r->metrics, r->progress.step));
   if (extends(r) && !r->begins) FT_TRY(write_extension(r));
-  return ft_run_write_about(o->folder, r->model);
+  return ft_run_write_about(o->folder, r->model, r->identity.data);
 }
 
 /* ---- the loop ---- */

@@ -57,9 +57,9 @@ void ft_run_abandon_folder(const char *folder, bool made);
  */
 filtra_status ft_run_load_tuning(const char *folder, const filtra_device *device,
                                  struct ft_tuning **tuning);
-/** Writes to the folder which device and version train the run, for reports. If a run changes
- * devices, the last one is recorded. */
-filtra_status ft_run_write_about(const char *folder, filtra_model *model);
+/** Writes to the folder which device and version train the run, and the data's fingerprint, for
+ * reports. If a run changes devices or data, the last ones are recorded. */
+filtra_status ft_run_write_about(const char *folder, filtra_model *model, const char *fingerprint);
 /** Removes half-written files of a run that was killed. */
 void ft_run_clean_folder(const char *folder);
 /** Accuracy of always predicting the most frequent label of a split; with `tokens`, the most

@@ -183,6 +183,29 @@ TEST(test_unfinished) {
   assert_printed(": 2 of 3 runs are not finished and left out");
 }
 
+/* Data that changed while a sweep was interrupted are said once, also through a report. */
+TEST(test_changed_data) {
+  const char *sweep = make_sweep();
+  char json[512];
+  snprintf(json, sizeof json, "%s.json", sweep);
+  static const char *const CELLS[] = {"made-agf-seed=1", "made-agf-seed=2", "made-softmax-seed=1"};
+  add_cell(sweep, "made", "agf", 1, 20);
+  add_cell(sweep, "made", "agf", 2, 20);
+  add_cell(sweep, "made", "softmax", 1, 20);
+  for (int changed = 0; changed < 2; changed++) {
+    for (size_t i = 0; i < FT_COUNT(CELLS); i++)
+      write_text(sweep, test_text("%s/about.json", CELLS[i]),
+                 test_text("{\"data_fingerprint\": \"%s\"}", changed && i ? "b" : "a"));
+    report(0, sweep);
+    const char *said = strstr(test_output, "were trained on different samples");
+    assert_int_equal(said != NULL, changed);
+    if (said) assert_null(strstr(said + 1, "were trained on"));
+  }
+  assert_code(test_filtra("report %s --json >%s", sweep, json), 0);
+  report(0, json);
+  assert_printed("made-agf-seed=2 were trained on different samples");
+}
+
 /* ---- files that are no reports ---- */
 
 #define RUN                                                                                        \

@@ -159,17 +159,44 @@ static filtra_status read_sweep(report_set *set, const char *folder, size_t firs
   return status;
 }
 
-/* ---- repeated runs ---- */
+/* ---- runs that should not stand side by side ---- */
 
-/* Whether all settings are equal, including seed and mixer; the data's path may differ. */
-static bool same_settings(const json_t *a, const json_t *b) {
+/* Whether all settings are equal but for those of the list, which ends in NULL. */
+static bool equal_except(const json_t *a, const json_t *b, const char *const *except) {
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)a, key, value) {
     const json_t *other = json_object_get(b, key);
-    if (!other || (strcmp(key, "data") != 0 && !json_equal(value, other))) return false;
+    bool compared = true;
+    for (size_t i = 0; except[i] && compared; i++)
+      compared = strcmp(key, except[i]) != 0;
+    if (!other || (compared && !json_equal(value, other))) return false;
   }
   return json_object_size(a) == json_object_size(b);
+}
+
+/* Whether all settings are equal, including seed and mixer; the data's path may differ. */
+static bool same_settings(const json_t *a, const json_t *b) {
+  static const char *const EXCEPT[] = {"data", NULL};
+  return equal_except(a, b, EXCEPT);
+}
+
+/* Warns of a run that read the same data set in the same way as another, and found other samples:
+ * once for each data set. */
+static void warn_of_changed_data(const report_set *set) {
+  static const char *const EXCEPT[] = {"data", "seed", "mixer", NULL};
+  const report_run *said = NULL;
+  for (size_t i = 0; i < set->count; i++)
+    for (size_t k = 0; k < i; k++) {
+      const report_run *a = &set->runs[k], *b = &set->runs[i];
+      if (!*a->fingerprint || !*b->fingerprint || !strcmp(a->fingerprint, b->fingerprint) ||
+          (said && report_comparable(said, b)) || !report_comparable(a, b) ||
+          !equal_except(a->config, b->config, EXCEPT))
+        continue;
+      ft_log(FILTRA_LOG_WARNING, "%s and %s were trained on different samples: %s has changed",
+             a->path, b->path, b->data_path);
+      said = b;
+    }
 }
 
 /* Whether two runs are the same: a folder and its entry in a report, or copies of either. Runs with
@@ -216,7 +243,9 @@ filtra_status report_collect(char *const *paths, size_t count, report_set *set) 
     for (size_t k = first; k < set->count; k++)
       set->runs[k].input = paths[i];
   }
-  return check_repeats(set);
+  FT_TRY(check_repeats(set));
+  warn_of_changed_data(set);
+  return FILTRA_OK;
 }
 
 void report_free_set(report_set *set) {

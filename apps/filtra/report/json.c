@@ -49,6 +49,7 @@ static const field RUN_FIELDS[] = {
     {"driver", offsetof(report_run, driver), FIELD_TEXT, false},
     {"filtra", offsetof(report_run, filtra), FIELD_TEXT, false},
     {"commit", offsetof(report_run, commit), FIELD_TEXT, false},
+    {"data_fingerprint", offsetof(report_run, fingerprint), FIELD_TEXT, false},
 };
 
 static const struct {

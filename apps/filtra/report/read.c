@@ -159,6 +159,7 @@ static filtra_status read_about(report_run *run) {
   run->device = ft_json_string(run->about, "device");
   run->driver = ft_json_string(run->about, "driver");
   run->filtra = ft_json_string(run->about, "filtra");
+  run->fingerprint = ft_json_string(run->about, "data_fingerprint");
   free(path);
   return status;
 }

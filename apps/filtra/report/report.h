@@ -26,6 +26,7 @@ typedef struct report_run {
   const char *data_path, *mixer;
   const char *device, *driver, *filtra; /* filtra: version that trained it; "": unknown */
   const char *commit;                   /* of the sweep's build; "": unknown */
+  const char *fingerprint;              /* of the data; "": unknown */
   report_score score;
   double batch_size;
   report_curve loss, validation_loss, validation_score;
