@@ -110,7 +110,8 @@ FILTRA_API filtra_status filtra_predictor_create(filtra_device *device, const ch
 FILTRA_API filtra_status filtra_predictor_create_from_memory(
     filtra_device *device, const void *bytes, size_t size, const filtra_predictor_options *options,
     filtra_predictor **out);
-/** Waits for pending requests; frees everything; sets *predictor to NULL. */
+/** Waits for pending requests; frees everything; sets *predictor to NULL. Warns in the log if the
+ * tokenizer did not know more than half of the words in the requests' texts. */
 FILTRA_API void filtra_predictor_destroy(filtra_predictor **predictor);
 /** Valid while the predictor lives. Thread-safe. */
 FILTRA_API const filtra_predictor_info *

@@ -35,12 +35,14 @@ extern "C" {
  *                       the data did not have is an error
  *   "words"             1 `<unk>`, 2 `<eos>` for a line's end, then the words of the training text
  *                       (between ASCII white space), most frequent first; 65,536 ids in all, or
- *                       `max_vocabulary`. Other words, and words over 128 bytes, become `<unk>`
+ *                       `max_vocabulary`. Other words, and words over 128 bytes, become `<unk>`.
+ *                       The log warns of data, and of a predictor's requests, where these are more
+ *                       than half of all words
  *
  * Tokenizers of pretrained models, read by filtra_tokenizer_load from files of Hugging Face, whose
  * ids are theirs:
  *   "bpe"               byte-level BPE, as of GPT-2 and RoBERTa
- *   "wordpiece"         WordPiece, as of BERT, cased or uncased
+ *   "wordpiece"         WordPiece, as of BERT, cased or uncased; `[UNK]` is warned of, too
  * A special token that the text spells becomes that token. Settings of tokenizer.json for
  * truncation and padding are ignored */
 typedef struct filtra_tokenizer filtra_tokenizer;

@@ -63,6 +63,7 @@ static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int whi
   filtra_status status = framed ? ft_tokenizer_encode_texts(t, texts, (size_t)p->info.max_length,
                                                             p->info.truncate, &tokens, &second)
                                 : t->encode(t, texts->text, texts->length, &tokens);
+  if (!status) ft_count_words(t, tokens.ids, tokens.count, &s->read);
   if (!status) status = keep_words(p, s, which, tokens.ids, tokens.count);
   s->second = (int32_t)second;
   free(tokens.ids);
