@@ -59,8 +59,10 @@
  *                  may also be called training; valid, validation, validate, dev, eval; testing,
  *                  ind; in any case. All of one size, unless image_size resizes them. They are
  *                  turned upright as EXIF data say; CMYK becomes RGB as Pillow converts it;
- *                  transparent pixels of a PNG are blended with black. A test folder without
- *                  classes beside a training folder has unlabelled samples
+ *                  transparent pixels of a PNG are blended with black; of its 16 bits per
+ *                  channel the upper 8 are kept (a 257th of the value, rounded), with a warning
+ *                  where none is then above 16. A test folder without classes beside a training
+ *                  folder has unlabelled samples
  *   "image-files"  one PNG or JPEG file, or a folder of nothing else, with `unlabelled`: a test
  *                  split whose samples have the paths as names
  *   "text-files"   the same of .txt files, two or more in a folder. Tokenizer "bytes"
