@@ -102,9 +102,11 @@
  *                  called smiles, sequence, seq, text, sentence, review or document; the target is
  *                  the one called label, class, target, category, sentiment, value, y, or "measured
  *                  ..."; a column called id or index names the samples. text_column, target_column
- *                  and id_column name others. In a file of two columns one such name is enough;
- *                  without any, the file has no header, and the longer field of its first row is
- *                  the text. Other files have the first file's columns, by name, in any order.
+ *                  and id_column name others. Where several columns could be the text or the
+ *                  target, a warning says which was taken. In a file of two columns one such name
+ *                  is enough; without any, the file has no header, and the longer field of its
+ *                  first row is the text. Other files have the first file's columns, by name, in
+ *                  any order.
  *                  Several target columns, each 0 or 1, or texts with a label_separator are any
  *                  number of labels. Other targets are values if all are numbers and some are not
  *                  whole or are amounts (12 %, $3); otherwise classes, sorted as whole numbers or
