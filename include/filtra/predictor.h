@@ -65,7 +65,9 @@ typedef struct filtra_predictor_info {
  * before filtra_predictor_submit returns; `logits` and `probabilities` must stay valid until the
  * prediction is collected. */
 typedef struct filtra_request {
-  const char *text; /**< [text_length] bytes */
+  /** [text_length] bytes. Of a model of a table's texts white space around it is left out, as
+   * around the fields of the table; others read it. */
+  const char *text;
   size_t text_length;
   /** [second_length] bytes, the second text of a pair, also where both become one sequence; else
    * NULL. */

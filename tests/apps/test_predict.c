@@ -63,6 +63,20 @@ TEST(lines_of_unknown_words) {
   assert_null(strstr(test_output, "unknown to the vocabulary"));
 }
 
+/* Blanks around a line are left out, as they were around the fields of the training table. */
+TEST(blanks_around_lines) {
+  const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes");
+  float plain[2], spaced[2], inner[2];
+  assert_code(predict(run, "bad words\\n \\tbad words  \\nbad  words\\n", "--logits"), 0);
+  assert_int_equal(sscanf(test_output,
+                          "%*s\t%*f\t%f,%f\tbad words\n%*s\t%*f\t%f,%f\t bad words \n%*s\t%*f\t"
+                          "%f,%f",
+                          plain, plain + 1, spaced, spaced + 1, inner, inner + 1),
+                   6);
+  assert_true(plain[0] == spaced[0] && plain[1] == spaced[1]);
+  assert_true(plain[0] != inner[0] || plain[1] != inner[1]);
+}
+
 /* A model of two labels whose logits are 0 and just above it: probabilities of 0.5 both. */
 static const char *undecided(void) {
   static const float BIAS[2] = {0, 1e-9f}, NONE[2 * 8] = {0};
