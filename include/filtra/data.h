@@ -59,8 +59,10 @@
  *                  may also be called training; valid, validation, validate, dev, eval; testing,
  *                  ind; in any case. All of one size, unless image_size resizes them. They are
  *                  turned upright as EXIF data say; CMYK becomes RGB as Pillow converts it;
- *                  transparent pixels of a PNG are blended with black. A test folder without
- *                  classes beside a training folder has unlabelled samples
+ *                  transparent pixels of a PNG are blended with black; of its 16 bits per
+ *                  channel the upper 8 are kept (a 257th of the value, rounded), with a warning
+ *                  where none is then above 16. A test folder without classes beside a training
+ *                  folder has unlabelled samples
  *   "image-files"  one PNG or JPEG file, or a folder of nothing else, with `unlabelled`: a test
  *                  split whose samples have the paths as names
  *   "text-files"   the same of .txt files, two or more in a folder. Tokenizer "bytes"
@@ -100,9 +102,11 @@
  *                  called smiles, sequence, seq, text, sentence, review or document; the target is
  *                  the one called label, class, target, category, sentiment, value, y, or "measured
  *                  ..."; a column called id or index names the samples. text_column, target_column
- *                  and id_column name others. In a file of two columns one such name is enough;
- *                  without any, the file has no header, and the longer field of its first row is
- *                  the text. Other files have the first file's columns, by name, in any order.
+ *                  and id_column name others. Where several columns could be the text or the
+ *                  target, a warning says which was taken. In a file of two columns one such name
+ *                  is enough; without any, the file has no header, and the longer field of its
+ *                  first row is the text. Other files have the first file's columns, by name, in
+ *                  any order.
  *                  Several target columns, each 0 or 1, or texts with a label_separator are any
  *                  number of labels. Other targets are values if all are numbers and some are not
  *                  whole or are amounts (12 %, $3); otherwise classes, sorted as whole numbers or

@@ -65,7 +65,9 @@ typedef struct filtra_predictor_info {
  * before filtra_predictor_submit returns; `logits` and `probabilities` must stay valid until the
  * prediction is collected. */
 typedef struct filtra_request {
-  const char *text; /**< [text_length] bytes */
+  /** [text_length] bytes. Of a model of a table's texts white space around it is left out, as
+   * around the fields of the table; others read it. */
+  const char *text;
   size_t text_length;
   /** [second_length] bytes, the second text of a pair, also where both become one sequence; else
    * NULL. */
@@ -110,7 +112,8 @@ FILTRA_API filtra_status filtra_predictor_create(filtra_device *device, const ch
 FILTRA_API filtra_status filtra_predictor_create_from_memory(
     filtra_device *device, const void *bytes, size_t size, const filtra_predictor_options *options,
     filtra_predictor **out);
-/** Waits for pending requests; frees everything; sets *predictor to NULL. */
+/** Waits for pending requests; frees everything; sets *predictor to NULL. Warns in the log if the
+ * tokenizer did not know more than half of the words in the requests' texts. */
 FILTRA_API void filtra_predictor_destroy(filtra_predictor **predictor);
 /** Valid while the predictor lives. Thread-safe. */
 FILTRA_API const filtra_predictor_info *

@@ -35,12 +35,14 @@ extern "C" {
  *                       the data did not have is an error
  *   "words"             1 `<unk>`, 2 `<eos>` for a line's end, then the words of the training text
  *                       (between ASCII white space), most frequent first; 65,536 ids in all, or
- *                       `max_vocabulary`. Other words, and words over 128 bytes, become `<unk>`
+ *                       `max_vocabulary`. Other words, and words over 128 bytes, become `<unk>`.
+ *                       The log warns of data, and of a predictor's requests, where these are more
+ *                       than half of all words
  *
  * Tokenizers of pretrained models, read by filtra_tokenizer_load from files of Hugging Face, whose
  * ids are theirs:
  *   "bpe"               byte-level BPE, as of GPT-2 and RoBERTa
- *   "wordpiece"         WordPiece, as of BERT, cased or uncased
+ *   "wordpiece"         WordPiece, as of BERT, cased or uncased; `[UNK]` is warned of, too
  * A special token that the text spells becomes that token. Settings of tokenizer.json for
  * truncation and padding are ignored */
 typedef struct filtra_tokenizer filtra_tokenizer;
@@ -92,9 +94,10 @@ FILTRA_API bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer);
 FILTRA_API filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path);
 /** Reads a file of filtra_tokenizer_save, a tokenizer.json of Hugging Face, or a folder with one,
  * with vocab.json and merges.txt, or with vocab.txt; other settings in such a folder
- * (tokenizer_config.json, special_tokens_map.json, added_tokens.json) are applied. A model,
- * normaliser, pattern or other part that is not known fails with INPUT, which names it. Caller
- * destroys, after the datasets opened with it. */
+ * (tokenizer_config.json, special_tokens_map.json, added_tokens.json) are applied; a special token
+ * that they add without an id fails with INPUT. A model, normaliser, pattern or other part that is
+ * not known fails with INPUT, which names it. Caller destroys, after the datasets opened with
+ * it. */
 FILTRA_API filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **tokenizer);
 /** Frees a loaded tokenizer; sets *tokenizer to NULL. */
 FILTRA_API void filtra_tokenizer_destroy(filtra_tokenizer **tokenizer);

@@ -73,6 +73,20 @@ static filtra_status check_graphs(const filtra_dataset_info *info) {
       info->tokenizer->name, info->format, next ? "text whose next token is predicted" : "pairs");
 }
 
+/* Warns once of all splits in which most words are unknown: what they say is then lost. */
+static void warn_of_unknown(const filtra_dataset *ds, const char *path) {
+  ft_word_count all = {0};
+  for (int split = 0; split < FILTRA_SPLIT_COUNT; split++) {
+    const ft_tokens *tokens = &ds->samples[split].tokens;
+    ft_word_count own = {0};
+    ft_count_words(ds->info.tokenizer, tokens->ids, tokens->count, &own);
+    if (!ft_mostly_unknown(&own)) continue;
+    all.words += own.words;
+    all.unknown += own.unknown;
+  }
+  if (all.words) ft_warn_of_unknown_words(ds->info.tokenizer, &all, path);
+}
+
 filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
                              const filtra_dataset_options *options, const char *fallback,
                              ft_corpus_read read, void *user) {
@@ -86,6 +100,7 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
     corpus.second = SIZE_MAX;
     status = read(&corpus, user);
   }
+  if (!status) warn_of_unknown(ds, path);
   free(corpus.text);
   free(corpus.edges.ids);
   return status;

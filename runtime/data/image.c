@@ -140,20 +140,45 @@ filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *op
 
 /* ---- files ---- */
 
+/* Images of 16 bits per channel that are nearly black in the 8 that are kept: data that use the
+ * lower ones alone, as of depth cameras. Of those that stay in files, so many are looked at. */
+enum { DARK = 16, MOST_LOOKED_AT = 64 };
+
+static void note_depth(filtra_dataset *ds, const ft_image *image) {
+  const size_t count = (size_t)image->height * image->width * image->channels;
+  uint8_t most = ds->deep_most;
+  if (!image->deep) return;
+  for (size_t i = 0; i < count && most <= DARK; i++)
+    if (image->pixels[i] > most) most = image->pixels[i];
+  ds->deep_most = most;
+  ds->deep_count++;
+}
+
+void ft_images_warn_of_depth(const filtra_dataset *ds, const char *path) {
+  if (ds->deep_count && ds->deep_most <= DARK)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: images of 16 bits per channel become 8 bits, a 257th of each value, and no value "
+           "of %llu such images is then above %u of 255; if they use the lower bits alone, scale "
+           "them to 0 to 65535 first",
+           path, (unsigned long long)ds->deep_count, ds->deep_most);
+}
+
 static filtra_status add_tokens_of(filtra_dataset *ds, const filtra_dataset_options *options,
                                    filtra_split split, const char *path, int32_t label) {
   ft_image image;
   FT_TRY(ft_image_load(path, &image));
+  note_depth(ds, &image);
   filtra_status status = ft_images_add(ds, options, split, &image, label);
   free(image.pixels);
   if (status) return ft_fail_context(status, "%s", path);
   return ft_samples_add_name(&ds->samples[split], path, strlen(path));
 }
 
-/* Decodes a file to check that this works. */
-static filtra_status verify(const char *path) {
+/* Decodes a file to check that this works, and notes its depth. */
+static filtra_status verify(filtra_dataset *ds, const char *path) {
   ft_image image;
   FT_TRY(ft_image_load(path, &image));
+  note_depth(ds, &image);
   free(image.pixels);
   return FILTRA_OK;
 }
@@ -166,7 +191,8 @@ static filtra_status list_file(filtra_dataset *ds, const filtra_dataset_options 
   FT_TRY(ft_image_look(path, &image, &mark));
   filtra_status status = check_size(ds, options, &image, options->image_size != 0);
   if (status) return ft_fail_context(status, "%s", path);
-  if (options->verify_labels) FT_TRY(verify(path));
+  const bool dark = image.deep && ds->deep_most <= DARK && ds->deep_count < MOST_LOOKED_AT;
+  if (options->verify_labels || dark) FT_TRY(verify(ds, path));
   FT_TRY(FT_GROW(samples->files, samples->file_count, samples->file_capacity));
   char *copy = ft_strdup(path);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;

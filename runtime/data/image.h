@@ -11,6 +11,7 @@ typedef struct ft_image {
   uint32_t height, width;
   uint32_t channels; /* 1: grey; 3: red, green, blue */
   uint8_t *pixels;   /* [height * width * channels], row by row */
+  bool deep;         /* its file has 16 bits per channel, of which `pixels` keep the upper 8 */
 } ft_image;
 
 /** Fails with INPUT unless both sides are at least 1 and the image has at most FT_IMAGE_PIXELS.
@@ -34,6 +35,9 @@ filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *op
  * in the file. Errors name the file. */
 filtra_status ft_images_add_file(filtra_dataset *ds, const filtra_dataset_options *options,
                                  filtra_split split, const char *path, int32_t label);
+
+/** Warns if images of 16 bits per channel were added that are nearly black. */
+void ft_images_warn_of_depth(const filtra_dataset *ds, const char *path);
 
 /** A feature sample's image in its stored size; each pixel has 1 or 3 bytes, as features do. Caller
  * frees image->pixels. */

@@ -24,6 +24,7 @@ static filtra_status decode(const uint8_t *data, size_t size, ft_image *image) {
   FT_TRY(ft_image_read_header(data, size, &header));
   FT_TRY(data[0] == 0xff ? ft_image_decode_jpeg(data, size, image)
                          : ft_image_decode_png(data, size, image));
+  image->deep = header.deep;
   filtra_status status = ft_image_turn(image, header.orientation);
   if (status) {
     free(image->pixels);
@@ -126,7 +127,8 @@ static filtra_status look(const char *path, const ends *e, ft_image *image) {
     return ft_fail(FILTRA_ERROR_INPUT, "damaged %s: it ends before its pixels",
                    e->first[0] == 0xff ? "JPEG" : "PNG");
   bool swaps = ft_orientation_swaps(h.orientation);
-  *image = (ft_image){.height = swaps ? h.width : h.height, .width = swaps ? h.height : h.width};
+  *image = (ft_image){
+      .height = swaps ? h.width : h.height, .width = swaps ? h.height : h.width, .deep = h.deep};
   return ft_image_check_file(h.height, h.width, (size_t)e->file_size);
 }
 

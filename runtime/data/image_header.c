@@ -81,6 +81,7 @@ static filtra_status read_png(const uint8_t *data, size_t size, ft_image_header 
   if (size < SIGNATURE + AROUND + 13) return FILTRA_OK;
   h->width = big_endian(first, 4);
   h->height = big_endian(first + 4, 4);
+  h->deep = first[8] == 16;
   if (memcmp(first - KIND, "IHDR", 4) != 0 || !is_kind(first[9], first[8]) || first[12] > 1)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "damaged PNG: no PNG has colour type %d, %d bits and interlacing %d", first[9],

@@ -138,6 +138,49 @@ static filtra_status add_decoder(const ft_pretrained_folder *f, json_t **list) {
   return FILTRA_OK;
 }
 
+/* Adds a special token that has no role: a text, or an object with flags. */
+static filtra_status add_extra(const ft_pretrained_folder *f, const char *key, const json_t *said,
+                               json_t **list) {
+  const bool flagged = json_is_object(said);
+  const char *content = flagged                ? ft_json_string(said, "content")
+                        : json_is_string(said) ? json_string_value(said)
+                                               : "";
+  if (!*content)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: an entry of \"%s\" is no text, nor an object with a "
+                   "\"content\"",
+                   f->path, key);
+  if (find_added(*list, content)) return FILTRA_OK;
+  json_int_t id = id_of(f, *list, content);
+  const json_t *added = json_object_get(f->added, content);
+  if (id < 0 && json_is_integer(added)) id = json_integer_value(added);
+  if (id < 0)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"%s\" has \"%.40s\", which has no id: neither the vocabulary nor "
+                   "added_tokens.json has it",
+                   f->path, key, content);
+  json_t *token = flagged ? json_copy((json_t *)said) : json_pack("{ss}", "content", content);
+  if (token) json_object_del(token, "__type");
+  append_token(list, ft_json_join(token, json_pack("{sI sb}", "id", id, "special", 1)));
+  return FILTRA_OK;
+}
+
+/* Special tokens without a role: a list of them or, in the second key, an object of their names. */
+static filtra_status add_extras(const ft_pretrained_folder *f, json_t **list) {
+  static const char *const KEYS[] = {"additional_special_tokens", "extra_special_tokens"};
+  for (size_t k = 0; k < FT_COUNT(KEYS); k++) {
+    json_t *said = said_of(f, KEYS[k]), *value;
+    const char *name;
+    if (said && !json_is_array(said) && !(k && json_is_object(said)))
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" must be a list of special tokens", f->path,
+                     KEYS[k]);
+    for (size_t i = 0; i < json_array_size(said); i++)
+      FT_TRY(add_extra(f, KEYS[k], json_array_get(said, i), list));
+    json_object_foreach(said, name, value) FT_TRY(add_extra(f, KEYS[k], value, list));
+  }
+  return FILTRA_OK;
+}
+
 static filtra_status add_roles(const ft_pretrained_folder *f, const family *kind, json_t **list) {
   for (int role = 0; role < (int)FT_COUNT(roles); role++) {
     const json_t *said = said_of(f, roles[role].key);
@@ -160,6 +203,7 @@ static filtra_status make_added(const ft_pretrained_folder *f, const family *kin
   json_t *id;
   *list = json_array();
   FT_TRY(add_decoder(f, list));
+  FT_TRY(add_extras(f, list));
   json_object_foreach(f->added, content, id) {
     if (!find_added(*list, content))
       add_token(list, content, json_is_integer(id) ? json_integer_value(id) : -1, false, false);

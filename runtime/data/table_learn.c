@@ -274,6 +274,46 @@ static filtra_status choose_target(learner *l) {
   return fail_columns(l, "target_column", NULL);
 }
 
+/* ---- choices between several columns ---- */
+
+/* Whether a column that is not read could be the text, or the target, by its name or, as a text, by
+ * what it holds: many different texts of several words. */
+static bool is_rival(const learner *l, size_t i, bool text) {
+  const ft_column_survey *c = &l->survey.columns[i];
+  const long at = (long)i;
+  const bool other_side = is_target(l, at) && !(text && l->guessed);
+  if (other_side || at == l->text || at == l->second || at == l->id) return false;
+  if (!text) return l->header && ft_names_target(l->survey.first[i]);
+  if (ft_column_is_numbers(c)) return false;
+  return (l->header && ft_names_text(l->survey.first[i])) ||
+         (c->many && strchr(c->forms.other, ' '));
+}
+
+/* Says which of several columns was taken, and how to take another. */
+static void warn_of_choice(const learner *l, bool text) {
+  const long taken = text ? l->text : l->target;
+  char others[FT_LISTED] = "";
+  size_t count = 0;
+  for (size_t i = 0; i < l->survey.count; i++) {
+    const size_t used = strlen(others);
+    if (!is_rival(l, i, text)) continue;
+    snprintf(others + used, sizeof others - used, "%scolumn %zu, \"%.40s\",", count ? " " : "",
+             i + 1, l->survey.first[i]);
+    count++;
+  }
+  if (count)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column %ld, \"%.40s\", is taken as the %s; %s could be it, too; %s names another",
+           l->table->first, taken + 1, l->survey.first[taken], text ? "text" : "target", others,
+           text ? "text_column" : "target_column");
+}
+
+static void warn_of_choices(const learner *l) {
+  if (l->text == FT_NOWHERE) return; /* of numbers, warn_of_leak says it */
+  if (!l->o->text_column) warn_of_choice(l, true);
+  if (!l->o->target_column && l->target != FT_NOWHERE) warn_of_choice(l, false);
+}
+
 /* ---- features ---- */
 
 static filtra_status fail_feature(const learner *l, size_t i) {
@@ -443,6 +483,7 @@ static filtra_status decide(learner *l) {
   FT_TRY(check_names(l));
   if (!l->header) FT_TRY(ft_survey_add_first(&l->survey));
   FT_TRY(choose_target(l));
+  warn_of_choices(l);
   if (l->text == FT_NOWHERE && l->survey.rows > 0) FT_TRY(choose_features(l));
   l->fit->header = l->header;
   l->fit->count = l->survey.count;

@@ -84,6 +84,19 @@ filtra_status ft_tokenizer_encode_texts(const filtra_tokenizer *tokenizer, const
 /** Ids of the two symbols that "words" always has. */
 enum { FT_WORD_UNKNOWN = 1, FT_WORD_END_OF_LINE = 2 };
 
+/** Words of a text, or tokens of byte-level BPE, and how many became the id of unknown ones. */
+typedef struct ft_word_count {
+  uint64_t words, unknown;
+} ft_word_count;
+/** Adds the words of `ids`; nothing if the tokenizer has no id of unknown words. */
+void ft_count_words(const filtra_tokenizer *tokenizer, const int32_t *ids, size_t count,
+                    ft_word_count *sum);
+/** Whether more than half of the words are unknown. */
+bool ft_mostly_unknown(const ft_word_count *sum);
+/** Warns of the unknown words of `where`. */
+void ft_warn_of_unknown_words(const filtra_tokenizer *tokenizer, const ft_word_count *sum,
+                              const char *where);
+
 extern const filtra_tokenizer ft_tokenizer_listops, ft_tokenizer_listops_original,
     ft_tokenizer_bytes, ft_tokenizer_printable, ft_tokenizer_dna, ft_tokenizer_pixels,
     ft_tokenizer_smiles;

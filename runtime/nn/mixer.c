@@ -24,6 +24,28 @@ static filtra_status fail_unknown(const char *name, const char *context) {
                  list);
 }
 
+static bool has_key(const ft_mixer_class *kind, const char *name) {
+  for (size_t i = 0; i < kind->keys.count; i++)
+    if (!strcmp(kind->keys.list[i].name, name)) return true;
+  return false;
+}
+
+/* Options without a mixer, as of "mixer.K=5" alone: names the mixers that have the first one. */
+static filtra_status fail_unnamed(const json_t *object, const char *context) {
+  const char *option = json_object_iter_key(json_object_iter((json_t *)object));
+  char list[2400] = ""; /* 64 names */
+  for (size_t i = 0; i < filtra_mixer_count(); i++) {
+    size_t used = strlen(list);
+    if (has_key(ft_mixer_at(i), option))
+      snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", filtra_mixer_name(i));
+  }
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "%s: \"mixer\" has the option \"%.64s\" and no \"name\"; name a mixer that has it: "
+      "%s",
+      context, option, *list ? list : "there is none");
+}
+
 static filtra_status read_options(const json_t *object, const char *context, ft_mixer *mixer) {
   ft_key list[FT_MIXER_KEYS];
   const ft_keys keys = all_keys(mixer->kind, list);
@@ -55,6 +77,7 @@ filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *o
   const json_t *object = json_is_object(json) ? json : NULL;
   const json_t *name = object ? json_object_get(object, "name") : json;
   *out = (ft_mixer){.kind = json ? NULL : ft_mixer_at(0)};
+  if (object && !name && json_object_size(object)) return fail_unnamed(object, context);
   if (json && !json_is_string(name))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"mixer\" must be a name or an object with a \"name\"",
                    context);

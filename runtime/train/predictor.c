@@ -43,6 +43,7 @@ struct filtra_predictor {
   size_t part_count;
   job *jobs;
   uint64_t tickets;
+  ft_word_count read; /* the words of all requests */
 };
 
 /* ---- computing, under the lock ---- */
@@ -389,6 +390,8 @@ void filtra_predictor_destroy(filtra_predictor **predictor) {
     free_job(p->jobs);
     p->jobs = next;
   }
+  if (ft_mostly_unknown(&p->read))
+    ft_warn_of_unknown_words(p->reader.info.tokenizer, &p->read, "the texts of the requests");
   filtra_model_destroy(&p->reader.model);
   ft_input_free(&p->reader.input);
   free(p);
@@ -414,6 +417,11 @@ static filtra_status new_job(const filtra_predictor *p, size_t count,
   return FILTRA_OK;
 }
 
+static void add_words(filtra_predictor *p, const ft_word_count *read) {
+  p->read.words += read->words;
+  p->read.unknown += read->unknown;
+}
+
 filtra_status filtra_predictor_submit(filtra_predictor *predictor, size_t count,
                                       const filtra_request *requests, uint64_t *ticket) {
   FT_NEED(predictor, requests, ticket);
@@ -427,6 +435,8 @@ filtra_status filtra_predictor_submit(filtra_predictor *predictor, size_t count,
     ft_device_lock(p->reader.model->device);
     status = submit_job(p, j, samples);
     if (!status) *ticket = j->ticket;
+    for (size_t i = 0; i < count && !status; i++)
+      add_words(p, &samples[i].read);
     ft_device_unlock(p->reader.model->device);
   }
   if (status) free_job(j);

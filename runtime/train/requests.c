@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/image.h"
+#include "data/labels.h"
 #include "data/table_fit.h"
 
 #include <math.h>
@@ -63,17 +64,26 @@ static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int whi
   filtra_status status = framed ? ft_tokenizer_encode_texts(t, texts, (size_t)p->info.max_length,
                                                             p->info.truncate, &tokens, &second)
                                 : t->encode(t, texts->text, texts->length, &tokens);
+  if (!status) ft_count_words(t, tokens.ids, tokens.count, &s->read);
   if (!status) status = keep_words(p, s, which, tokens.ids, tokens.count);
   s->second = (int32_t)second;
   free(tokens.ids);
   return status;
 }
 
+/* Training read the fields of a table without the white space around them. */
+static void trim_field(const ft_reader *p, ft_texts *t) {
+  if (t->text && p->input.fit.data.table) ft_trim(&t->text, &t->length);
+}
+
 static filtra_status read_texts(const ft_reader *p, ft_request_sample *s, const filtra_request *r) {
   const bool framed =
       ft_tokenizer_frame(p->info.tokenizer) && p->info.task != FILTRA_TASK_LANGUAGE_MODEL;
-  const ft_texts texts = {r->text, r->text_length, p->joined ? r->second : NULL, r->second_length};
-  const ft_texts second = {.text = r->second, .length = r->second_length};
+  ft_texts first = {.text = r->text, .length = r->text_length};
+  ft_texts second = {.text = r->second, .length = r->second_length};
+  trim_field(p, &first);
+  trim_field(p, &second);
+  const ft_texts texts = {first.text, first.length, p->joined ? second.text : NULL, second.length};
   if (r->text) FT_TRY(read_text(p, s, 0, &texts, framed));
   return r->second && !p->joined ? read_text(p, s, 1, &second, framed) : FILTRA_OK;
 }

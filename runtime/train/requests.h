@@ -19,6 +19,7 @@ typedef struct ft_request_sample {
   uint32_t *words[2]; /* [1]: the second text of a pair */
   int32_t lengths[2]; /* in tokens */
   ft_tokens edges;    /* of a graph */
+  ft_word_count read; /* the words of its texts */
   int32_t second;     /* where the second of two texts begins in one sequence; 0: one text */
   int64_t padded;     /* padded length of the graph that computes it; 0: already submitted */
 } ft_request_sample;

@@ -53,6 +53,30 @@ TEST(classes_of_lines) {
   assert_printed("new.csv is read as lines of text, a header and delimiters, too; --data reads");
 }
 
+/* Lines of which most words are unknown are predicted, and that is said once. */
+TEST(lines_of_unknown_words) {
+  const char *run = make_run("a.csv", CLASSES, "--set tokenizer=words");
+  assert_code(predict(run, "bad words\\nnovel prose, again\\nanother one\\n", ""), 0);
+  assert_printed("the texts of the requests: 4 of 7 words are unknown to the vocabulary of the "
+                 "tokenizer \"words\", which reads them all as <unk>");
+  assert_code(predict(run, "bad words\\nnovel ones\\n", ""), 0);
+  assert_null(strstr(test_output, "unknown to the vocabulary"));
+}
+
+/* Blanks around a line are left out, as they were around the fields of the training table. */
+TEST(blanks_around_lines) {
+  const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes");
+  float plain[2], spaced[2], inner[2];
+  assert_code(predict(run, "bad words\\n \\tbad words  \\nbad  words\\n", "--logits"), 0);
+  assert_int_equal(sscanf(test_output,
+                          "%*s\t%*f\t%f,%f\tbad words\n%*s\t%*f\t%f,%f\t bad words \n%*s\t%*f\t"
+                          "%f,%f",
+                          plain, plain + 1, spaced, spaced + 1, inner, inner + 1),
+                   6);
+  assert_true(plain[0] == spaced[0] && plain[1] == spaced[1]);
+  assert_true(plain[0] != inner[0] || plain[1] != inner[1]);
+}
+
 /* A model of two labels whose logits are 0 and just above it: probabilities of 0.5 both. */
 static const char *undecided(void) {
   static const float BIAS[2] = {0, 1e-9f}, NONE[2 * 8] = {0};

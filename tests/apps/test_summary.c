@@ -192,6 +192,26 @@ TEST(test_many_seeds) {
   folder = NULL;
 }
 
+/* Two runs of one seed are no repeats of another seed: said with both folders' names. */
+TEST(test_one_seed_twice) {
+  folder = test_new_run();
+  assert_int_equal(mkdir(folder, 0700), 0);
+  add_run("z", "\"softmax\"", 1, 1, 0.5);
+  add_run("z", "\"softmax\"", 1, 2, 0.6);
+  add_run("z", K2, 3, 1, 0.5);
+  report("");
+  assert_null(strstr(test_output, "the same seed"));
+  add_run("z", "\"softmax\"", 2, 1, 0.7);
+  write_text("z-2-1", "metrics.jsonl",
+             "{\"step\":20,\"loss\":1,\"milliseconds\":6}\n"
+             "{\"step\":20,\"validation_loss\":1,\"validation_accuracy\":0.5}\n");
+  report("");
+  assert_printed("/z-1-1 and ");
+  assert_printed("/z-2-1 are runs of softmax with the same seed, 1: mean and deviation count both; "
+                 "leave one out for those over seeds");
+  folder = NULL;
+}
+
 TEST(test_json) {
   report("--json");
   json_t *root = json_loads(test_output, 0, NULL), *summary = json_object_get(root, "summary");

@@ -219,6 +219,30 @@ TEST(test_vocab_txt) {
   check_encoded(t, "a<x>a", "[CLS]|a|<x>|a|[SEP]");
 }
 
+/* Special tokens without a role, which only these files name, are found in the text before it is
+ * split and lower-cased, whichever of the files has them. */
+TEST(test_additional_special_tokens) {
+  static const char LONGER[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n[E1]\n[e]\n1\n]\n[\ne\n";
+  static const char MAP[] = "special_tokens_map.json", CONFIG[] = "tokenizer_config.json";
+  filtra_tokenizer *t;
+  assert_ok(load_files(&t, "vocab.txt", LONGER));
+  check_encoded(t, "a[E1]a", "[CLS]|a|[|[UNK]|]|a|[SEP]");
+  assert_ok(load_files(&t, "vocab.txt", LONGER, MAP,
+                       "{\"additional_special_tokens\": [\"[E1]\", \"[CLS]\"]}"));
+  check_encoded(t, "a[E1]a", "[CLS]|a|[E1]|a|[SEP]");
+  assert_ok(
+      load_files(&t, "vocab.txt", LONGER, CONFIG,
+                 "{\"additional_special_tokens\": [{\"content\": \"[E1]\", \"rstrip\": true, "
+                 "\"__type\": \"AddedToken\"}], \"extra_special_tokens\": {\"x\": \"[e]\"}}"));
+  check_encoded(t, "a[E1]  a[e]", "[CLS]|a|[E1]|a|[e]|[SEP]");
+  assert_ok(load_files(&t, "vocab.txt", LONGER, "added_tokens.json", "{\"<New>\": 12}", MAP,
+                       "{\"additional_special_tokens\": [\"<New>\"]}"));
+  check_encoded(t, "a<New>", "[CLS]|a|<New>|[SEP]");
+  assert_ok(load_files(&t, "vocab.txt", LONGER, CONFIG,
+                       "{\"additional_special_tokens\": null, \"extra_special_tokens\": {}}"));
+  filtra_tokenizer_destroy(&t);
+}
+
 static const char MERGES[] = "#version: 0.2\na b\r\n\xc4\xa0 ab\n";
 
 static const char *roberta_vocabulary(void) {
@@ -308,6 +332,12 @@ TEST(test_damaged_folders) {
       {{"vocab.txt", LIST, "tokenizer_config.json", "{"}, "tokenizer_config.json:1:1: not valid"},
       {{"vocab.txt", LIST, "tokenizer_config.json", "{\"mask_token\": \"<m>\"}"},
        "\"mask_token\" is \"<m>\", which has no id"},
+      {{"vocab.txt", LIST, "special_tokens_map.json", "{\"additional_special_tokens\": [\"<x>\"]}"},
+       "\"additional_special_tokens\" has \"<x>\", which has no id: neither the vocabulary"},
+      {{"vocab.txt", LIST, "tokenizer_config.json", "{\"additional_special_tokens\": [3]}"},
+       "an entry of \"additional_special_tokens\" is no text"},
+      {{"vocab.txt", LIST, "tokenizer_config.json", "{\"additional_special_tokens\": {}}"},
+       "\"additional_special_tokens\" must be a list of special tokens"},
       {{"vocab.txt", LIST, "tokenizer_config.json", "{\"tokenizer_class\": \"EsmTokenizer\"}"},
        "\"tokenizer_class\" is \"EsmTokenizer\""},
       {{"vocab.txt", LIST, "tokenizer_config.json", "{\"tokenizer_class\": \"GPT2Tokenizer\"}"},

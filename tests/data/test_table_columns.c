@@ -216,6 +216,41 @@ TEST(test_what_is_said_of_categories) {
   }
 }
 
+/* What is said of a table of 60 rows below this header: in a cell # is the row's number. */
+static void check_choice(const char *header, const char *row, const filtra_dataset_options *options,
+                         const char *said) {
+  char text[4096] = "";
+  strcat(text, header);
+  for (int i = 0; i < 60; i++)
+    for (const char *at = row; *at; at++)
+      sprintf(text + strlen(text), *at == '#' ? "%d" : "%c", *at == '#' ? i % 60 : *at);
+  last_warning[0] = '\0';
+  filtra_log_set(keep_warning, NULL);
+  assert_ok(test_try_dataset(test_write_text(test_folder(), "a.csv", text), options));
+  filtra_log_set(NULL, NULL);
+  if (!strstr(last_warning, said) || !*said != !*last_warning)
+    fail_msg("\"%s\" is said, not \"%s\"", last_warning, said);
+}
+
+TEST(test_what_is_said_of_choices) {
+  static const char BOTH[] = "text,label\n", ROW[] = "one #,x\ntwo #,y\n";
+  const filtra_dataset_options text = {.text_column = "review"},
+                               target = {.target_column = "class"};
+  check_choice(BOTH, ROW, NULL, "");
+  check_choice("review,text,label\n", "ab,b,x\nb,ab,y\n", NULL,
+               "a.csv: column 2, \"text\", is taken as the text; column 1, \"review\", could be "
+               "it, too; text_column names another");
+  check_choice("review,text,label\n", "ab,b,x\nb,ab,y\n", &text, "");
+  check_choice("text,class,label\n", "ab,1,x\nb,2,y\n", NULL,
+               "a.csv: column 3, \"label\", is taken as the target; column 2, \"class\", could be "
+               "it, too; target_column names another");
+  check_choice("text,class,label\n", "ab,1,x\nb,2,y\n", &target, "");
+  check_choice("title,text,label\n", "one #,ab,x\ntwo #,b,y\n", NULL,
+               "column 1, \"title\", could be it");
+  check_choice("title,code,text,label\n", "x,a#,ab,x\ny,b#,b,y\n", NULL, "");
+  check_choice("text,length,label\n", "ab,#,x\nb,#,y\n", NULL, "");
+}
+
 /* ---- numbers ---- */
 
 static const filtra_dataset_options species = {.target_column = "species"};

@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,39 @@ static filtra_status fill_means(const report_set *set, report_summary *s) {
   return starved ? FILTRA_ERROR_HOST_MEMORY : FILTRA_OK;
 }
 
+/* A run before run i with a score, of the same method and seed; NULL: none. */
+static const report_run *find_same(const report_set *set, const report_summary *s, size_t i) {
+  const report_run *r = &set->runs[i];
+  for (size_t k = 0; k < i && !isnan(score_of(s, r)); k++) {
+    const report_run *before = &set->runs[k];
+    if (before->group == r->group && before->method == r->method && before->seed == r->seed &&
+        !isnan(score_of(s, before)))
+      return before;
+  }
+  return NULL;
+}
+
+/* Warns of runs of one method that have one seed. They can be of two devices, but are no repeats:
+ * the deviation is then not that over seeds. */
+static void warn_of_same_seeds(const report_set *set, const report_summary *s) {
+  const report_run *first = NULL, *again = NULL;
+  size_t count = 0;
+  for (size_t i = set->count; i-- > 0;) {
+    const report_run *before = find_same(set, s, i);
+    if (!before) continue;
+    first = before;
+    again = &set->runs[i];
+    count++;
+  }
+  char others[64] = "";
+  if (count > 1) snprintf(others, sizeof others, ", and %zu more runs likewise", count - 1);
+  if (count)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s and %s are runs of %s with the same seed, %.0f%s: mean and deviation count both; "
+           "leave one out for those over seeds",
+           first->path, again->path, s->methods[again->method], again->seed, others);
+}
+
 /* ---- tests ---- */
 
 /* Chooses pairs for the tests. Only differences of one measure can be ranked together: the measure
@@ -281,6 +315,7 @@ filtra_status report_summarize(const report_set *set, report_summary *s) {
   FT_TRY(find_groups(set, s));
   FT_TRY(find_methods(set, s));
   FT_TRY(fill_means(set, s));
+  warn_of_same_seeds(set, s);
   return run_tests(set, s);
 }
 
