@@ -276,7 +276,7 @@ TEST(test_configurations) {
       {", \"schedule\": \"linear\", \"warmup_steps\": 13", "warmup_steps"},
       {", \"mixer\": \"agff\"", "unknown mixer \"agff\"; known are softmax, "},
       {", \"mixer\": 7", "\"mixer\" must be a name or an object"},
-      {", \"mixer\": {\"K\": 3}", "\"mixer\" must be a name or an object"},
+      {", \"mixer\": {\"K\": 3}", "\"mixer\" has the option \"K\" and no \"name\""},
       {", \"mixer\": {\"name\": \"agf\", \"order\": 3}", "mixer \"agf\": unknown key \"order\""},
       {", \"mixer\": {\"name\": \"agf\", \"K\": 33}", "mixer \"agf\": \"K\" is 33"},
       {", \"mixer\": {\"name\": \"agf\", \"basis\": \"x\"}", "jacobi, legendre, chebyshev"},
