@@ -302,6 +302,7 @@ filtra_status filtra_model_evaluate_split(filtra_model *model, const filtra_data
                                           filtra_split split, uint32_t batch_size,
                                           filtra_evaluation *result) {
   FT_NEED(model, data, result);
+  FT_TRY(filtra_model_check_data(model, data));
   return ft_evaluate_shared(model, data, split, batch_size, NULL, result, NULL);
 }
 
@@ -311,7 +312,6 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
   filtra_loader *loader;
   sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
   s.all = results;
-  FT_TRY(filtra_model_check_data(model, data));
   FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
@@ -331,6 +331,7 @@ filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data
 filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data,
                                  filtra_split split, uint32_t batch_size, filtra_evaluation *result,
                                  filtra_scores **scores) {
+  FT_TRY(filtra_model_check_data(model, data));
   const size_t outputs = (size_t)filtra_model_outputs(model);
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
   float *logits = ft_calloc(count, outputs * sizeof *logits);

@@ -66,9 +66,10 @@ void ft_run_clean_folder(const char *folder);
  * frequent next token. */
 filtra_status ft_majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
                                 double *share);
-/** filtra_model_evaluate_split by all ranks together, with the same result on each; `ranks` NULL:
- * one process. `results` [samples, outputs] receives the results of filtra_model_predict_batch, in
- * the split's order; NULL: not wanted. Must be NULL for language models and with ranks. */
+/** filtra_model_evaluate_split by all ranks together, with the same result on each, of data that
+ * are known to fit the model; `ranks` NULL: one process. `results` [samples, outputs] receives the
+ * results of filtra_model_predict_batch, in the split's order; NULL: not wanted. Must be NULL for
+ * language models and with ranks. */
 filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
                                  filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
                                  filtra_evaluation *result, float *results);

@@ -289,14 +289,11 @@ void filtra_scores_destroy(filtra_scores **scores) {
 
 /* ---- from models ---- */
 
-filtra_status filtra_model_predict_split(filtra_model *model, const filtra_dataset *data,
-                                         filtra_split split, uint32_t batch_size, float *results) {
-  FT_NEED(model, data, results);
+/* filtra_model_predict_split after its checks. */
+static filtra_status predict_split(filtra_model *model, const filtra_dataset *data,
+                                   filtra_split split, uint32_t batch_size, float *results) {
   filtra_loader *loader;
   const size_t outputs = (size_t)ft_model_numbers(model);
-  if (filtra_model_task(model) == FILTRA_TASK_LANGUAGE_MODEL && !model->vector)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "a language model predicts at every token: use batches");
-  FT_TRY(ft_check_reading(model, data));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   float *rows = ft_calloc(batch_size, outputs * sizeof *rows);
@@ -311,6 +308,15 @@ filtra_status filtra_model_predict_split(filtra_model *model, const filtra_datas
   free(rows);
   filtra_loader_destroy(&loader);
   return status;
+}
+
+filtra_status filtra_model_predict_split(filtra_model *model, const filtra_dataset *data,
+                                         filtra_split split, uint32_t batch_size, float *results) {
+  FT_NEED(model, data, results);
+  if (filtra_model_task(model) == FILTRA_TASK_LANGUAGE_MODEL && !model->vector)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "a language model predicts at every token: use batches");
+  FT_TRY(ft_check_reading(model, data));
+  return predict_split(model, data, split, batch_size, results);
 }
 
 filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, uint8_t *labels) {
@@ -370,7 +376,7 @@ filtra_status filtra_model_score_split(filtra_model *model, const filtra_dataset
     return ft_fail(FILTRA_ERROR_ARGUMENT, "scores are of classes; this model has none");
   float *logits = ft_calloc(count, outputs * sizeof *logits);
   filtra_status status = logits ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = filtra_model_predict_split(model, data, split, batch_size, logits);
+  if (!status) status = predict_split(model, data, split, batch_size, logits);
   if (!status) status = ft_score_results(data, split, (uint32_t)outputs, logits, out);
   free(logits);
   return status;

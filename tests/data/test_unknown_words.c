@@ -3,29 +3,12 @@
 #include "support/harness.h"
 #include "support/run.h"
 
-static char said[1024];
-static int warnings;
-
-static void keep(void *user, filtra_log_level level, const char *message) {
-  (void)user;
-  if (level != FILTRA_LOG_WARNING || !strstr(message, "unknown to the vocabulary")) return;
-  snprintf(said, sizeof said, "%s", message);
-  warnings++;
-}
+static const char UNKNOWN[] = "unknown to the vocabulary";
 
 /* Opens a file of this text; `part` must be said once, NULL: nothing. */
 static void check(const char *name, const char *text, const filtra_dataset_options *options,
                   const char *part) {
-  const char *path = test_write_text(test_folder(), name, text);
-  filtra_dataset *ds;
-  said[0] = '\0';
-  warnings = 0;
-  filtra_log_set(keep, NULL);
-  assert_ok(filtra_dataset_open(path, options, &ds));
-  filtra_log_set(NULL, NULL);
-  filtra_dataset_close(&ds);
-  assert_int_equal(warnings, part != NULL);
-  if (part && !strstr(said, part)) fail_msg("\"%s\" is said, not \"%s\"", said, part);
+  test_open_warns(test_write_text(test_folder(), name, text), options, UNKNOWN, part);
 }
 
 /* Pieces of a word count as one word; special tokens and punctuation count as none. */
@@ -67,11 +50,7 @@ TEST(words_of_the_data) {
   test_write_text(folder, "train.csv", "text,label\none two,p\ntwo one,q\none one one,p\n");
   test_write_text(folder, "test.csv", "text,label\nzwei drei,p\n");
   const filtra_dataset_options options = {.tokenizer = "words"};
-  said[0] = '\0';
-  filtra_log_set(keep, NULL);
-  assert_ok(test_try_dataset(folder, &options));
-  filtra_log_set(NULL, NULL);
-  assert_non_null(strstr(said, ": 2 of 2 words are unknown"));
+  test_open_warns(folder, &options, UNKNOWN, ": 2 of 2 words are unknown");
   check("w.txt", "one two three four five one", &options, NULL);
   check("w.txt", "one two three four five one",
         &(filtra_dataset_options){.tokenizer = "words", .max_vocabulary = 4},

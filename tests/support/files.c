@@ -90,6 +90,31 @@ filtra_status test_try_dataset(const char *path, const filtra_dataset_options *o
   return FILTRA_OK;
 }
 
+typedef struct warnings {
+  const char *kind;
+  int count;
+  char last[1024];
+} warnings;
+
+static void keep_warning(void *user, filtra_log_level level, const char *message) {
+  warnings *w = user;
+  if (level != FILTRA_LOG_WARNING || !strstr(message, w->kind)) return;
+  snprintf(w->last, sizeof w->last, "%s", message);
+  w->count++;
+}
+
+void test_open_warns(const char *path, const filtra_dataset_options *options, const char *kind,
+                     const char *part) {
+  warnings w = {.kind = kind};
+  filtra_dataset *ds;
+  filtra_log_set(keep_warning, &w);
+  assert_ok(filtra_dataset_open(path, options, &ds));
+  filtra_log_set(NULL, NULL);
+  filtra_dataset_close(&ds);
+  assert_int_equal(w.count, part != NULL);
+  if (part && !strstr(w.last, part)) fail_msg("\"%s\" is said, not \"%s\"", w.last, part);
+}
+
 void test_dataset_refused(const char *path, const filtra_dataset_options *options, const char *part,
                           const char *file, int line) {
   filtra_status status = test_try_dataset(path, options);

@@ -20,6 +20,10 @@ filtra_dataset *test_open_dataset(const char *path, const char *format,
                                   const filtra_dataset_options *options);
 /** Opens and closes a data set, and reads every sample in between. */
 filtra_status test_try_dataset(const char *path, const filtra_dataset_options *options);
+/** Opens a data set. Exactly one of its warnings must contain `kind`, and `part`; none may contain
+ * `kind` if `part` is NULL. */
+void test_open_warns(const char *path, const filtra_dataset_options *options, const char *kind,
+                     const char *part);
 /** Opening must fail with INPUT and a message that contains `part`, and open nothing; without
  * `part` every sample must be valid. */
 #define test_refuse_dataset(path, options, part)                                                   \

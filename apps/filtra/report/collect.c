@@ -161,7 +161,7 @@ static filtra_status read_sweep(report_set *set, const char *folder, size_t firs
 
 /* ---- runs that should not stand side by side ---- */
 
-/* Whether all settings are equal but for those of the list, which ends in NULL. */
+/* Whether all settings are equal, except those of the list, which ends in NULL. */
 static bool equal_except(const json_t *a, const json_t *b, const char *const *except) {
   const char *key;
   json_t *value;
