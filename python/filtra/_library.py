@@ -93,7 +93,7 @@ class Library:
     def __init__(self) -> None:
         self._loaded: ctypes.CDLL | None = None
         self._lock = threading.RLock()
-        self._free: dict[str, Any] = {}
+        self._unchecked: dict[str, Any] = {}
 
     def _load(self) -> ctypes.CDLL:
         with self._lock:
@@ -148,14 +148,19 @@ class Library:
         setattr(self, name, function)
         return function
 
-    def free_function(self, name: str) -> Any:
-        """Return a function that destroys or closes, as a second object that does not raise."""
-        found = self._free.get(name)
+    def unchecked(self, name: str) -> Any:
+        """Return a function as a second object, which returns its status and raises nothing."""
+        found = self._unchecked.get(name)
         if found is None:
             result, *parameters = _c.FUNCTIONS[name]
             kind = ctypes.CFUNCTYPE(ctypes.c_int if result is _c.STATUS else result, *parameters)
-            found = self._free[name] = kind((name, self._load()))
+            found = self._unchecked[name] = kind((name, self._load()))
         return found
+
+    def check(self, status: int) -> None:
+        """Raise the failure of an unchecked call, or what a callback raised in it."""
+        if status or _errors._pending.error is not None:
+            self._checked(status, None, None)
 
 
 lib = Library()

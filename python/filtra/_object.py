@@ -140,7 +140,7 @@ class Handle:
     def __init__(self, pointer: Any, kind: str, free: str | None, gate: Gate) -> None:
         self.pointer = pointer
         self.kind = kind
-        self.free = None if free is None else lib.free_function(free)
+        self.free = None if free is None else lib.unchecked(free)
         self.gate = gate
         self.parents: list[Handle] = []
         self.children: set[Handle] = set()
@@ -259,7 +259,7 @@ class Object:
                 if owned is not None:
                     owned.destroy()
                 elif made:
-                    lib.free_function(free)(ctypes.byref(made))
+                    lib.unchecked(free)(ctypes.byref(made))
                 raise
 
     def _own(

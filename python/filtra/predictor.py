@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections import deque
 from typing import Any, Union
 
 import numpy as np
@@ -23,22 +24,72 @@ __all__ = ["Predictor"]
 Source = Union[_convert.Path, bytes, Model]
 MOST = 1024  # requests of one call: what Ctrl-C waits for
 
-# Fields of a filtra_request up to its channels, and all of them but those reserved: packing them is
-# much faster than setting attributes of the struct.
-Fields = tuple[int, int, int, int, int, int, int, int, int]
-_REQUEST = struct.Struct("@PNPNPPPIIPPP56x")
+# Fields of a filtra_request up to its channels, which say what a sample is; then where its numbers
+# go. Packing them is much faster than setting attributes of the struct.
+Fields = tuple[int, ...]
+_SAMPLE = struct.Struct("@PNPNPPPII")
+_POINTER = struct.Struct("@P")
+_STRIDE = ctypes.sizeof(_c.filtra_request)
+_ANSWER = np.dtype({
+    "names": ["label", "value"],
+    "formats": [np.int32, np.float32],
+    "offsets": [_c.filtra_prediction.label.offset, _c.filtra_prediction.value.offset],
+    "itemsize": ctypes.sizeof(_c.filtra_prediction),
+})
 
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
-def _pointing(field: str, at: int, length: int, channels: int) -> Fields:
-    """Return the fields of a request whose `field` points to numbers at an address."""
-    return (
-        0, 0, 0, 0, at if field == "tokens" else 0, at if field == "series" else 0,
-        at if field == "pixels" else 0, length, channels,
-    )
+class _Layout:
+    """Arrays of one shape and type, whose samples are read where they lie."""
+
+    __slots__ = ("after", "at", "before", "dtype", "shape")
+
+    def __init__(self, array: Any, field: str, length: int, channels: int) -> None:
+        before = 4 + ("tokens", "series", "pixels").index(field)
+        self.shape, self.dtype = array.shape, array.dtype
+        self.before, self.after = (0,) * before, (*(0,) * (6 - before), length, channels)
+        self.at = getattr(_c.filtra_request, field).offset
+        """Where the pointer to a sample stands in a request."""
+
+
+class _Room:
+    """Requests, their answers and numbers, for one call at a time."""
+
+    __slots__ = ("answers", "count", "labels", "layout", "numbers", "requests", "values", "wanted")
+
+    def __init__(self, count: int, outputs: int, wanted: str) -> None:
+        self.count = count
+        self.wanted = wanted
+        self.layout: _Layout | None = None
+        self.requests = (_c.filtra_request * count)()
+        self.answers = (_c.filtra_prediction * count)()
+        answers: Any = np.ndarray((count,), _ANSWER, memoryview(self.answers))
+        self.labels = answers["label"]
+        self.values = answers["value"]
+        self.numbers: Any = np.empty((count, outputs if wanted else 0), np.float32)
+        if wanted:
+            first, row = _arrays.address(self.numbers), self.numbers.strides[0]
+            at = getattr(_c.filtra_request, wanted).offset
+            for i in range(count):
+                _POINTER.pack_into(self.requests, i * _STRIDE + at, first + i * row)
+
+    def hold(self, samples: list[Fields]) -> None:
+        """Fill the requests."""
+        self.layout = None
+        for i, fields in enumerate(samples):
+            _SAMPLE.pack_into(self.requests, i * _STRIDE, *fields)
+
+    def hold_array(self, array: Any, layout: _Layout) -> None:
+        """Fill the requests with the rows of an array."""
+        first, step, at = _arrays.address(array), array.strides[0], layout.at
+        if self.layout is not layout:
+            self.hold([(*layout.before, first, *layout.after)] * self.count)
+            self.layout = layout
+        for i in range(self.count):
+            _POINTER.pack_into(self.requests, i * _STRIDE + at, first + i * step)
 
 
 class Predictor(Object):
@@ -119,6 +170,9 @@ class Predictor(Object):
         """Names of the classes."""
         self._names = np.array(self.classes) if self.classes else None
         self._vector = vector is not None
+        self._answering = lib.unchecked("filtra_predictor_predict")
+        self._rooms: deque[_Room] = deque(maxlen=8)  # as many threads find one each
+        self._layout: _Layout | None = None  # of the last array that was read where it lay
         self._may_pair = bool(info.may_pair)
 
     @property
@@ -171,54 +225,80 @@ class Predictor(Object):
             )
         array, field, length, channels = self._numbers(array, (), name)
         keep.append(array)
-        return _pointing(field, _arrays.address(array), length, channels)
+        layout = _Layout(array, field, length, channels)
+        return (*layout.before, _arrays.address(array), *layout.after)
 
-    def _fields(self, X: Any, keep: list[Any]) -> list[Fields]:
-        """Return the fields of all samples' requests; `keep` receives what they point to."""
+    def _hold(self, X: Any, wanted: str, keep: list[Any]) -> _Room:
+        """Return room with the requests of all samples; `keep` receives what they point to."""
+        layout = self._layout
+        if (layout is not None and type(X) is np.ndarray and X.shape == layout.shape
+                and X.dtype == layout.dtype and X.flags.carray):
+            room = self._room(len(X), wanted)
+            room.hold_array(X, layout)
+            return room
         X = as_array(X)
-        if type(X) is not np.ndarray or X.ndim < 2 or X.dtype.kind not in "biuf":
-            return [self._sample(value, f"X[{i}]", keep) for i, value in enumerate(X)]
-        array, field, length, channels = self._numbers(X, (None,), "X")
-        keep.append(array)
-        first, step = _arrays.address(array), array.strides[0]
-        return [
-            _pointing(field, first + i * step, length, channels) for i in range(len(array))
-        ]
+        room = self._room(len(X), wanted)
+        if type(X) is np.ndarray and X.ndim > 1 and X.dtype.kind in "biuf":
+            array, field, length, channels = self._numbers(X, (None,), "X")
+            layout = _Layout(array, field, length, channels)
+            if array is X:
+                self._layout = layout
+            keep.append(array)
+            room.hold_array(array, layout)
+        else:
+            room.hold([self._sample(value, f"X[{i}]", keep) for i, value in enumerate(X)])
+        return room
 
-    def _predict(self, X: Any, wanted: str = "") -> tuple[Any, Any]:
-        """Return answers as C gives them, and the numbers `wanted` [samples, outputs]."""
+    def _room(self, count: int, wanted: str) -> _Room:
+        """Return room for as many requests: one that was given back, or a new one."""
+        try:
+            room = self._rooms.pop()
+            if room.count == count and room.wanted == wanted:
+                return room
+        except IndexError:
+            pass
+        return _Room(count, self.outputs, wanted)
+
+    def _predict(self, X: Any, wanted: str = "") -> _Room:
+        """Return answers as C gives them, with the numbers `wanted` [samples, outputs]."""
         if self._vector != (wanted == "vector"):
             raise ArgumentError(
                 "this predictor gives vectors: use embed" if self._vector
                 else 'vectors need a predictor made with vector="mean", "first" or "head"'
             )
         keep: list[Any] = []
-        samples = self._fields(X, keep)
-        count = len(samples)
-        numbers = np.empty((count, self.outputs), np.float32) if wanted else None
-        to, row = _arrays.address(numbers) if wanted else 0, 4 * self.outputs
-        requests, answers = (_c.filtra_request * count)(), (_c.filtra_prediction * count)()
-        for i, fields in enumerate(samples):
-            _REQUEST.pack_into(
-                requests, i * _REQUEST.size, *fields, to if wanted == "logits" else 0,
-                to if wanted == "probabilities" else 0, to if wanted == "vector" else 0,
-            )
-            to += row
-        for first in range(0, count, MOST):
-            self._answer(requests, answers, first, min(MOST, count - first))
-        return answers, numbers
+        room = self._hold(X, wanted, keep)
+        for first in range(0, room.count, MOST):
+            self._answer(room, first, min(MOST, room.count - first))
+        return room
 
-    def _answer(self, requests: Any, answers: Any, first: int, count: int) -> None:
+    def _answer(self, room: _Room, first: int, count: int) -> None:
         """Answer `count` requests from `first`."""
+        requests: Any = room.requests
+        answers: Any = room.answers
+        if first:
+            requests = ctypes.byref(requests[first])
+            answers = ctypes.byref(answers[first])
+        # ctypes takes as long to call what checks a status as for the call itself.
+        status = self._share(self._answering, count, requests, answers)
         try:
-            self._share(
-                lib.filtra_predictor_predict, count, ctypes.byref(requests[first]),
-                ctypes.byref(answers[first]),
-            )
+            lib.check(status)
         except ValueError as error:
             if first and str(error).startswith("request "):
                 raise type(error)(f"X[{first}] and after: {error}") from None
             raise
+
+    def _give_back(self, room: _Room) -> None:
+        """Keep room whose answers have been read, for the next call of as many requests."""
+        if room.count <= MOST:
+            self._rooms.append(room)
+
+    def _numbers_of(self, X: Any, wanted: str) -> Any:
+        """Return the numbers `wanted`, [samples, outputs]."""
+        room = self._predict(X, wanted)
+        numbers = room.numbers.copy()
+        self._give_back(room)
+        return numbers
 
     # ---- answers ----
 
@@ -240,25 +320,27 @@ class Predictor(Object):
         """
         if self.task == "multi_label":
             return (self.logits(X) > 0).astype(np.int32)
-        answers, _ = self._predict(X)
+        room = self._predict(X)
         if self.task == "regression":
-            return np.array([answer.value for answer in answers], np.float32)
-        labels = [answer.label for answer in answers]
-        return np.array(labels, np.int32) if self._names is None else self._names[labels]
+            found = room.values.copy()
+        else:
+            found = room.labels.copy() if self._names is None else self._names.take(room.labels)
+        self._give_back(room)
+        return found
 
     def predict_proba(self, X: Any) -> Any:
         """Return probabilities of the classes, or of each label, float32 [samples, classes]."""
         if self.task == "regression":
             raise ArgumentError("a regression has no probabilities: use predict")
-        return self._predict(X, "probabilities")[1]
+        return self._numbers_of(X, "probabilities")
 
     def logits(self, X: Any) -> Any:
         """Return the numbers before the softmax, float32 [samples, outputs]."""
-        return self._predict(X, "logits")[1]
+        return self._numbers_of(X, "logits")
 
     def embed(self, X: Any) -> Any:
         """Return a vector of each sample, float32 [samples, outputs]."""
-        return self._predict(X, "vector")[1]
+        return self._numbers_of(X, "vector")
 
     def __repr__(self) -> str:
         return f"<Predictor {'closed' if self.closed else self.task}>"

@@ -118,10 +118,10 @@ def test_collected_in_any_order(order: tuple[int, ...]) -> None:
 def test_interrupted_at_any_line(device: filtra.Device, monkeypatch: Any) -> None:
     """Ctrl-C while an object is made leaves nothing of it."""
     made, freed = [], []
-    create, destroy = lib.filtra_graph_create, lib.free_function("filtra_graph_destroy")
+    create, destroy = lib.filtra_graph_create, lib.unchecked("filtra_graph_destroy")
     monkeypatch.setattr(lib, "filtra_graph_create", lambda *a: made.append(1) or create(*a))
     monkeypatch.setitem(
-        lib._free, "filtra_graph_destroy", lambda *a: freed.append(1) or destroy(*a)
+        lib._unchecked, "filtra_graph_destroy", lambda *a: freed.append(1) or destroy(*a)
     )
     left = 0
 

@@ -16,7 +16,7 @@ import pytest
 
 import filtra
 from filtra import Dataset, Model, Trainer, _c
-from filtra.predictor import _REQUEST, MOST
+from filtra.predictor import _SAMPLE, MOST
 
 SMALL: dict[str, Any] = {"width": 16, "layers": 1, "heads": 2}
 
@@ -154,15 +154,31 @@ def test_predictor(data: Dataset, device: filtra.Device) -> None:
 
 def test_requests_are_packed_as_c_reads_them() -> None:
     request = _c.filtra_request()
-    assert _REQUEST.size == ctypes.sizeof(request)
-    values = range(1, 13)
-    _REQUEST.pack_into(request, 0, *values)
-    names = [name for name, *_ in request._fields_[:-1]]
+    names = [name for name, *_ in request._fields_]
+    names = names[: names.index("channels") + 1]
+    values = range(1, len(names) + 1)
+    _SAMPLE.pack_into(request, 0, *values)
     found = {
         name: int.from_bytes(bytes(request)[field.offset : field.offset + field.size], "little")
         for name, field in ((name, getattr(_c.filtra_request, name)) for name in names)
     }
     assert found == dict(zip(names, values))
+
+
+def test_arrays_in_turn(data: Dataset, device: filtra.Device) -> None:
+    with Model(data, device=device, seed=1, **SMALL) as model:
+        predictor = filtra.Predictor(model)
+    X = np.random.default_rng(1).normal(size=(2, 5)).astype(np.float32)
+    expected = predictor.logits(list(X))
+    for _ in range(2):  # the second time in room that the first one left
+        for same in (X, X.copy(), X.astype(np.float64), np.asfortranarray(X), list(X)):
+            np.testing.assert_array_equal(predictor.logits(same), expected)
+        np.testing.assert_array_equal(predictor.logits(X[::-1]), expected[::-1])
+        assert len(predictor.predict(np.zeros((3, 5), np.float32))) == 3
+        assert predictor.predict_proba(X).shape == expected.shape
+    kept = predictor.logits(X)
+    assert (predictor.logits(X + 1) != expected).any()
+    np.testing.assert_array_equal(kept, expected)
 
 
 def test_texts_and_pairs(device: filtra.Device) -> None:
