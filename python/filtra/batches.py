@@ -43,6 +43,13 @@ class Batch:
         Of several labels: 1, or another weight above 0, where one applies, else 0.
     weights : array_like of float, [size]
         Weights in the loss. Default: 1.
+    second : array_like of int, [size]
+        Where the second text of a row begins, 0 where there is none: its tokens have token type 1.
+        Default: one text in every row.
+    other_labels : array_like of int, [size]
+    label_fractions : array_like of float, [size]
+        Together, of rows that mix two samples: the class of the second one, and the fraction of the
+        first, 0 to 1. For trainers with `mixed_labels`.
     edges : list of array_like of int, [size]
         Of graphs: the edges of each row, [edges, 3] or [edges, 2], as in `Dataset.from_arrays`.
 
@@ -69,6 +76,9 @@ class Batch:
         values: Any = None,
         targets: Any = None,
         weights: Any = None,
+        second: Any = None,
+        other_labels: Any = None,
+        label_fractions: Any = None,
         edges: Any = None,
     ) -> None:
         if (tokens is None) == (features is None):
@@ -108,8 +118,14 @@ class Batch:
             self.arrays["targets"] = _arrays.array_of(
                 targets, _arrays.F32, (size, None), "targets"
             )
-        if values is not None:
-            self.arrays["values"] = _arrays.array_of(values, _arrays.F32, (size,), "values")
+        by_row = (
+            ("values", values, _arrays.F32), ("second", second, _arrays.I32),
+            ("other_labels", other_labels, _arrays.I32),
+            ("label_fractions", label_fractions, _arrays.F32),
+        )
+        for name, given, dtype in by_row:
+            if given is not None:
+                self.arrays[name] = _arrays.array_of(given, dtype, (size,), name)
         if edges is not None:
             if pair or features is not None:
                 raise ArgumentError("edges join tokens [size, length], not features or pairs")

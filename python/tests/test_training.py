@@ -188,6 +188,33 @@ def test_texts_and_pairs(device: filtra.Device) -> None:
     assert filtra.Predictor(model).predict(["good film", "awful"]).tolist() == ["1", "0"]
 
 
+def test_rows_of_two_texts_and_of_two_samples(device: filtra.Device) -> None:
+    tokens, labels = np.arange(1, 9).reshape(2, 4), [0, 1]
+    model = Model(device=device, vocabulary=10, classes=2, max_length=4, token_types=2,
+                  embedding_init=1, seed=1, **SMALL)
+    one = model.predict_batch(filtra.Batch(tokens))
+    none = model.predict_batch(filtra.Batch(tokens, second=[0, 0]))
+    two = model.predict_batch(filtra.Batch(tokens, second=[2, 0]))
+    np.testing.assert_array_equal(none, one)
+    np.testing.assert_array_equal(two[1], one[1])
+    assert (two[0] != one[0]).any()
+    with pytest.raises(ValueError, match="accepted are 0 to 4"):
+        model.predict_batch(filtra.Batch(tokens, second=[5, 0]))
+    with pytest.raises(ValueError, match="go together"):
+        model.evaluate_batch(filtra.Batch(tokens, labels=labels, other_labels=labels))
+
+    def loss(**rows: Any) -> float:
+        with Model.from_bytes(model.to_bytes(), device=device) as copy:
+            trainer = Trainer(copy, mixed_labels=True, learning_rate=1e-3)
+            trainer.step(filtra.Batch(tokens, **rows))
+            return float(trainer.finish().loss)
+
+    first = loss(labels=labels, other_labels=[1, 0], label_fractions=[1, 1])
+    other = loss(labels=labels, other_labels=[1, 0], label_fractions=[0, 0])
+    mixed = loss(labels=labels, other_labels=[1, 0], label_fractions=[0.25, 0.25])
+    assert mixed == pytest.approx(0.25 * first + 0.75 * other, rel=1e-5) != first
+
+
 def test_generation(device: filtra.Device) -> None:
     data = Dataset.from_text("abcd" * 300, length=32)
     model = Model(data, device=device, mixer="gfsa", seed=1, **SMALL)
