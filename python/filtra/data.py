@@ -264,7 +264,7 @@ class Dataset(Object):
                     f"`columns`, or encode it"
                 )
         if group is None:
-            X = frame[chosen].to_numpy(np.float32)
+            X = _numbers(frame[chosen])
             return cls.from_arrays(X, frame[target].to_numpy(), kind="vectors", **options)
         for name in [column for column in (group, time) if column is not None]:
             if frame[name].isna().any():
@@ -275,7 +275,7 @@ class Dataset(Object):
             if rows[target].nunique(dropna=False) != 1:
                 raise ArgumentError(f"rows of group {key!r} have more than one {target!r}")
             rows = rows if time is None else rows.sort_values(time, kind="stable")
-            series.append(rows[chosen].to_numpy(np.float32))
+            series.append(_numbers(rows[chosen]))
             targets.append(rows[target].iloc[0])
         return cls.from_arrays(series, np.asarray(targets), kind="series", **options)
 
@@ -392,6 +392,11 @@ class Dataset(Object):
             return "<Dataset closed>"
         counts = ", ".join(f"{count} {split}" for split, count in self.counts.items() if count)
         return f"<Dataset {counts}>"
+
+
+def _numbers(frame: Any) -> Any:
+    """Return numbers with all their bits, which `from_arrays` checks; <NA> becomes NaN."""
+    return frame.to_numpy(np.float64, na_value=np.nan)
 
 
 def _tokenizer_of(tokenizer: Any, texts: Any) -> Tokenizer | None:

@@ -126,6 +126,26 @@ def test_frames() -> None:
         Dataset.from_frame(frame, "x")
 
 
+def test_numbers_of_frames_are_checked_as_those_of_arrays() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({
+        "who": np.arange(20) // 2, "when": 1_700_000_000_000 + np.arange(20), "x": np.arange(20.0),
+        "y": np.arange(20) // 2 % 2,
+    })
+    with pytest.raises(filtra.ArgumentError, match="column 0 holds numbers from .* subtract"):
+        Dataset.from_frame(frame, "y", columns=["when", "x"])
+    with pytest.raises(filtra.ArgumentError, match="feature 0 holds numbers from .* subtract"):
+        Dataset.from_frame(frame, "y", columns=["when", "x"], group="who")
+    frame["when"] = frame["x"] * 1e300
+    with pytest.raises(filtra.ArgumentError, match="beyond the range of float32"):
+        Dataset.from_frame(frame, "y", columns=["when", "x"])
+    frame["when"] = pandas.array([1, None] * 10, dtype="Int64")
+    data = Dataset.from_frame(
+        frame, "y", columns=["when"], group="who", validation_share=0
+    )
+    assert data.sample(0).features.shape == (2, 1)
+
+
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 10)
     data = Dataset.open(tmp_path, seed=3)
