@@ -21,7 +21,7 @@ try:
         RegressorMixin,
         TransformerMixin,
     )
-    from sklearn.utils import check_random_state, column_or_1d
+    from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError as error:
@@ -141,6 +141,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 self._check_images(X, reset)
             if y is not None:
                 y = column_or_1d(y, warn=True)
+                check_consistent_length(X, y)
         if reset:
             self.kind_ = kind
         return X, y

@@ -175,6 +175,13 @@ def test_mistakes(options: Any, X: Any, y: Any, part: str) -> None:
         FiltraClassifier(**{**QUICK, **options}).fit(X, y)
 
 
+def test_as_many_targets_as_samples() -> None:
+    texts, weights = ["a good film", "a bad film"] * 5, np.ones(10)
+    for count in (8, 12):
+        with pytest.raises(ValueError, match=rf"inconsistent numbers of samples.*10.*{count}"):
+            FiltraRegressor(**QUICK).fit(texts, np.arange(count), weights)
+
+
 def test_ignored_aloud(vectors: Any) -> None:
     with pytest.warns(filtra.FiltraWarning, match="n_jobs is ignored"):
         FiltraClassifier(**{**QUICK, "epochs": 1}, n_jobs=2).fit(*vectors)
