@@ -123,9 +123,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Check samples: vectors as scikit-learn does, others as `Dataset.from_arrays`."""
         if isinstance(X, np.ma.MaskedArray) and np.any(X.mask):
             raise ArgumentError("X has masked elements: fill them, with NaN where missing")
-        kind = self.kind
+        kind = self.kind if reset else self.kind_
         if kind == "auto":
-            kind = self._guess(X) if reset else self.kind_
+            kind = self._guess(X)
         if kind == "vectors":
             _samples.refuse_texts(X)
             options: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
@@ -137,8 +137,12 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 )
         else:
             X = self._prepare(X, kind)
+            if reset:
+                self._forget_columns()
             if kind == "images":
                 self._check_images(X, reset)
+            if kind == "series" and reset and len(X):
+                self.n_features_in_ = np.shape(X[0])[1] if np.ndim(X[0]) == 2 else 1
             if y is not None:
                 y = column_or_1d(y, warn=True)
                 check_consistent_length(X, y)
@@ -155,6 +159,11 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return _samples.kind_of(values, "X", whole="vectors")
         except (TypeError, ValueError):
             return "vectors"
+
+    def _forget_columns(self) -> None:
+        """Forget the columns of vectors that an earlier `fit` has read."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
 
     def _check_images(self, X: Any, reset: bool) -> None:
         """Refuse images of another size than those of training."""

@@ -139,6 +139,22 @@ def test_series_as_aeon_has_them() -> None:
     assert FiltraClassifier(**QUICK, kind="series").fit(ragged, y).predict(ragged).shape == (60,)
 
 
+def test_what_was_fitted_last_counts(vectors: Any) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**{**QUICK, "epochs": 1})
+    model.fit(X[:, :, None], y)
+    assert (model.kind_, model.n_features_in_) == ("series", 4)
+    assert model.fit([row[:2, None].repeat(5, 1) for row in X], y).n_features_in_ == 2
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+    before = model.fit(frame, y).predict_proba(frame)
+    model.set_params(kind="series")  # is for the next fit
+    assert (model.predict_proba(frame) == before).all()
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c", "d"]])
+    model.set_params(kind="texts").fit(["a b", "c d", "e f"] * 30, y)
+    assert not hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
+
+
 def test_texts_tokens_and_images() -> None:
     texts = ["good film", "bad film", "fine", "awful"] * 15
     y = [1, 0] * 30
