@@ -243,7 +243,8 @@ class Dataset(Object):
             twice = frame.columns[frame.columns.duplicated()][0]
             raise ArgumentError(f"the frame has two columns {twice!r}")
         used = [target, text, group, time]
-        columns = [columns] if isinstance(columns, str) else columns
+        if columns is not None:
+            columns = [columns] if isinstance(columns, str) else list(columns)
         for name in columns or ():
             if name in used:
                 raise ArgumentError(f"column {name!r} is among `columns` and has another use, too")
@@ -252,11 +253,18 @@ class Dataset(Object):
                 raise ArgumentError(
                     f"there is no column {column!r}; there are {', '.join(map(str, frame.columns))}"
                 )
+        if columns is not None and not columns:
+            raise ArgumentError("columns is empty: name one, or leave it out for all others")
+        for name, other in (("columns", columns), ("group", group), ("time", time)):
+            if text is not None and other is not None:
+                raise ArgumentError(f"text and {name} are given: a sample is a text or numbers")
+        if time is not None and group is None:
+            raise ArgumentError("time orders the rows of a group: give `group`, too")
         if text is not None:
             return cls.from_arrays(
                 list(frame[text]), frame[target].to_numpy(), kind="texts", **options
             )
-        chosen = list(columns or [name for name in frame.columns if name not in used])
+        chosen = columns or [name for name in frame.columns if name not in used]
         for name in chosen:
             if frame[name].dtype.kind not in "fiub":
                 raise TypeError(

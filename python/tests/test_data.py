@@ -146,6 +146,20 @@ def test_numbers_of_frames_are_checked_as_those_of_arrays() -> None:
     assert data.sample(0).features.shape == (2, 1)
 
 
+def test_columns_that_frames_would_not_use() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"t": ["a", "b"] * 5, "x": np.arange(10.0), "y": [0, 1] * 5})
+    for options in ({"columns": ["x"]}, {"group": "x"}, {"time": "x"}):
+        with pytest.raises(filtra.ArgumentError, match="text and .* are given"):
+            Dataset.from_frame(frame, "y", text="t", tokenizer="bytes", **options)
+    with pytest.raises(filtra.ArgumentError, match="give `group`"):
+        Dataset.from_frame(frame, "y", columns=["x"], time="t")
+    with pytest.raises(filtra.ArgumentError, match="columns is empty"):
+        Dataset.from_frame(frame, "y", columns=[])
+    data = Dataset.from_frame(frame, "y", columns=(name for name in ["x"]))
+    assert data.info["longest"] == 1
+
+
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 10)
     data = Dataset.open(tmp_path, seed=3)
