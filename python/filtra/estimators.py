@@ -6,6 +6,7 @@ cross_val_score. They need scikit-learn 1.6 or later.
 
 from __future__ import annotations
 
+import os
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -303,11 +304,12 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _predictor(self, vector: str | None = None) -> Predictor:
         """Return a predictor of the model, or of its vectors; made once."""
         made = _predictors.setdefault(self, {})
-        if vector not in made or made[vector].closed:
-            made[vector] = Predictor(
+        key = os.getpid(), vector  # a process that was forked makes its own
+        if key not in made or made[key].closed:
+            made[key] = Predictor(
                 self._content, device=device_of(self.device), batch_size=ROWS, vector=vector
             )
-        return made[vector]
+        return made[key]
 
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)

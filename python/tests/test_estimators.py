@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,6 +80,23 @@ def test_pickled(vectors: Any) -> None:
     np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
     assert other.transform(X).shape == (90, 16)
     assert filtra.Predictor(model.model_).predict(X[:2]).shape == (2,)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_predicts(vectors: Any, tmp_path: Path) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**{**QUICK, "epochs": 1}).fit(X, y)
+    before = model.predict_proba(X)  # by a predictor, which the child has to leave alone
+    child = os.fork()
+    if not child:
+        try:
+            np.save(tmp_path / "found.npy", model.predict_proba(X))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert (np.load(tmp_path / "found.npy") == before).all()
+    assert (model.predict_proba(X) == before).all()
 
 
 def test_order_and_repetition_do_not_matter(vectors: Any) -> None:
