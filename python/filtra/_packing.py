@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import datetime
 import json
 from collections.abc import Collection, Mapping, Set
 from typing import Any
@@ -41,6 +42,9 @@ def one_type(y: Any, name: str) -> Any:
     for i, value in enumerate(given):
         if value is None or type(value).__name__ == "NAType" or value != value:
             raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
+        if isinstance(value, (datetime.date, datetime.timedelta)):
+            raise TypeError(f"{name}[{i}] is {value!r}: targets are numbers or texts "
+                            f"(.astype(str) makes texts)")
         if isinstance(value, str) != isinstance(given[0], str):
             raise TypeError(
                 f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"

@@ -315,6 +315,10 @@ def test_targets() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Dataset.from_arrays(X, y)
+    times = pd.date_range("2020", periods=16, tz="UTC")
+    for y in (list(times), times.to_series(), [time.date() for time in times], times - times[0]):
+        with pytest.raises(TypeError, match="targets are numbers or texts"):
+            Dataset.from_arrays(X, y)
     with pytest.raises(ValueError, match="one length"):
         Batch([[1, 2], [3]])
     assert filtra.__version__ == filtra.library_version()
