@@ -197,6 +197,11 @@ class Packer:
             raise ArgumentError(
                 f"{name} has {samples.features} features; X has {self.arrays.features}"
             )
+        elif (samples.height, samples.width) != (self.arrays.height, self.arrays.width):
+            raise ArgumentError(
+                f"{name} has images of {samples.height} x {samples.width} pixels; X has "
+                f"{self.arrays.height} x {self.arrays.width}"
+            )
         part.count = len(samples)
         part.lengths = self.keep(samples.lengths)
         if samples.features:

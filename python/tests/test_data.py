@@ -160,6 +160,12 @@ def test_columns_that_frames_would_not_use() -> None:
     assert data.info["longest"] == 1
 
 
+def test_images_of_all_splits_have_one_size() -> None:
+    images = np.zeros((4, 6, 6), np.uint8)
+    with pytest.raises(filtra.ArgumentError, match=r"test\[0\] has images of 9 x 4.*X has 6 x 6"):
+        Dataset.from_arrays(images, [0, 1, 0, 1], test=(images.reshape(4, 9, 4), [0, 1, 0, 1]))
+
+
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 10)
     data = Dataset.open(tmp_path, seed=3)
