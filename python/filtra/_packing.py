@@ -62,9 +62,11 @@ def one_type(y: Any, name: str) -> Any:
 class Targets:
     """What samples are to become: classes in the order of their names, values, or labels."""
 
-    def __init__(self, y: Any, target: str | None, count: int, name: str) -> None:
+    def __init__(
+        self, y: Any, target: str | None, count: int, name: str, matrix: bool | None = None
+    ) -> None:
         if target == "labels":
-            self.target, self.y = target, _label_rows(y, count, name)
+            self.target, self.y = target, _label_rows(y, count, name, matrix)
             return
         values = one_type(y, name)
         if values.ndim == 2 and values.shape[1] == 1:
@@ -134,20 +136,35 @@ class Targets:
         return found
 
 
-def _label_rows(y: Any, count: int, name: str) -> Any:
-    """Return labels as uint8 [samples, labels], or as a list of collections of names."""
-    if hasattr(y, "ndim") and y.ndim == 2:
-        array = np.asarray(y)
-        if array.shape[0] != count or not np.isin(array, (0, 1)).all():
-            raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1")
-        return np.ascontiguousarray(array, np.uint8)
-    rows = list(y)
-    if len(rows) != count:
-        raise ArgumentError(f"{name} must have {count} elements, one for each sample")
-    for i, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Collection):
-            raise TypeError(f"{name}[{i}] must be a list of labels, not {type(row).__name__}")
-    return rows
+def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
+    """Return labels as uint8 [samples, labels], or as a list of collections of names.
+
+    `matrix`: whether lists are rows of 0 and 1; None: told by them.
+    """
+    if not hasattr(y, "ndim") or y.ndim != 2:
+        rows = list(y)
+        if len(rows) != count:
+            raise ArgumentError(f"{name} must have {count} elements, one for each sample")
+        for i, row in enumerate(rows):
+            if isinstance(row, str) or not isinstance(row, Collection):
+                raise TypeError(f"{name}[{i}] must be a list of labels, not {type(row).__name__}")
+        if not (_is_matrix(rows) if matrix is None else matrix):
+            return rows
+        y = rows if len({len(row) for row in rows}) == 1 else []  # which has another shape
+    array = np.asarray(y)
+    if array.shape[0] != count or not np.isin(array, (0, 1)).all():
+        raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1")
+    return np.ascontiguousarray(array, np.uint8)
+
+
+def _is_matrix(rows: list[Any]) -> bool:
+    """Return whether lists are [samples, labels] of 0 and 1, and not of the names 0 and 1.
+
+    As names, all samples would have both, or one twice.
+    """
+    return len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 and all(
+        not isinstance(label, str) and label in (0, 1) for row in rows for label in row
+    )
 
 
 def moments_of(content: bytes) -> tuple[Any, Any] | None:
@@ -174,6 +191,7 @@ class Packer:
         self.standardise = standardise
         self.moments: tuple[Any, Any] | None = None
         self.target = target
+        self.matrix: bool | None = None  # whether several labels are rows of 0 and 1
         self.tokenizer = tokenizer
         self.classes = None if classes is None else one_type(classes, "classes")
         if self.classes is not None and len(np.unique(self.classes)) < len(self.classes):
@@ -247,9 +265,10 @@ class Packer:
         if self.target == "next":
             self.arrays.target = _c.filtra_target.NEXT
             return
-        targets = Targets(y, self.target, len(samples), name)
+        targets = Targets(y, self.target, len(samples), name, self.matrix)
         if split == "train":
             self.target = targets.target
+            self.matrix = isinstance(targets.y, np.ndarray)
             self.arrays.target = TARGETS[targets.target]
         if self.target == "value":
             part.values = self.keep(targets.values(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,6 +159,24 @@ def test_columns_that_frames_would_not_use() -> None:
         Dataset.from_frame(frame, "y", columns=[])
     data = Dataset.from_frame(frame, "y", columns=(name for name in ["x"]))
     assert data.info["longest"] == 1
+
+
+def test_lists_of_0_and_1_are_rows_of_labels() -> None:
+    X = np.zeros((3, 2))
+    rows = [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
+    options: dict[str, Any] = {"target": "labels", "standardise": False}
+    data = Dataset.from_arrays(
+        X, rows, val=(X[:1], [[1, 0, 0]]), test=(X, np.array(rows)), **options
+    )
+    for split, count in data.counts.items():
+        assert data.sample(0, split).labels == [0], count
+    assert data.sample(1).labels == [1, 2] and data.classes == ["0", "1", "2"]
+    with pytest.raises(filtra.ArgumentError, match=r"val\[1\] must be \[1, labels\] of 0 and 1"):
+        Dataset.from_arrays(X, rows, val=(X[:1], [[2]]), **options)
+    with pytest.raises(filtra.ArgumentError, match=r"val\[1\] must be \[3, labels\] of 0 and 1"):
+        Dataset.from_arrays(X, rows, val=(X, [[1, 0, 0], [0], [1]]), **options)
+    data = Dataset.from_arrays(X, [[1], [0, 1], []], val=(X[:1], [[0, 1]]), **options)  # names
+    assert data.sample(1).labels == data.sample(0, "val").labels == [0, 1]
 
 
 def test_images_of_all_splits_have_one_size() -> None:
