@@ -6,6 +6,7 @@ import ctypes
 import datetime
 import json
 from collections.abc import Collection, Mapping, Set
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,7 @@ class Packer:
         self.standardise = standardise
         self.moments: tuple[Any, Any] | None = None
         self.target = target
+        self.columns: list[Any] | None = None  # names, of a DataFrame
         self.matrix: bool | None = None  # whether several labels are rows of 0 and 1
         self.tokenizer = tokenizer
         self.classes = None if classes is None else one_type(classes, "classes")
@@ -204,6 +206,7 @@ class Packer:
     def add(self, split: str, X: Any, y: Any, edges: Any = None) -> None:
         """Add a split; all splits have edges, or none has."""
         name = "X" if split == "train" else f"{split}[0]"
+        self.check_columns(split, X, name)
         measured = split == "train" and self.moments is None
         samples = pack(X, self.kind, name, self.tokenizer, measured)
         part = self.arrays.splits[SPLITS.index(split)]
@@ -233,6 +236,16 @@ class Packer:
         if edges is not None:
             self.add_edges(part, edges, "edges" if split == "train" else f"{split}[2]")
         self.add_targets(part, samples, y, "y" if split == "train" else f"{split}[1]", split)
+
+    def check_columns(self, split: str, X: Any, name: str) -> None:
+        """Refuse a DataFrame whose columns are not those of the training split's, in its order."""
+        names = list(X.columns) if hasattr(X, "columns") else None
+        if split == "train":
+            self.columns = names
+        elif names is not None and self.columns is not None:
+            for i, (own, wanted) in enumerate(zip_longest(names, self.columns)):
+                if own != wanted:
+                    raise ArgumentError(f"column {i} of {name} is {own!r}, of X {wanted!r}")
 
     def add_edges(self, part: Any, edges: Any, name: str) -> None:
         """Add a split's edges; without `edge_types` there are as many as the largest type says."""

@@ -272,8 +272,9 @@ class Dataset(Object):
                     f"`columns`, or encode it"
                 )
         if group is None:
-            X = _numbers(frame[chosen])
-            return cls.from_arrays(X, frame[target].to_numpy(), kind="vectors", **options)
+            return cls.from_arrays(
+                frame[chosen], frame[target].to_numpy(), kind="vectors", **options
+            )
         for name in [column for column in (group, time) if column is not None]:
             if frame[name].isna().any():
                 row = int(np.argmax(frame[name].isna()))

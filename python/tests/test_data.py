@@ -185,6 +185,21 @@ def test_images_of_all_splits_have_one_size() -> None:
         Dataset.from_arrays(images, [0, 1, 0, 1], test=(images.reshape(4, 9, 4), [0, 1, 0, 1]))
 
 
+def test_splits_have_the_same_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"a": np.arange(6), "b": np.arange(6.0), "c": [True, False] * 3, "y": [0, 1] * 3}
+    )
+    X, y = frame[["a", "b", "c"]], frame["y"]
+    other = X[["b", "a", "c"]]
+    with pytest.raises(filtra.ArgumentError, match=r"column 0 of test\[0\] is 'b', of X 'a'"):
+        Dataset.from_arrays(X, y, test=(other, y), kind="vectors")
+    with pytest.raises(filtra.ArgumentError, match=r"column 2 of val\[0\] is None, of X 'c'"):
+        Dataset.from_frame(frame, "y", val=(X[["a", "b"]], y))
+    for test in (X, X.to_numpy(float)):
+        assert Dataset.from_frame(frame, "y", test=(test, y)).counts["test"] == 6
+
+
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 10)
     data = Dataset.open(tmp_path, seed=3)
