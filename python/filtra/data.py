@@ -52,6 +52,9 @@ class Sample:
         What the data call it.
     edges : numpy.ndarray of int32, [edges, 3], or None
         Of a graph, whose nodes are the tokens: two nodes and a type each.
+    second_at : int
+        Token at which the second of two texts begins in `tokens`, as `Batch` takes it in `second`;
+        0: there is one text.
     """
 
     tokens: Any
@@ -62,6 +65,7 @@ class Sample:
     value: float | None
     name: str | None
     edges: Any
+    second_at: int
 
 
 def _split(name: Any) -> _c.filtra_split:
@@ -85,8 +89,9 @@ class Dataset(Object):
             Fields of the C library's ``filtra_dataset_options``: `format`, `tokenizer` (a name, a
             path or a `Tokenizer`), `max_length`, `truncate`, `text_column`, `target_column`,
             `feature_columns`, `group_column`, `time_column`, `id_column`, `delimiter`, `decimal`,
-            `targets`, `validation_share`, `seed`, `max_vocabulary`, `image_size`, `crop_pct`,
-            `pixels`, `normalize`, `file_split`, `verify_labels`, `unlabelled`.
+            `targets`, `label_separator`, `quoting`, `validation_share`, `seed`, `max_vocabulary`,
+            `image_size`, `crop_pct`, `pixels`, `normalize`, `file_split`, `verify_labels`,
+            `unlabelled`.
 
         Raises
         ------
@@ -390,6 +395,7 @@ class Dataset(Object):
             name=_convert.string(found.name),
             edges=_arrays.copied(found.edges, (found.edge_count, 3), _arrays.I32)
             if info.edge_types else None,
+            second_at=int(found.second_at),
         )
 
     def loader(self, split: str = "train", batch_size: int = 32, **options: Any) -> Loader:
