@@ -73,6 +73,10 @@ def test_where_the_second_text_begins(tmp_path: Path) -> None:
 
 def test_text_as_it_is_made() -> None:
     tokenizer = filtra.Tokenizer("bytes")
+    for previous, token, kind in ((-1, 2**32 + 98, ValueError), (-1, 98.5, TypeError),
+                                  (-2, 98, ValueError)):
+        with pytest.raises(kind, match="token must be|previous must be"):
+            tokenizer.decode_next(previous, token)
     ids = tokenizer.encode("é!").tolist()
     parts = [tokenizer.decode_next(a, b) for a, b in zip([-1, *ids], ids)]
     assert b"".join(parts).decode() == "é!"
