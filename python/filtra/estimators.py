@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     raise ImportError("filtra's estimators need scikit-learn 1.6 or later") from error
 
-from . import _convert, _samples
+from . import _arrays, _convert, _samples
 from ._errors import ArgumentError, FiltraWarning
 from ._fitting import Curve, Patience, merge, weighted
 from ._packing import one_type
@@ -167,7 +167,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.__dict__.pop(name, None)
 
     def _check_images(self, X: Any, reset: bool) -> None:
-        """Refuse images of another size than those of training."""
+        """Refuse what is no pixels, and images of another size than those of training."""
+        if not reset and getattr(X, "dtype", None) != np.uint8:
+            raise ArgumentError(f"X is {getattr(X, 'dtype', type(X).__name__)}; images are uint8")
         size = np.shape(X)[1:3]
         if reset:
             self.image_size_ = size
@@ -213,7 +215,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.kind_ != "texts":
             return Dataset.from_arrays(X, y, kind=self.kind_, **options)
         reader = self._tokenizer(X)
-        rows = self._tokens(X, reader, self._longest(self.max_length))
+        longest = _convert.whole(self.max_length, "max_length", 1)
+        rows = self._tokens(X, reader, self._longest(longest))
         return Dataset.from_arrays(rows, y, kind="tokens", tokenizer=reader, **options)
 
     def _codes(self) -> Any:
@@ -245,7 +248,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Model(
             data, device=device_of(self.device), mixer=self.mixer, layers=self.layers,
             heads=self.heads, width=self.width, ffn_width=self.ffn_width or 0,
-            dropout=float(self.dropout), seed=seed, **options,
+            dropout=_convert.number(self.dropout, "dropout"), seed=seed, **options,
         )
 
     def _train(
@@ -257,10 +260,11 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "n_jobs is ignored: a device computes with all that it has", FiltraWarning,
                 stacklevel=3,
             )
-        if self.patience and not self.validation_share:
+        patience = 0 if self.patience is None else _convert.whole(self.patience, "patience")
+        if patience and not self.validation_share:
             raise ArgumentError("patience needs validation_share above 0")
         seed = int(check_random_state(self.random_state).randint(1 << 31))
-        stop = Patience(self.patience) if self.patience else None
+        stop = Patience(patience) if patience else None
         if not again:
             self._forget()
         with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
@@ -318,7 +322,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             predictor = self._predictor()
             assert predictor.tokenizer is not None
             return self._tokens(X, predictor.tokenizer, predictor.max_length)
-        return [np.asarray(row, np.float32) for row in X] if self.kind_ == "series" else X
+        if self.kind_ == "series":
+            return [_arrays.array_of(row, name=f"X[{i}]") for i, row in enumerate(X)]
+        return _arrays.array_of(X, name="X") if self.kind_ == "vectors" else X
 
     def _rows(self, X: Any, function: Any) -> Any:
         """Call a predictor's function with samples.

@@ -202,12 +202,32 @@ def test_values_of_texts() -> None:
         ({}, ["a", ""], [0, 1], r"X\[1\] has no tokens"),
         ({"kind": "rows"}, [[0.0], [1.0]], [0, 1], "kind must be one of"),
         ({}, [[0.0], [1.0]], [0, 0], "one class"),
+        ({"patience": -1}, [[0.0], [1.0]], [0, 1], "patience must be from 0"),
+        ({"max_length": 0}, ["a", "b"], [0, 1], "max_length must be from 1"),
         ({}, [[0.0], [1.0]], [0.5, 0.7], "continuous"),
     ],
 )
 def test_mistakes(options: Any, X: Any, y: Any, part: str) -> None:
     with pytest.raises(ValueError, match=part):
         FiltraClassifier(**{**QUICK, **options}).fit(X, y)
+
+
+def test_mistakes_of_predict(vectors: Any) -> None:
+    quick = {**QUICK, "epochs": 1}
+    for name in ("patience", "dropout", "max_length"):
+        with pytest.raises(TypeError, match=f"{name} must be a"):
+            FiltraClassifier(**{**quick, name: "1"}).fit(["a", "b"], [0, 1])
+    X, y = vectors
+    model = FiltraClassifier(**quick)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match="X has 1e.300, beyond the range of float32"):
+            model.fit(X, y).predict(np.full((2, 4), 1e300))
+        with pytest.raises(ValueError, match=r"X\[1\] has 1e.300, beyond the range of float32"):
+            model.fit(X[:, None], y).predict([X[:1], np.full((1, 4), 1e300)])
+    images = np.zeros((4, 4, 4), np.uint8)
+    with pytest.raises(ValueError, match="X is float64; images are uint8"):
+        model.fit(images, [0, 1, 0, 1]).predict(images / 255)
 
 
 def test_as_many_targets_as_samples() -> None:
