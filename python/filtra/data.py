@@ -190,7 +190,11 @@ class Dataset(Object):
             "tokens" if graphs else kind, target, reader, classes, bool(standardise), edge_types
         )
         if like is not None:
-            packer.take_moments(moments_of(like))
+            if not isinstance(like, (bytes, bytearray, memoryview)):
+                raise TypeError(
+                    f"like must be bytes, as of Model.to_bytes(), not {type(like).__name__}"
+                )
+            packer.take_moments(moments_of(bytes(like)))
         for split, part in parts.items():
             if part is None:
                 continue
