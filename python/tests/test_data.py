@@ -95,6 +95,18 @@ def test_batches_of_a_loader() -> None:
     assert loader.next().count == 1
 
 
+def test_passes_end_with_epochs() -> None:
+    data = Dataset.from_arrays(np.zeros((10, 1)), [0, 1] * 5, validation_share=0, standardise=False)
+    loader = data.loader(batch_size=2, shuffle=True)
+    loader.next()  # a look at the first one
+    assert len(list(loader)) == 4
+    assert loader.position == (1, 0)
+    seen = np.concatenate([batch.indices for batch in loader])
+    assert sorted(seen) == list(range(10))
+    loader.position = 5, 3
+    assert (len(list(loader)), loader.position) == (2, (6, 0))
+
+
 def test_a_batch_is_its_loaders_until_the_next() -> None:
     data = Dataset.from_arrays(np.zeros((4, 2)), [0, 1, 0, 1], validation_share=0)
     batch = data.loader("train", 2).next()  # the loader lives on in its batch
