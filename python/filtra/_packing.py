@@ -285,6 +285,8 @@ class Packer:
             self.arrays.target = TARGETS[targets.target]
         if self.target == "value":
             part.values = self.keep(targets.values(name))
+            if split == "train":
+                _arrays.check_spread([targets.y[:, None]], name)
             return
         if self.classes is None:
             self.classes = targets.found()

@@ -35,6 +35,9 @@ def test_numbers_that_float32_does_not_tell_apart() -> None:
         filtra.Dataset.from_arrays(far.reshape(20, 1, 3), y)
     with pytest.raises(filtra.ArgumentError, match="X: column 0 holds"):
         filtra.Dataset.from_arrays(2**25 + np.arange(20).reshape(20, 1), y, kind="vectors")
+    for values in (1e9 + X[:, 0], 1_700_000_000_000 + y):
+        with pytest.raises(filtra.ArgumentError, match="^y holds numbers from .* subtract"):
+            filtra.Dataset.from_arrays(X, values, target="value")
     far[:, 1] = 1e9 + 0.5
     for kept in (X, far, 2**23 + np.arange(20.0).reshape(20, 1), (X + 1e9).astype(np.float32)):
         filtra.Dataset.from_arrays(kept, y, kind="vectors")
