@@ -77,8 +77,11 @@ def _converted(array: Any, dtype: np.dtype[Any], name: str) -> Any:
     return result
 
 
-def check_spread(arrays: list[Any], name: str, what: str) -> None:
-    """Refuse numbers [rows, features] that float32 hardly tells apart, as runtime/data/spread.c."""
+def check_spread(arrays: list[Any], name: str, what: str = "") -> None:
+    """Refuse numbers [rows, features] that float32 hardly tells apart, as runtime/data/spread.c.
+
+    `what`: what a feature is called, with its number; "": there is one, which is `name`.
+    """
     wide = [a for a in arrays if a.dtype.kind in "iuf" and a.dtype.itemsize > 2 and a.dtype != F32]
     wide = [a for a in wide if a.size]
     if not wide:
@@ -90,8 +93,9 @@ def check_spread(arrays: list[Any], name: str, what: str) -> None:
         close = (high > low) & (high - low < largest * 2.0**-18)
         for k in np.flatnonzero(close):
             if any((a[:, k].astype(F32) != a[:, k])[~np.isnan(a[:, k])].any() for a in wide):
+                label = f"{name}: {what} {k}" if what else name
                 raise ArgumentError(
-                    f"{name}: {what} {k} holds numbers from {low[k]:.17g} to {high[k]:.17g}, which "
+                    f"{label} holds numbers from {low[k]:.17g} to {high[k]:.17g}, which "
                     "32-bit numbers hardly tell apart; subtract a constant from them"
                 )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import datetime
 import json
 from collections.abc import Collection, Mapping, Set
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,9 @@ def one_type(y: Any, name: str) -> Any:
     for i, value in enumerate(given):
         if value is None or type(value).__name__ == "NAType" or value != value:
             raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
+        if isinstance(value, (datetime.date, datetime.timedelta)):
+            raise TypeError(f"{name}[{i}] is {value!r}: targets are numbers or texts "
+                            f"(.astype(str) makes texts)")
         if isinstance(value, str) != isinstance(given[0], str):
             raise TypeError(
                 f"{name}[{i}] is {value!r}, and {name}[0] is {given[0]!r}: targets are of one type"
@@ -58,9 +63,11 @@ def one_type(y: Any, name: str) -> Any:
 class Targets:
     """What samples are to become: classes in the order of their names, values, or labels."""
 
-    def __init__(self, y: Any, target: str | None, count: int, name: str) -> None:
+    def __init__(
+        self, y: Any, target: str | None, count: int, name: str, matrix: bool | None = None
+    ) -> None:
         if target == "labels":
-            self.target, self.y = target, _label_rows(y, count, name)
+            self.target, self.y = target, _label_rows(y, count, name, matrix)
             return
         values = one_type(y, name)
         if values.ndim == 2 and values.shape[1] == 1:
@@ -130,20 +137,35 @@ class Targets:
         return found
 
 
-def _label_rows(y: Any, count: int, name: str) -> Any:
-    """Return labels as uint8 [samples, labels], or as a list of collections of names."""
-    if hasattr(y, "ndim") and y.ndim == 2:
-        array = np.asarray(y)
-        if array.shape[0] != count or not np.isin(array, (0, 1)).all():
-            raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1")
-        return np.ascontiguousarray(array, np.uint8)
-    rows = list(y)
-    if len(rows) != count:
-        raise ArgumentError(f"{name} must have {count} elements, one for each sample")
-    for i, row in enumerate(rows):
-        if isinstance(row, str) or not isinstance(row, Collection):
-            raise TypeError(f"{name}[{i}] must be a list of labels, not {type(row).__name__}")
-    return rows
+def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
+    """Return labels as uint8 [samples, labels], or as a list of collections of names.
+
+    `matrix`: whether lists are rows of 0 and 1; None: told by them.
+    """
+    if not hasattr(y, "ndim") or y.ndim != 2:
+        rows = list(y)
+        if len(rows) != count:
+            raise ArgumentError(f"{name} must have {count} elements, one for each sample")
+        for i, row in enumerate(rows):
+            if isinstance(row, str) or not isinstance(row, Collection):
+                raise TypeError(f"{name}[{i}] must be a list of labels, not {type(row).__name__}")
+        if not (_is_matrix(rows) if matrix is None else matrix):
+            return rows
+        y = rows if len({len(row) for row in rows}) == 1 else []  # which has another shape
+    array = np.asarray(y)
+    if array.shape[0] != count or not np.isin(array, (0, 1)).all():
+        raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1")
+    return np.ascontiguousarray(array, np.uint8)
+
+
+def _is_matrix(rows: list[Any]) -> bool:
+    """Return whether lists are [samples, labels] of 0 and 1, and not of the names 0 and 1.
+
+    As names, all samples would have both, or one twice.
+    """
+    return len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 and all(
+        not isinstance(label, str) and label in (0, 1) for row in rows for label in row
+    )
 
 
 def moments_of(content: bytes) -> tuple[Any, Any] | None:
@@ -170,6 +192,8 @@ class Packer:
         self.standardise = standardise
         self.moments: tuple[Any, Any] | None = None
         self.target = target
+        self.columns: list[Any] | None = None  # names, of a DataFrame
+        self.matrix: bool | None = None  # whether several labels are rows of 0 and 1
         self.tokenizer = tokenizer
         self.classes = None if classes is None else one_type(classes, "classes")
         if self.classes is not None and len(np.unique(self.classes)) < len(self.classes):
@@ -182,6 +206,7 @@ class Packer:
     def add(self, split: str, X: Any, y: Any, edges: Any = None) -> None:
         """Add a split; all splits have edges, or none has."""
         name = "X" if split == "train" else f"{split}[0]"
+        self.check_columns(split, X, name)
         measured = split == "train" and self.moments is None
         samples = pack(X, self.kind, name, self.tokenizer, measured)
         part = self.arrays.splits[SPLITS.index(split)]
@@ -192,6 +217,11 @@ class Packer:
         elif samples.features != self.arrays.features:
             raise ArgumentError(
                 f"{name} has {samples.features} features; X has {self.arrays.features}"
+            )
+        elif (samples.height, samples.width) != (self.arrays.height, self.arrays.width):
+            raise ArgumentError(
+                f"{name} has images of {samples.height} x {samples.width} pixels; X has "
+                f"{self.arrays.height} x {self.arrays.width}"
             )
         part.count = len(samples)
         part.lengths = self.keep(samples.lengths)
@@ -206,6 +236,16 @@ class Packer:
         if edges is not None:
             self.add_edges(part, edges, "edges" if split == "train" else f"{split}[2]")
         self.add_targets(part, samples, y, "y" if split == "train" else f"{split}[1]", split)
+
+    def check_columns(self, split: str, X: Any, name: str) -> None:
+        """Refuse a DataFrame whose columns are not those of the training split's, in its order."""
+        names = list(X.columns) if hasattr(X, "columns") else None
+        if split == "train":
+            self.columns = names
+        elif names is not None and self.columns is not None:
+            for i, (own, wanted) in enumerate(zip_longest(names, self.columns)):
+                if own != wanted:
+                    raise ArgumentError(f"column {i} of {name} is {own!r}, of X {wanted!r}")
 
     def add_edges(self, part: Any, edges: Any, name: str) -> None:
         """Add a split's edges; without `edge_types` there are as many as the largest type says."""
@@ -238,12 +278,15 @@ class Packer:
         if self.target == "next":
             self.arrays.target = _c.filtra_target.NEXT
             return
-        targets = Targets(y, self.target, len(samples), name)
+        targets = Targets(y, self.target, len(samples), name, self.matrix)
         if split == "train":
             self.target = targets.target
+            self.matrix = isinstance(targets.y, np.ndarray)
             self.arrays.target = TARGETS[targets.target]
         if self.target == "value":
             part.values = self.keep(targets.values(name))
+            if split == "train":
+                _arrays.check_spread([targets.y[:, None]], name)
             return
         if self.classes is None:
             self.classes = targets.found()

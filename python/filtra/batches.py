@@ -215,7 +215,7 @@ class Batch:
 
 
 class Loader(Object):
-    """Batches of a split. Iterating over it gives the batches of one epoch.
+    """Batches of a split. Iterating over it gives the batches of one epoch, or what is left of it.
 
     Read a batch's arrays before the next batch: its memory is used again.
 
@@ -284,7 +284,7 @@ class Loader(Object):
         return Batch._of(struct, self)
 
     def __iter__(self) -> Iterator[Batch]:
-        for _ in range(len(self)):
+        for _ in range(len(self) - self.position[1]):
             yield self.next()
 
     @property

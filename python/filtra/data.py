@@ -52,6 +52,9 @@ class Sample:
         What the data call it.
     edges : numpy.ndarray of int32, [edges, 3], or None
         Of a graph, whose nodes are the tokens: two nodes and a type each.
+    second_at : int
+        Token at which the second of two texts begins in `tokens`, as `Batch` takes it in `second`;
+        0: there is one text.
     """
 
     tokens: Any
@@ -62,6 +65,7 @@ class Sample:
     value: float | None
     name: str | None
     edges: Any
+    second_at: int
 
 
 def _split(name: Any) -> _c.filtra_split:
@@ -85,8 +89,9 @@ class Dataset(Object):
             Fields of the C library's ``filtra_dataset_options``: `format`, `tokenizer` (a name, a
             path or a `Tokenizer`), `max_length`, `truncate`, `text_column`, `target_column`,
             `feature_columns`, `group_column`, `time_column`, `id_column`, `delimiter`, `decimal`,
-            `targets`, `validation_share`, `seed`, `max_vocabulary`, `image_size`, `crop_pct`,
-            `pixels`, `normalize`, `file_split`, `verify_labels`, `unlabelled`.
+            `targets`, `label_separator`, `quoting`, `validation_share`, `seed`, `max_vocabulary`,
+            `image_size`, `crop_pct`, `pixels`, `normalize`, `file_split`, `verify_labels`,
+            `unlabelled`.
 
         Raises
         ------
@@ -185,7 +190,11 @@ class Dataset(Object):
             "tokens" if graphs else kind, target, reader, classes, bool(standardise), edge_types
         )
         if like is not None:
-            packer.take_moments(moments_of(like))
+            if not isinstance(like, (bytes, bytearray, memoryview)):
+                raise TypeError(
+                    f"like must be bytes, as of Model.to_bytes(), not {type(like).__name__}"
+                )
+            packer.take_moments(moments_of(bytes(like)))
         for split, part in parts.items():
             if part is None:
                 continue
@@ -243,7 +252,8 @@ class Dataset(Object):
             twice = frame.columns[frame.columns.duplicated()][0]
             raise ArgumentError(f"the frame has two columns {twice!r}")
         used = [target, text, group, time]
-        columns = [columns] if isinstance(columns, str) else columns
+        if columns is not None:
+            columns = [columns] if isinstance(columns, str) else list(columns)
         for name in columns or ():
             if name in used:
                 raise ArgumentError(f"column {name!r} is among `columns` and has another use, too")
@@ -252,11 +262,18 @@ class Dataset(Object):
                 raise ArgumentError(
                     f"there is no column {column!r}; there are {', '.join(map(str, frame.columns))}"
                 )
+        if columns is not None and not columns:
+            raise ArgumentError("columns is empty: name one, or leave it out for all others")
+        for name, other in (("columns", columns), ("group", group), ("time", time)):
+            if text is not None and other is not None:
+                raise ArgumentError(f"text and {name} are given: a sample is a text or numbers")
+        if time is not None and group is None:
+            raise ArgumentError("time orders the rows of a group: give `group`, too")
         if text is not None:
             return cls.from_arrays(
                 list(frame[text]), frame[target].to_numpy(), kind="texts", **options
             )
-        chosen = list(columns or [name for name in frame.columns if name not in used])
+        chosen = columns or [name for name in frame.columns if name not in used]
         for name in chosen:
             if frame[name].dtype.kind not in "fiub":
                 raise TypeError(
@@ -264,8 +281,9 @@ class Dataset(Object):
                     f"`columns`, or encode it"
                 )
         if group is None:
-            X = frame[chosen].to_numpy(np.float32)
-            return cls.from_arrays(X, frame[target].to_numpy(), kind="vectors", **options)
+            return cls.from_arrays(
+                frame[chosen], frame[target].to_numpy(), kind="vectors", **options
+            )
         for name in [column for column in (group, time) if column is not None]:
             if frame[name].isna().any():
                 row = int(np.argmax(frame[name].isna()))
@@ -275,7 +293,7 @@ class Dataset(Object):
             if rows[target].nunique(dropna=False) != 1:
                 raise ArgumentError(f"rows of group {key!r} have more than one {target!r}")
             rows = rows if time is None else rows.sort_values(time, kind="stable")
-            series.append(rows[chosen].to_numpy(np.float32))
+            series.append(_numbers(rows[chosen]))
             targets.append(rows[target].iloc[0])
         return cls.from_arrays(series, np.asarray(targets), kind="series", **options)
 
@@ -381,6 +399,7 @@ class Dataset(Object):
             name=_convert.string(found.name),
             edges=_arrays.copied(found.edges, (found.edge_count, 3), _arrays.I32)
             if info.edge_types else None,
+            second_at=int(found.second_at),
         )
 
     def loader(self, split: str = "train", batch_size: int = 32, **options: Any) -> Loader:
@@ -392,6 +411,11 @@ class Dataset(Object):
             return "<Dataset closed>"
         counts = ", ".join(f"{count} {split}" for split, count in self.counts.items() if count)
         return f"<Dataset {counts}>"
+
+
+def _numbers(frame: Any) -> Any:
+    """Return numbers with all their bits, which `from_arrays` checks; <NA> becomes NaN."""
+    return frame.to_numpy(np.float64, na_value=np.nan)
 
 
 def _tokenizer_of(tokenizer: Any, texts: Any) -> Tokenizer | None:

@@ -6,6 +6,7 @@ cross_val_score. They need scikit-learn 1.6 or later.
 
 from __future__ import annotations
 
+import os
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -21,13 +22,13 @@ try:
         RegressorMixin,
         TransformerMixin,
     )
-    from sklearn.utils import check_random_state, column_or_1d
+    from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("filtra's estimators need scikit-learn 1.6 or later") from error
 
-from . import _convert, _samples
+from . import _arrays, _convert, _samples
 from ._errors import ArgumentError, FiltraWarning
 from ._fitting import Curve, Patience, merge, weighted
 from ._packing import one_type
@@ -123,9 +124,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Check samples: vectors as scikit-learn does, others as `Dataset.from_arrays`."""
         if isinstance(X, np.ma.MaskedArray) and np.any(X.mask):
             raise ArgumentError("X has masked elements: fill them, with NaN where missing")
-        kind = self.kind
+        kind = self.kind if reset else self.kind_
         if kind == "auto":
-            kind = self._guess(X) if reset else self.kind_
+            kind = self._guess(X)
         if kind == "vectors":
             _samples.refuse_texts(X)
             options: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
@@ -137,10 +138,15 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 )
         else:
             X = self._prepare(X, kind)
+            if reset:
+                self._forget_columns()
             if kind == "images":
                 self._check_images(X, reset)
+            if kind == "series" and reset and len(X):
+                self.n_features_in_ = np.shape(X[0])[1] if np.ndim(X[0]) == 2 else 1
             if y is not None:
                 y = column_or_1d(y, warn=True)
+                check_consistent_length(X, y)
         if reset:
             self.kind_ = kind
         return X, y
@@ -155,8 +161,15 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         except (TypeError, ValueError):
             return "vectors"
 
+    def _forget_columns(self) -> None:
+        """Forget the columns of vectors that an earlier `fit` has read."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+
     def _check_images(self, X: Any, reset: bool) -> None:
-        """Refuse images of another size than those of training."""
+        """Refuse what is no pixels, and images of another size than those of training."""
+        if not reset and getattr(X, "dtype", None) != np.uint8:
+            raise ArgumentError(f"X is {getattr(X, 'dtype', type(X).__name__)}; images are uint8")
         size = np.shape(X)[1:3]
         if reset:
             self.image_size_ = size
@@ -202,7 +215,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.kind_ != "texts":
             return Dataset.from_arrays(X, y, kind=self.kind_, **options)
         reader = self._tokenizer(X)
-        rows = self._tokens(X, reader, self._longest(self.max_length))
+        longest = _convert.whole(self.max_length, "max_length", 1)
+        rows = self._tokens(X, reader, self._longest(longest))
         return Dataset.from_arrays(rows, y, kind="tokens", tokenizer=reader, **options)
 
     def _codes(self) -> Any:
@@ -234,7 +248,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Model(
             data, device=device_of(self.device), mixer=self.mixer, layers=self.layers,
             heads=self.heads, width=self.width, ffn_width=self.ffn_width or 0,
-            dropout=float(self.dropout), seed=seed, **options,
+            dropout=_convert.number(self.dropout, "dropout"), seed=seed, **options,
         )
 
     def _train(
@@ -246,10 +260,11 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 "n_jobs is ignored: a device computes with all that it has", FiltraWarning,
                 stacklevel=3,
             )
-        if self.patience and not self.validation_share:
+        patience = 0 if self.patience is None else _convert.whole(self.patience, "patience")
+        if patience and not self.validation_share:
             raise ArgumentError("patience needs validation_share above 0")
         seed = int(check_random_state(self.random_state).randint(1 << 31))
-        stop = Patience(self.patience) if self.patience else None
+        stop = Patience(patience) if patience else None
         if not again:
             self._forget()
         with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
@@ -293,11 +308,12 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _predictor(self, vector: str | None = None) -> Predictor:
         """Return a predictor of the model, or of its vectors; made once."""
         made = _predictors.setdefault(self, {})
-        if vector not in made or made[vector].closed:
-            made[vector] = Predictor(
+        key = os.getpid(), vector  # a process that was forked makes its own
+        if key not in made or made[key].closed:
+            made[key] = Predictor(
                 self._content, device=device_of(self.device), batch_size=ROWS, vector=vector
             )
-        return made[vector]
+        return made[key]
 
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -306,7 +322,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             predictor = self._predictor()
             assert predictor.tokenizer is not None
             return self._tokens(X, predictor.tokenizer, predictor.max_length)
-        return [np.asarray(row, np.float32) for row in X] if self.kind_ == "series" else X
+        if self.kind_ == "series":
+            return [_arrays.array_of(row, name=f"X[{i}]") for i, row in enumerate(X)]
+        return _arrays.array_of(X, name="X") if self.kind_ == "vectors" else X
 
     def _rows(self, X: Any, function: Any) -> Any:
         """Call a predictor's function with samples.

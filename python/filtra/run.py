@@ -238,6 +238,11 @@ def measure(
     """
     options = _c.filtra_run_options()
     options.config = _convert.config_text(config)
+    if data is not None and not isinstance(data, Dataset):
+        raise TypeError(
+            f"data must be a filtra.Dataset, not {type(data).__name__}; a path is given as the key "
+            f'"data" of config'
+        )
     if data is not None:
         options.data = data._pointer
     found, reference = results.new(_c.filtra_run_memory_use)

@@ -231,6 +231,8 @@ class Tokenizer(Object):
 
         They may be a part of a character, which the next id's bytes complete.
         """
+        previous = _convert.whole(previous, "previous", -1, (1 << 31) - 1)
+        token = _convert.whole(token, "token", 0, (1 << 31) - 1)
         length = ctypes.c_size_t()
         text = ctypes.create_string_buffer(64)
         for _ in range(2):

@@ -30,7 +30,7 @@ class Callback:
         """Do something before the first step."""
 
     def on_step(self, trainer: Any, metrics: Any) -> None:
-        """Do something with the metrics of the newest finished step."""
+        """Do something with the metrics of a step; called once after each."""
 
     def on_epoch(self, trainer: Any, epoch: int, evaluation: results.Evaluation | None) -> None:
         """Do something after a pass over the data, with the validation's results if there are."""
@@ -260,20 +260,28 @@ class Trainer(Object):
         return self.finish()
 
     def _pass(self, batches: Iterable[Batch], callbacks: Sequence[Callback]) -> int:
-        """Take a step with each batch; return how many there were."""
+        """Take a step with each batch; return how many there were.
+
+        With callbacks the next batch is read while the device works, and submitted after the step:
+        two in flight would leave C with the metrics of the last one alone at the end of a pass.
+        """
         count = 0
         _class_of(batches, (Iterable,), "data must be a Dataset, a Loader or batches")
         for batch in batches:
             _class_of(batch, (Batch,), "data must be a Dataset, a Loader or batches")
-            found = self.step(batch)
+            if count and callbacks:
+                self._tell(callbacks)
+            self.step(batch)
             count += 1
-            if found.step:
-                for callback in callbacks:
-                    callback.on_step(self, found)
-        found = self.finish()
-        for callback in callbacks if count else ():
-            callback.on_step(self, found)
+        if count:
+            self._tell(callbacks)
         return count
+
+    def _tell(self, callbacks: Sequence[Callback]) -> None:
+        """Wait for the step that was submitted, and pass its metrics on."""
+        found = self.finish()
+        for callback in callbacks:
+            callback.on_step(self, found)
 
     def __repr__(self) -> str:
         return f"<Trainer {'closed' if self.closed else f'after {self.steps} steps'}>"

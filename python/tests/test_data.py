@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,9 @@ def test_numbers_that_float32_does_not_tell_apart() -> None:
         filtra.Dataset.from_arrays(far.reshape(20, 1, 3), y)
     with pytest.raises(filtra.ArgumentError, match="X: column 0 holds"):
         filtra.Dataset.from_arrays(2**25 + np.arange(20).reshape(20, 1), y, kind="vectors")
+    for values in (1e9 + X[:, 0], 1_700_000_000_000 + y):
+        with pytest.raises(filtra.ArgumentError, match="^y holds numbers from .* subtract"):
+            filtra.Dataset.from_arrays(X, values, target="value")
     far[:, 1] = 1e9 + 0.5
     for kept in (X, far, 2**23 + np.arange(20.0).reshape(20, 1), (X + 1e9).astype(np.float32)):
         filtra.Dataset.from_arrays(kept, y, kind="vectors")
@@ -94,6 +98,18 @@ def test_batches_of_a_loader() -> None:
     assert loader.next().count == 1
 
 
+def test_passes_end_with_epochs() -> None:
+    data = Dataset.from_arrays(np.zeros((10, 1)), [0, 1] * 5, validation_share=0, standardise=False)
+    loader = data.loader(batch_size=2, shuffle=True)
+    loader.next()  # a look at the first one
+    assert len(list(loader)) == 4
+    assert loader.position == (1, 0)
+    seen = np.concatenate([batch.indices for batch in loader])
+    assert sorted(seen) == list(range(10))
+    loader.position = 5, 3
+    assert (len(list(loader)), loader.position) == (2, (6, 0))
+
+
 def test_a_batch_is_its_loaders_until_the_next() -> None:
     data = Dataset.from_arrays(np.zeros((4, 2)), [0, 1, 0, 1], validation_share=0)
     batch = data.loader("train", 2).next()  # the loader lives on in its batch
@@ -124,6 +140,79 @@ def test_frames() -> None:
         Dataset.from_frame(frame, "z")
     with pytest.raises(TypeError, match="'y' is .*not numbers"):
         Dataset.from_frame(frame, "x")
+
+
+def test_numbers_of_frames_are_checked_as_those_of_arrays() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({
+        "who": np.arange(20) // 2, "when": 1_700_000_000_000 + np.arange(20), "x": np.arange(20.0),
+        "y": np.arange(20) // 2 % 2,
+    })
+    with pytest.raises(filtra.ArgumentError, match="column 0 holds numbers from .* subtract"):
+        Dataset.from_frame(frame, "y", columns=["when", "x"])
+    with pytest.raises(filtra.ArgumentError, match="feature 0 holds numbers from .* subtract"):
+        Dataset.from_frame(frame, "y", columns=["when", "x"], group="who")
+    frame["when"] = frame["x"] * 1e300
+    with pytest.raises(filtra.ArgumentError, match="beyond the range of float32"):
+        Dataset.from_frame(frame, "y", columns=["when", "x"])
+    frame["when"] = pandas.array([1, None] * 10, dtype="Int64")
+    data = Dataset.from_frame(
+        frame, "y", columns=["when"], group="who", validation_share=0
+    )
+    assert data.sample(0).features.shape == (2, 1)
+
+
+def test_columns_that_frames_would_not_use() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"t": ["a", "b"] * 5, "x": np.arange(10.0), "y": [0, 1] * 5})
+    for options in ({"columns": ["x"]}, {"group": "x"}, {"time": "x"}):
+        with pytest.raises(filtra.ArgumentError, match="text and .* are given"):
+            Dataset.from_frame(frame, "y", text="t", tokenizer="bytes", **options)
+    with pytest.raises(filtra.ArgumentError, match="give `group`"):
+        Dataset.from_frame(frame, "y", columns=["x"], time="t")
+    with pytest.raises(filtra.ArgumentError, match="columns is empty"):
+        Dataset.from_frame(frame, "y", columns=[])
+    data = Dataset.from_frame(frame, "y", columns=(name for name in ["x"]))
+    assert data.info["longest"] == 1
+
+
+def test_lists_of_0_and_1_are_rows_of_labels() -> None:
+    X = np.zeros((3, 2))
+    rows = [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
+    options: dict[str, Any] = {"target": "labels", "standardise": False}
+    data = Dataset.from_arrays(
+        X, rows, val=(X[:1], [[1, 0, 0]]), test=(X, np.array(rows)), **options
+    )
+    for split, count in data.counts.items():
+        assert data.sample(0, split).labels == [0], count
+    assert data.sample(1).labels == [1, 2] and data.classes == ["0", "1", "2"]
+    with pytest.raises(filtra.ArgumentError, match=r"val\[1\] must be \[1, labels\] of 0 and 1"):
+        Dataset.from_arrays(X, rows, val=(X[:1], [[2]]), **options)
+    with pytest.raises(filtra.ArgumentError, match=r"val\[1\] must be \[3, labels\] of 0 and 1"):
+        Dataset.from_arrays(X, rows, val=(X, [[1, 0, 0], [0], [1]]), **options)
+    data = Dataset.from_arrays(X, [[1], [0, 1], []], val=(X[:1], [[0, 1]]), **options)  # names
+    assert data.sample(1).labels == data.sample(0, "val").labels == [0, 1]
+
+
+def test_images_of_all_splits_have_one_size() -> None:
+    images = np.zeros((4, 6, 6), np.uint8)
+    with pytest.raises(filtra.ArgumentError, match=r"test\[0\] has images of 9 x 4.*X has 6 x 6"):
+        Dataset.from_arrays(images, [0, 1, 0, 1], test=(images.reshape(4, 9, 4), [0, 1, 0, 1]))
+
+
+def test_splits_have_the_same_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"a": np.arange(6), "b": np.arange(6.0), "c": [True, False] * 3, "y": [0, 1] * 3}
+    )
+    X, y = frame[["a", "b", "c"]], frame["y"]
+    other = X[["b", "a", "c"]]
+    with pytest.raises(filtra.ArgumentError, match=r"column 0 of test\[0\] is 'b', of X 'a'"):
+        Dataset.from_arrays(X, y, test=(other, y), kind="vectors")
+    with pytest.raises(filtra.ArgumentError, match=r"column 2 of val\[0\] is None, of X 'c'"):
+        Dataset.from_frame(frame, "y", val=(X[["a", "b"]], y))
+    for test in (X, X.to_numpy(float)):
+        assert Dataset.from_frame(frame, "y", test=(test, y)).counts["test"] == 6
 
 
 def test_files(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,23 @@ def test_pickled(vectors: Any) -> None:
     assert filtra.Predictor(model.model_).predict(X[:2]).shape == (2,)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_predicts(vectors: Any, tmp_path: Path) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**{**QUICK, "epochs": 1}).fit(X, y)
+    before = model.predict_proba(X)  # by a predictor, which the child has to leave alone
+    child = os.fork()
+    if not child:
+        try:
+            np.save(tmp_path / "found.npy", model.predict_proba(X))
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert (np.load(tmp_path / "found.npy") == before).all()
+    assert (model.predict_proba(X) == before).all()
+
+
 def test_order_and_repetition_do_not_matter(vectors: Any) -> None:
     X, y = vectors
     order = np.random.default_rng(1).permutation(len(X))
@@ -139,6 +158,22 @@ def test_series_as_aeon_has_them() -> None:
     assert FiltraClassifier(**QUICK, kind="series").fit(ragged, y).predict(ragged).shape == (60,)
 
 
+def test_what_was_fitted_last_counts(vectors: Any) -> None:
+    X, y = vectors
+    model = FiltraClassifier(**{**QUICK, "epochs": 1})
+    model.fit(X[:, :, None], y)
+    assert (model.kind_, model.n_features_in_) == ("series", 4)
+    assert model.fit([row[:2, None].repeat(5, 1) for row in X], y).n_features_in_ == 2
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+    before = model.fit(frame, y).predict_proba(frame)
+    model.set_params(kind="series")  # is for the next fit
+    assert (model.predict_proba(frame) == before).all()
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c", "d"]])
+    model.set_params(kind="texts").fit(["a b", "c d", "e f"] * 30, y)
+    assert not hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
+
+
 def test_texts_tokens_and_images() -> None:
     texts = ["good film", "bad film", "fine", "awful"] * 15
     y = [1, 0] * 30
@@ -167,12 +202,39 @@ def test_values_of_texts() -> None:
         ({}, ["a", ""], [0, 1], r"X\[1\] has no tokens"),
         ({"kind": "rows"}, [[0.0], [1.0]], [0, 1], "kind must be one of"),
         ({}, [[0.0], [1.0]], [0, 0], "one class"),
+        ({"patience": -1}, [[0.0], [1.0]], [0, 1], "patience must be from 0"),
+        ({"max_length": 0}, ["a", "b"], [0, 1], "max_length must be from 1"),
         ({}, [[0.0], [1.0]], [0.5, 0.7], "continuous"),
     ],
 )
 def test_mistakes(options: Any, X: Any, y: Any, part: str) -> None:
     with pytest.raises(ValueError, match=part):
         FiltraClassifier(**{**QUICK, **options}).fit(X, y)
+
+
+def test_mistakes_of_predict(vectors: Any) -> None:
+    quick = {**QUICK, "epochs": 1}
+    for name in ("patience", "dropout", "max_length"):
+        with pytest.raises(TypeError, match=f"{name} must be a"):
+            FiltraClassifier(**{**quick, name: "1"}).fit(["a", "b"], [0, 1])
+    X, y = vectors
+    model = FiltraClassifier(**quick)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(ValueError, match="X has 1e.300, beyond the range of float32"):
+            model.fit(X, y).predict(np.full((2, 4), 1e300))
+        with pytest.raises(ValueError, match=r"X\[1\] has 1e.300, beyond the range of float32"):
+            model.fit(X[:, None], y).predict([X[:1], np.full((1, 4), 1e300)])
+    images = np.zeros((4, 4, 4), np.uint8)
+    with pytest.raises(ValueError, match="X is float64; images are uint8"):
+        model.fit(images, [0, 1, 0, 1]).predict(images / 255)
+
+
+def test_as_many_targets_as_samples() -> None:
+    texts, weights = ["a good film", "a bad film"] * 5, np.ones(10)
+    for count in (8, 12):
+        with pytest.raises(ValueError, match=rf"inconsistent numbers of samples.*10.*{count}"):
+            FiltraRegressor(**QUICK).fit(texts, np.arange(count), weights)
 
 
 def test_ignored_aloud(vectors: Any) -> None:

@@ -306,6 +306,14 @@ def test_predictions(device: filtra.Device, tmp_path: Path) -> None:
         assert predictor.predict([("a", "b"), ("b", "a")]).shape == (2,)
 
 
+def test_arguments_of_another_type(device: filtra.Device) -> None:
+    with pytest.raises(TypeError, match="data must be a filtra.Dataset, not str; a path"):
+        filtra.measure({"mixer": "agf"}, "data.csv", device=device)  # type: ignore[arg-type]
+    for like in ("model.safetensors", filtra.Model):
+        with pytest.raises(TypeError, match="like must be bytes"):
+            Dataset.from_arrays(X, Y, like=like)  # type: ignore[arg-type]
+
+
 def test_targets() -> None:
     pd = pytest.importorskip("pandas")
     for y, message in (
@@ -314,6 +322,10 @@ def test_targets() -> None:
         (np.eye(2)[Y], r'\[16, 2\] \(several labels of a sample: target="labels"\)'),
     ):
         with pytest.raises(ValueError, match=message):
+            Dataset.from_arrays(X, y)
+    times = pd.date_range("2020", periods=16, tz="UTC")
+    for y in (list(times), times.to_series(), [time.date() for time in times], times - times[0]):
+        with pytest.raises(TypeError, match="targets are numbers or texts"):
             Dataset.from_arrays(X, y)
     with pytest.raises(ValueError, match="one length"):
         Batch([[1, 2], [3]])

@@ -53,8 +53,30 @@ def test_pretrained(tmp_path: Path) -> None:
     assert tokenizer.encode("The foxes", special=True).tolist() == ids.tolist()
 
 
+def test_where_the_second_text_begins(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("a,b,label\n" + "the fox,quick,1\nquick,the fox,0\n" * 5)
+    data = filtra.Dataset.open(
+        tmp_path / "train.csv", tokenizer=wordpiece(tmp_path), text_column="a,b",
+        validation_share=0.1,
+    )
+    sample = data.sample(0)
+    batch = data.loader(batch_size=1).next()
+    assert sample.second_at == batch.second[0] > 0
+    own = filtra.Batch(sample.tokens[None], second=[sample.second_at])
+    config = {"layers": 1, "heads": 2, "width": 8, "pooling": "mean", "token_types": 2}
+    with filtra.Model(data, device="cpu", **config) as model:
+        found = model.predict_batch(own)
+        np.testing.assert_allclose(found, model.predict_batch(batch), atol=1e-5)
+        other = model.predict_batch(filtra.Batch(sample.tokens[None]))
+        assert np.abs(other - found).max() > 1e-6
+
+
 def test_text_as_it_is_made() -> None:
     tokenizer = filtra.Tokenizer("bytes")
+    for previous, token, kind in ((-1, 2**32 + 98, ValueError), (-1, 98.5, TypeError),
+                                  (-2, 98, ValueError)):
+        with pytest.raises(kind, match="token must be|previous must be"):
+            tokenizer.decode_next(previous, token)
     ids = tokenizer.encode("é!").tolist()
     parts = [tokenizer.decode_next(a, b) for a, b in zip([-1, *ids], ids)]
     assert b"".join(parts).decode() == "é!"

@@ -111,6 +111,31 @@ def test_callbacks(data: Dataset, device: filtra.Device) -> None:
     assert stop.seen[-3:] == [2, ("epoch", 0, data.counts["val"]), "end"]
 
 
+def test_callbacks_see_each_step_once(data: Dataset, device: filtra.Device) -> None:
+    class Note(filtra.Callback):
+        def __init__(self) -> None:
+            self.seen: list[tuple[int, float]] = []
+
+        def on_step(self, trainer: Any, metrics: Any) -> None:
+            self.seen.append((metrics.step, metrics.loss))
+
+    note = Note()
+    fitted = Model(data, device=device, **SMALL)
+    Trainer(fitted).fit(data, epochs=3, batch_size=32, callbacks=note)
+    by_hand = Model(data, device=device, **SMALL)
+    trainer = Trainer(by_hand)
+    loader = data.loader(batch_size=32, shuffle=True, sample_weights=True)
+    wanted = []
+    for _ in range(3 * len(loader)):
+        trainer.step(loader.next())
+        found = trainer.finish()
+        wanted.append((found.step, found.loss))
+    assert len(loader) > 2
+    assert note.seen == wanted
+    Trainer(plain := Model(data, device=device, **SMALL)).fit(data, epochs=3, batch_size=32)
+    assert plain.to_bytes() == fitted.to_bytes()  # which has two steps in flight
+
+
 def test_predictor(data: Dataset, device: filtra.Device) -> None:
     model = fitted(data, device)
     predictor = filtra.Predictor(model)
