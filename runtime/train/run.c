@@ -248,7 +248,7 @@ static filtra_status check_model(run *r) {
   else if (!status && !id && !r->options->allow_changes)
     status = ft_fail(FILTRA_ERROR_INPUT,
                      "%s: is missing, the best model so far; bring it back, or resume with "
-                     "--allow-changes to save the next one",
+                     "allow_changes (--allow-changes) to save the next one",
                      path);
   else if (!status && !id) {
     r->saved = false;
