@@ -242,7 +242,11 @@ typedef struct filtra_run_options {
   /** Data in memory, in place of the configuration's key `data`, which is then left out. They must
    * outlive the call; resuming needs the same data again. NULL: by the key. */
   const filtra_dataset *data;
-  uint64_t reserved[5]; /**< 0 */
+  /** Asked with `user` between the batches of an evaluation, but not with several ranks. If it
+   * returns true, the run writes a checkpoint and stops with status CANCELLED; once resumed, it
+   * begins with that evaluation. NULL: evaluations go on to their end. */
+  bool (*stop)(void *user);
+  uint64_t reserved[4]; /**< 0 */
 } filtra_run_options;
 
 /** Trains a whole run: data, schedule, evaluation, metrics, checkpoints, best model. A run may be

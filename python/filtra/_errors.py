@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,8 +15,8 @@ from . import _c
 class FiltraError(Exception):
     """Base of all exceptions that say why the library did not do what was asked.
 
-    The message is the library's own sentence. Subclasses also derive from the built-in exception
-    that Python users expect, so that ``except ValueError`` works.
+    The message is the library's own sentence, without the command's options. Subclasses also derive
+    from the built-in exception that Python users expect, so that ``except ValueError`` works.
     """
 
     status: _c.filtra_status | None = None
@@ -196,6 +197,11 @@ def interruptible() -> Iterator[None]:
     raise_kept()
 
 
+# What the command calls that which the library's sentence has just named: "a folder (--out)".
+_OF_THE_COMMAND = re.compile(r" \((?:filtra [a-z]+ )?--[a-z-]+(?: [^\s()]+)?\)")
+
+
 def error_of(status: int, message: str) -> FiltraError:
-    """Make the exception of a status."""
-    return BY_STATUS.get(status, FiltraError)(message or f"failed with status {status}")
+    """Make the exception of a status; options of the command are left out of its message."""
+    message = _OF_THE_COMMAND.sub("", message) or f"failed with status {status}"
+    return BY_STATUS.get(status, FiltraError)(message)

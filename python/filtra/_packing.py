@@ -191,6 +191,7 @@ class Packer:
         self.edge_types = edge_types
         self.standardise = standardise
         self.moments: tuple[Any, Any] | None = None
+        self.known = False  # a model says what the data are
         self.target = target
         self.columns: list[Any] | None = None  # names, of a DataFrame
         self.matrix: bool | None = None  # whether several labels are rows of 0 and 1
@@ -207,7 +208,7 @@ class Packer:
         """Add a split; all splits have edges, or none has."""
         name = "X" if split == "train" else f"{split}[0]"
         self.check_columns(split, X, name)
-        measured = split == "train" and self.moments is None
+        measured = split == "train" and not self.known
         samples = pack(X, self.kind, name, self.tokenizer, measured)
         part = self.arrays.splits[SPLITS.index(split)]
         if split == "train":
@@ -261,6 +262,7 @@ class Packer:
     def take_moments(self, moments: tuple[Any, Any] | None) -> None:
         """Standardise as the data of a model were, or not at all."""
         self.standardise = moments is not None
+        self.known = True
         if moments is not None:
             self.moments = moments
             self.arrays.feature_mean, self.arrays.feature_factor = map(self.keep, moments)
@@ -285,7 +287,7 @@ class Packer:
             self.arrays.target = TARGETS[targets.target]
         if self.target == "value":
             part.values = self.keep(targets.values(name))
-            if split == "train":
+            if split == "train" and not self.known:
                 _arrays.check_spread([targets.y[:, None]], name)
             return
         if self.classes is None:

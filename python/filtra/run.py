@@ -211,6 +211,9 @@ def train(
         options.data = data._pointer
     told = type(options.progress)(_errors.guarded(listener, False))
     options.progress = told
+    # Python handles Ctrl-C as a function of its own begins; without one, after the evaluation.
+    asked = type(options.stop)(_errors.guarded(lambda user: False, True))
+    options.stop = asked
     try:
         with _errors.interruptible():
             opened._call(lib.filtra_run_train, ctypes.byref(options))

@@ -43,6 +43,21 @@ def test_numbers_that_float32_does_not_tell_apart() -> None:
         filtra.Dataset.from_arrays(kept, y, kind="vectors")
 
 
+def test_targets_that_float32_does_not_tell_apart(device: filtra.Device) -> None:
+    X = np.random.default_rng(1).normal(size=(20, 3))
+    y = X[:, 0]
+    with pytest.raises(filtra.ArgumentError, match="y holds numbers from 33554432 to"):
+        filtra.Dataset.from_arrays(X, 2**25 + np.arange(20), target="value")
+    with pytest.raises(filtra.ArgumentError, match="y holds numbers"):
+        filtra.Dataset.from_arrays(["a", "b"] * 10, y + 1e9, tokenizer="bytes")
+    for kept in (y, (y + 1e9).astype(np.float32), np.full(20, 1e9 + 0.5), 2.0**23 + np.arange(20)):
+        filtra.Dataset.from_arrays(X, kept)
+    close = y[:2] * 1e-6 + 1e9
+    data = filtra.Dataset.from_arrays(X, y + 1000, test=(X[:2], close))
+    with filtra.Model(data, device=device, width=8, layers=1) as model:  # few samples to evaluate
+        filtra.Dataset.from_arrays(X[:2], close, like=model.to_bytes())
+
+
 def test_series_of_unequal_lengths() -> None:
     X = [np.ones((n, 2)) * n for n in (3, 5, 4)]
     data = Dataset.from_arrays(X, [0.5, 1.5, 2.5], validation_share=0, standardise=False)

@@ -283,6 +283,32 @@ def test_runs(data: Dataset, device: filtra.Device, tmp_path: Path) -> None:
     assert not (tmp_path / "no").exists()
 
 
+def test_messages_name_arguments_of_python(
+    data: Dataset, device: filtra.Device, tmp_path: Path
+) -> None:
+    class Stop(filtra.Callback):
+        def on_step(self, trainer: Any, metrics: Any) -> None:
+            raise filtra.StopTraining
+
+    def refused(*arguments: Any, **named: Any) -> str:
+        with pytest.raises(filtra.FiltraError) as error:
+            filtra.train(*arguments, device=device, **named)
+        assert "--" not in str(error.value)
+        return str(error.value)
+
+    folder = tmp_path / "run"
+    filtra.train(folder, {**SMALL, "epochs": 9}, data, device=device, callbacks=[Stop()])
+    X = np.random.default_rng(2).normal(size=(64, 5))
+    other = Dataset.from_arrays(X, ["up", "down"] * 32)
+    assert refused(folder, data=other).endswith("bring them back, or resume with allow_changes")
+    assert refused(folder).endswith("name other data, or give these again in a program")
+    assert refused(tmp_path / "new", SMALL).endswith("is missing, the path of a file or folder")
+    run = filtra.Run(folder)
+    with pytest.raises(filtra.InputError, match='after "eval_every" steps; resume the run$'):
+        run.model(device=device)
+    filtra.train(folder, data=other, allow_changes=True, device=device, callbacks=[Stop()])
+
+
 class Failing(filtra.Callback):
     """A callback with a mistake."""
 

@@ -134,6 +134,29 @@ filtra_status ft_split_files_find(const char *path, filtra_split file_split,
                  format->holds);
 }
 
+filtra_status ft_split_files_warn(const char *path, const char *const *endings) {
+  enum { NAMED = 8 }; /* of a folder's files; the others are counted */
+  char **names;
+  size_t count, left_out = 0;
+  if (!ft_is_directory(path)) return FILTRA_OK;
+  FT_TRY(ft_list_files(path, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    const size_t length = ft_stem_length(names[i], endings);
+    filtra_split split;
+    size_t rest;
+    if (!length || ft_stem_split(names[i], length, &split, &rest)) continue;
+    if (left_out++ < NAMED)
+      ft_log(FILTRA_LOG_WARNING,
+             "%s/%s is left out: its name ends with no split's (train, val or dev, test)", path,
+             names[i]);
+  }
+  ft_free_names(names, count);
+  if (left_out > NAMED)
+    ft_log(FILTRA_LOG_WARNING, "%s: %zu more such file%s left out", path, left_out - NAMED,
+           left_out == NAMED + 1 ? " is" : "s are");
+  return FILTRA_OK;
+}
+
 void ft_split_files_free(ft_split_files *files) {
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     free(files->path[i]);

@@ -38,6 +38,9 @@ typedef bool (*ft_names_split_fn)(const void *user, const char *name, filtra_spl
 filtra_status ft_split_files_find(const char *path, filtra_split file_split,
                                   const ft_dataset_format *format, ft_names_split_fn names_split,
                                   const void *user, ft_split_files *files);
+/** Warns of a folder's files that have one of the endings and no split's name, and so are read by
+ * nothing. */
+filtra_status ft_split_files_warn(const char *path, const char *const *endings);
 void ft_split_files_free(ft_split_files *files);
 /** Whether one of a folder's entries is a file of a split. */
 bool ft_any_names_split(char *const *names, size_t count, ft_names_split_fn names_split,

@@ -262,6 +262,15 @@ static filtra_status check_targets(numpy_set *s, const ft_npy *x, const ft_npy *
   return FILTRA_OK;
 }
 
+/* Fails where targets that are numbers hardly differ as floats. */
+static filtra_status check_spread(const numpy_set *s, const array *y) {
+  ft_spread spread = {0};
+  if (s->ds->info.target != FILTRA_TARGET_VALUE) return FILTRA_OK;
+  for (uint64_t i = 0; i < y->npy.shape[0]; i++)
+    ft_spread_add(&spread, ft_npy_number(&y->npy, i));
+  return ft_spread_check_targets(&spread, s->ds, y->name);
+}
+
 /* A sample's target; without `y` it is unknown. */
 static filtra_status read_target(numpy_set *s, const ft_npy *y, uint64_t i, ft_sample_row *row) {
   char name[FT_NPY_TEXT];
@@ -338,6 +347,7 @@ static filtra_status read_split(numpy_set *s, filtra_split split) {
   ft_series_begin(&series, s->options, s->ds, split);
   status = add_samples(s, split, &x->npy, y->name ? &y->npy : NULL, &series);
   if (!status) status = ft_series_check(&series, x->name, "feature");
+  if (!status && y->name && series.first) status = check_spread(s, y);
   ft_series_end(&series);
   bool classes = !status && y->name && !are_values(s, &y->npy) && !s->labels.closed;
   if (!classes) return status;

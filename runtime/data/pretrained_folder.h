@@ -17,7 +17,8 @@ typedef struct ft_pretrained_folder {
   json_t *vocabulary, *merges; /* symbols and ids; "a b", for BPE */
 } ft_pretrained_folder;
 
-/** Overrides parts of tokenizer.json by tokenizer_config.json (NULL: none). */
+/** Overrides parts of tokenizer.json by tokenizer_config.json (NULL: none), unless its class is
+ * PreTrainedTokenizerFast or another that does not. */
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config);
 /** Builds tokenizer.json from the other files. */
 filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root);

@@ -291,7 +291,18 @@ static filtra_status set_from(json_t *part, const char *key, const json_t *confi
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
+/* Whether a class of `transformers` is none of a model's, and so takes tokenizer.json as it is;
+ * those of models set what their options say. */
+static bool is_plain(const char *class) {
+  static const char *const plain[] = {"PreTrainedTokenizerFast", "PreTrainedTokenizer",
+                                      "TokenizersBackend"};
+  for (size_t i = 0; i < FT_COUNT(plain); i++)
+    if (!strcmp(class, plain[i])) return true;
+  return false;
+}
+
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config) {
+  if (is_plain(ft_json_string(config, "tokenizer_class"))) return FILTRA_OK;
   json_t *normalizer = json_object_get(root, "normalizer");
   json_t *splitter = json_object_get(root, "pre_tokenizer");
   if (strcmp(ft_json_string(normalizer, "type"), "BertNormalizer") != 0) normalizer = NULL;

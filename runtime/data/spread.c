@@ -1,6 +1,8 @@
-/* Finds features whose numbers differ too little to become floats, as times in seconds or large
- * offsets do. Called by number_form.c, series.c and numpy.c. */
+/* Finds features and targets whose numbers differ too little to become floats, as times in seconds
+ * or large offsets do. Called by number_form.c, series.c, ts.c, numpy.c and tu.c. */
 #include "data/spread.h"
+
+#include "data/dataset.h"
 
 #include <math.h>
 
@@ -20,4 +22,9 @@ filtra_status ft_spread_check(const ft_spread *s, const char *path, const char *
                  "%s: %s holds numbers from %.17g to %.17g, which 32-bit numbers hardly tell "
                  "apart; subtract a constant from them",
                  path, feature, s->low, s->high);
+}
+
+filtra_status ft_spread_check_targets(const ft_spread *s, const filtra_dataset *ds,
+                                      const char *path) {
+  return ds->fit->values ? FILTRA_OK : ft_spread_check(s, path, "the target");
 }

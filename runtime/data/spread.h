@@ -1,8 +1,10 @@
-/* Whether the numbers of a feature still differ once they are floats. */
+/* Whether the numbers of a feature, or targets, still differ once they are floats. */
 #ifndef FT_DATA_SPREAD_H
 #define FT_DATA_SPREAD_H
 
 #include "base/status.h"
+
+#include <filtra/data.h>
 
 #include <stdbool.h>
 
@@ -19,5 +21,9 @@ void ft_spread_add(ft_spread *spread, double number);
 /** Fails with INPUT, naming the file and the feature, where the numbers differ, but by less than
  * 64 steps of a float. Numbers that are floats lose nothing and pass. */
 filtra_status ft_spread_check(const ft_spread *spread, const char *path, const char *feature);
+/** The same for targets of a data set that is being opened, unless it is read as a model's data
+ * were: what is evaluated may have few samples. */
+filtra_status ft_spread_check_targets(const ft_spread *targets, const filtra_dataset *dataset,
+                                      const char *path);
 
 #endif

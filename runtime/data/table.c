@@ -123,22 +123,6 @@ static filtra_status read_table(ft_table *t, const char *path) {
   return FILTRA_OK;
 }
 
-/* Warns of a folder's tables that belong to no split. */
-static filtra_status name_left_out(const char *path, const char *const *wanted) {
-  char **names;
-  size_t count;
-  filtra_split split;
-  if (!ft_is_directory(path)) return FILTRA_OK;
-  FT_TRY(ft_list_files(path, &names, &count));
-  for (size_t i = 0; i < count; i++)
-    if (ft_stem_length(names[i], wanted) > 0 && !names_split(wanted, names[i], &split))
-      ft_log(FILTRA_LOG_WARNING,
-             "%s/%s is left out: its name ends with no split's (train, val or dev, test)", path,
-             names[i]);
-  ft_free_names(names, count);
-  return FILTRA_OK;
-}
-
 /* Chooses which files of a folder are its tables: .csv and .tsv or, if these are not splits,
  * .txt. */
 static filtra_status choose_endings(const char *path, const filtra_dataset_options *options,
@@ -160,7 +144,7 @@ static filtra_status open_table(const char *path, const filtra_dataset_options *
   FT_TRY(choose_endings(path, options, &wanted));
   filtra_status status = ft_split_files_find(path, options->file_split, &ft_format_table,
                                              names_split, wanted, &t.files);
-  if (!status) status = name_left_out(path, wanted);
+  if (!status) status = ft_split_files_warn(path, wanted);
   if (!status) status = read_table(&t, path);
   ft_labels_free(&t.labels);
   ft_split_files_free(&t.files);

@@ -144,6 +144,7 @@ static filtra_status open_text(const char *path, const filtra_dataset_options *o
   ft_split_files files;
   filtra_status status =
       ft_split_files_find(path, options->file_split, &ft_format_text_lm, names_split, NULL, &files);
+  if (!status) status = ft_split_files_warn(path, endings);
   if (!status && !options->format) status = refuse_table(first_path(&files));
   if (!status) status = read_files(path, &files, options, ds);
   ft_split_files_free(&files);

@@ -27,6 +27,7 @@ typedef struct ts_reader {
   ft_lines lines;
   ft_ts_header header;
   ft_series series;
+  ft_spread targets; /* that are numbers */
   ts_files *files;
 } ts_reader;
 
@@ -120,8 +121,12 @@ static filtra_status read_target(ts_reader *r, const char *text, ft_sample_row *
     row->label = -1;
   if (unknown) return FILTRA_OK;
   if (!r->header.values) return ft_labels_find(&r->files->labels, text, length, &row->label);
-  filtra_status status = ft_read_number(text, length, &row->value);
-  return status ? ft_fail_context(status, "the target") : FILTRA_OK;
+  double value;
+  filtra_status status = ft_read_double(text, length, &value);
+  if (status) return ft_fail_context(status, "the target");
+  row->value = (float)value;
+  ft_spread_add(&r->targets, value);
+  return FILTRA_OK;
 }
 
 static filtra_status read_sample(ts_reader *r) {
@@ -190,6 +195,7 @@ static filtra_status read_file(void *user, const char *path, filtra_split split)
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r);
   if (!status) status = ft_series_check(&r.series, path, "dimension");
+  if (!status && r.series.first) status = ft_spread_check_targets(&r.targets, r.files->ds, path);
   if (!status) status = finish_file(&r);
   ft_lines_close(&r.lines);
   ft_series_end(&r.series);

@@ -10,6 +10,7 @@
 #include "data/labels.h"
 #include "data/names.h"
 #include "data/number.h"
+#include "data/spread.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@ typedef struct reader {
   edge *edges;
   size_t edge_count;
   ft_labels classes;
+  ft_spread values; /* targets that are numbers */
   bool has_classes, has_values;
 } reader;
 
@@ -93,9 +95,12 @@ static filtra_status read_class(reader *r, const ft_lines *l, void *to) {
 }
 
 static filtra_status read_value(reader *r, const ft_lines *l, void *to) {
-  (void)r;
   ft_sample_row *row = to;
-  return ft_read_number(l->line, l->length, &row->value);
+  double value;
+  FT_TRY(ft_read_double(l->line, l->length, &value));
+  row->value = (float)value;
+  ft_spread_add(&r->values, value);
+  return FILTRA_OK;
 }
 
 /* Reads all lines that are not empty. `step` is the size of the element that a line fills; 0: all
@@ -266,12 +271,20 @@ static filtra_status find_targets(reader *r) {
                  r->stem, r->stem);
 }
 
+static filtra_status read_values(reader *r, ft_samples *to) {
+  r->ds->info.target = FILTRA_TARGET_VALUE;
+  FT_TRY(read_file(r, "graph_attributes", read_value, to->rows, sizeof *to->rows, to->count));
+  char *path = file_of(r, "graph_attributes");
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_spread_check_targets(&r->values, r->ds, path);
+  free(path);
+  return status;
+}
+
 static filtra_status read_targets(reader *r, ft_samples *to) {
   if (r->ds->untargeted) return FILTRA_OK;
-  if (r->has_values && (!r->has_classes || r->options->targets == FILTRA_TARGETS_VALUES)) {
-    r->ds->info.target = FILTRA_TARGET_VALUE;
-    return read_file(r, "graph_attributes", read_value, to->rows, sizeof *to->rows, to->count);
-  }
+  if (r->has_values && (!r->has_classes || r->options->targets == FILTRA_TARGETS_VALUES))
+    return read_values(r, to);
   FT_TRY(read_file(r, "graph_labels", read_class, to->rows, sizeof *to->rows, to->count));
   FT_TRY(ft_labels_close(&r->classes, true, to));
   ft_labels_give(&r->classes, r->ds);

@@ -30,20 +30,53 @@ static bool has_key(const ft_mixer_class *kind, const char *name) {
   return false;
 }
 
-/* Options without a mixer, as of "mixer.K=5" alone: names the mixers that have the first one. */
-static filtra_status fail_unnamed(const json_t *object, const char *context) {
-  const char *option = json_object_iter_key(json_object_iter((json_t *)object));
-  char list[2400] = ""; /* 64 names */
+/* Lists the mixers that have an option. */
+static void list_having(const char *option, size_t size, char list[size]) {
+  *list = '\0';
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     size_t used = strlen(list);
     if (has_key(ft_mixer_at(i), option))
-      snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", filtra_mixer_name(i));
+      snprintf(list + used, size - used, "%s%s", used ? ", " : "", filtra_mixer_name(i));
   }
+}
+
+/* Options without a mixer, as of "mixer.K=5" alone: names the mixers that have the first one. */
+static filtra_status fail_unnamed(const json_t *object, const char *context) {
+  const char *option = json_object_iter_key(json_object_iter((json_t *)object));
+  char list[2400]; /* 64 names */
+  list_having(option, sizeof list, list);
   return ft_fail(
       FILTRA_ERROR_INPUT,
       "%s: \"mixer\" has the option \"%.64s\" and no \"name\"; name a mixer that has it: "
       "%s",
       context, option, *list ? list : "there is none");
+}
+
+static filtra_status fail_option(const ft_mixer_class *kind, const char *option,
+                                 const char *context) {
+  const ft_keys *keys = &kind->keys;
+  const char *nearest = ft_nearest_name(option, keys->list, keys->count, sizeof *keys->list);
+  char own[FT_KEY_TEXT * 2] = "", others[2400];
+  for (size_t i = 0; i < keys->count; i++) {
+    size_t used = strlen(own);
+    snprintf(own + used, sizeof own - used, "%s%s", i ? ", " : "", keys->list[i].name);
+  }
+  list_having(option, sizeof others, others);
+  return ft_fail(
+      FILTRA_ERROR_INPUT, "%s: mixer \"%s\" has no option \"%.64s\"%s%s%s; its options: %s%s%s",
+      context, kind->name, option, nearest ? " (did you mean \"" : "", nearest ? nearest : "",
+      nearest ? "\"?)" : "", *own ? own : "none", *others ? "; mixers that have it: " : "", others);
+}
+
+static filtra_status check_options(const json_t *object, const ft_mixer_class *kind,
+                                   const char *context) {
+  const char *option;
+  json_t *value;
+  json_object_foreach((json_t *)object, option, value) {
+    if (strcmp(option, "name") != 0 && !has_key(kind, option))
+      return fail_option(kind, option, context);
+  }
+  return FILTRA_OK;
 }
 
 static filtra_status read_options(const json_t *object, const char *context, ft_mixer *mixer) {
@@ -83,6 +116,7 @@ filtra_status ft_mixer_read(const json_t *json, const char *context, ft_mixer *o
                    context);
   if (json) out->kind = ft_mixer_find(json_string_value(name));
   if (!out->kind) return fail_unknown(json_string_value(name), context);
+  FT_TRY(check_options(object, out->kind, context));
   FT_TRY(read_options(object, context, out));
   return refuse_idle(out, context);
 }

@@ -176,11 +176,15 @@ static filtra_status join_predictions(sums *s, uint64_t count) {
   return status;
 }
 
-static filtra_status walk(sums *s, filtra_loader *loader) {
+static filtra_status walk(sums *s, filtra_loader *loader, const ft_evaluation_way *way) {
   uint64_t batches = filtra_loader_batch_count(loader);
   for (uint64_t i = 0; i < batches; i++) {
     filtra_batch batch;
     ft_pending_batch next;
+    if (way->stop && !s->ranks && way->stop(way->user)) {
+      FT_TRY(collect(s));
+      return ft_fail(FILTRA_ERROR_CANCELLED, "the evaluation was stopped");
+    }
     FT_TRY(filtra_loader_next(loader, &batch));
     if (!is_mine(s->ranks, i)) continue;
     FT_TRY(ft_model_submit(s->model, &batch, true, &next));
@@ -303,21 +307,20 @@ filtra_status filtra_model_evaluate_split(filtra_model *model, const filtra_data
                                           filtra_evaluation *result) {
   FT_NEED(model, data, result);
   FT_TRY(filtra_model_check_data(model, data));
-  return ft_evaluate_shared(model, data, split, batch_size, NULL, result, NULL);
+  return ft_evaluate_shared(model, data, split, batch_size, &(ft_evaluation_way){0}, result);
 }
 
 filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
-                                 filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
-                                 filtra_evaluation *result, float *results) {
+                                 filtra_split split, uint32_t batch_size,
+                                 const ft_evaluation_way *way, filtra_evaluation *result) {
   filtra_loader *loader;
-  sums s = {.model = model, .pending_weight = -1.0, .ranks = ranks};
-  s.all = results;
+  sums s = {.model = model, .pending_weight = -1.0, .ranks = way->ranks, .all = way->results};
   FT_TRY(ft_check_labelled(data, split));
   FT_TRY(filtra_loader_create(
       data, &(filtra_loader_options){.split = split, .batch_size = batch_size}, &loader));
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
   filtra_status status = make_room(&s, count, batch_size);
-  if (!status) status = walk(&s, loader);
+  if (!status) status = walk(&s, loader, way);
   if (!status) status = join(&s);
   if (!status) status = join_predictions(&s, count * s.width);
   filtra_loader_destroy(&loader);
@@ -336,7 +339,8 @@ filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
   float *logits = ft_calloc(count, outputs * sizeof *logits);
   if (!logits) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_evaluate_shared(model, data, split, batch_size, NULL, result, logits);
+  const ft_evaluation_way way = {.results = logits};
+  filtra_status status = ft_evaluate_shared(model, data, split, batch_size, &way, result);
   if (!status) status = ft_score_results(data, split, (uint32_t)outputs, logits, scores);
   if (!status) result->accuracy = (*scores)->accuracy; /* computed from whole counts */
   free(logits);

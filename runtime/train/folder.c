@@ -257,11 +257,10 @@ static filtra_status open_data(const ft_run_config *c, const ft_data_fit *fit, c
                    "%s is an imported model without data: name some (--data PATH)",
                    c->folder ? c->folder : "the run");
   if (!path && !strcmp(c->data, FT_DATA_IN_MEMORY))
-    return ft_fail(
-        FILTRA_ERROR_INPUT,
-        "%s was trained on data in memory: name other data (--data PATH), or in a program "
-        "give these again (filtra_run_options.data)",
-        c->folder ? c->folder : "the run");
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s was trained on data in memory: name other data (--data PATH), or give these "
+                   "again in a program",
+                   c->folder ? c->folder : "the run");
   if (!path) path = ft_path_here(c->data);
   if (!c->folder && *c->init_from) return open_for_start(c, path, &options, out);
   if (!c->folder) return filtra_dataset_open(path, &options, out);
@@ -406,8 +405,8 @@ filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s has no " FILTRA_RUN_MODEL
                    " yet: training saves one with each evaluation that is "
-                   "the best so far, the first after \"eval_every\" steps; go on with filtra train "
-                   "--resume %s",
+                   "the best so far, the first after \"eval_every\" steps; resume the run "
+                   "(filtra train --resume %s)",
                    run->folder, run->folder);
   char *path = ft_path_join(run->folder, FILTRA_RUN_MODEL);
   filtra_status status = path ? filtra_model_load(device, path, out) : FILTRA_ERROR_HOST_MEMORY;

@@ -116,13 +116,14 @@ filtra_status ft_run_identity_resume(ft_run_identity *now, const json_t *checkpo
   snprintf(now->id, sizeof now->id, "%s", json_string_value(json_object_get(checkpoint, "id")));
   if (allow_changes) return FILTRA_OK;
   if (*changes)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: settings changed since: %s; undo that, or resume with --allow-changes",
-                   path, changes);
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "%s: settings changed since: %s; undo that, or resume with allow_changes (--allow-changes)",
+        path, changes);
   if (strcmp(data, now->data) != 0)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: was trained on other data than \"data\" holds now (fingerprint %s, now "
-                   "%s); bring them back, or resume with --allow-changes",
+                   "%s); bring them back, or resume with allow_changes (--allow-changes)",
                    path, data, now->data);
   return FILTRA_OK;
 }

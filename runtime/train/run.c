@@ -45,6 +45,7 @@ typedef struct run {
   char frozen[FT_FROZEN_TEXT];        /* names of frozen parameters */
   uint64_t waited;                    /* evaluations since `lowest` */
   bool saved;                         /* the folder holds a best model of this run */
+  bool due;                           /* the last step's evaluation was stopped */
   bool wants_stop, stop;              /* the caller wants to stop; all ranks agreed to stop */
   bool writes;                        /* this process writes files: the only one, or rank 0 */
 } run;
@@ -133,10 +134,14 @@ static filtra_status save_model(run *r) {
 static filtra_status evaluate(run *r) {
   filtra_run_progress *p = &r->progress;
   bool better = true;
+  r->due = false;
   FT_TRY(filtra_trainer_finish(r->trainer, NULL));
   if (filtra_dataset_get_info(r->data)->count[FILTRA_SPLIT_VAL]) {
-    FT_TRY(ft_evaluate_shared(r->model, r->data, FILTRA_SPLIT_VAL, (uint32_t)r->config.batch_size,
-                              ranks_of(r), &r->validation, NULL));
+    const ft_evaluation_way way = {ranks_of(r), r->options->stop, r->options->user, NULL};
+    filtra_status status = ft_evaluate_shared(r->model, r->data, FILTRA_SPLIT_VAL,
+                                              (uint32_t)r->config.batch_size, &way, &r->validation);
+    r->due = status == FILTRA_ERROR_CANCELLED;
+    FT_TRY(status);
     note_validation(r);
     p->evaluated = true;
     better = is_better(r, &r->validation);
@@ -161,9 +166,9 @@ static json_t *write_position(const run *r) {
   filtra_loader_position at = filtra_loader_get_position(r->loader);
   const filtra_run_progress *p = &r->progress;
   json_t *more = json_pack(
-      "{sO sb sI sI sf sI sI sf sf sf sf sf sf sf so so}", "settings", r->identity.settings,
-      "model", r->saved, "epoch", (json_int_t)at.epoch, "batch", (json_int_t)at.batch,
-      "lowest_loss", r->lowest, "waited", (json_int_t)r->waited, "best_step",
+      "{sO sb sb sI sI sf sI sI sf sf sf sf sf sf sf so so}", "settings", r->identity.settings,
+      "model", r->saved, "due", r->due, "epoch", (json_int_t)at.epoch, "batch",
+      (json_int_t)at.batch, "lowest_loss", r->lowest, "waited", (json_int_t)r->waited, "best_step",
       (json_int_t)p->best_step, "best_accuracy", p->best_accuracy, "best_loss", p->best_loss,
       "best_mae", p->best_absolute_error, "validation_loss", p->validation_loss,
       "validation_accuracy", p->validation_accuracy, "validation_mae", p->validation_absolute_error,
@@ -205,19 +210,20 @@ static filtra_status take_position(run *r) {
   const char *path = r->checkpoint_path;
   filtra_run_progress *p = &r->progress;
   json_int_t epoch, batch, waited, best = 0;
-  int saved;
+  int saved, due = 0;
   filtra_status status = ft_json_unpack(
-      r->checkpoint, path, "{sb sI sI sF sI s?I sF sF s?F sF sF s?F s?F}", "model", &saved, "epoch",
-      &epoch, "batch", &batch, "lowest_loss", &r->lowest, "waited", &waited, "best_step", &best,
-      "best_accuracy", &p->best_accuracy, "best_loss", &p->best_loss, "best_mae",
-      &p->best_absolute_error, "validation_loss", &p->validation_loss, "validation_accuracy",
-      &p->validation_accuracy, "validation_mae", &p->validation_absolute_error,
-      "validation_top5_accuracy", &p->validation_top5_accuracy);
+      r->checkpoint, path, "{sb s?b sI sI sF sI s?I sF sF s?F sF sF s?F s?F}", "model", &saved,
+      "due", &due, "epoch", &epoch, "batch", &batch, "lowest_loss", &r->lowest, "waited", &waited,
+      "best_step", &best, "best_accuracy", &p->best_accuracy, "best_loss", &p->best_loss,
+      "best_mae", &p->best_absolute_error, "validation_loss", &p->validation_loss,
+      "validation_accuracy", &p->validation_accuracy, "validation_mae",
+      &p->validation_absolute_error, "validation_top5_accuracy", &p->validation_top5_accuracy);
   if (status == FILTRA_ERROR_HOST_MEMORY) return status;
   if (status || epoch < 0 || batch < 0 || waited < 0 || best < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: metadata \"" FT_RUN_KEY "\" is damaged", path);
   take_evaluations(r);
   r->saved = saved;
+  r->due = due;
   r->waited = extends(r) ? 0 : (uint64_t)waited;
   p->best_step = (uint64_t)best;
   p->step = filtra_trainer_step_count(r->trainer);
@@ -248,7 +254,7 @@ static filtra_status check_model(run *r) {
   else if (!status && !id && !r->options->allow_changes)
     status = ft_fail(FILTRA_ERROR_INPUT,
                      "%s: is missing, the best model so far; bring it back, or resume with "
-                     "--allow-changes to save the next one",
+                     "allow_changes (--allow-changes) to save the next one",
                      path);
   else if (!status && !id) {
     r->saved = false;
@@ -508,27 +514,36 @@ static filtra_status has_model(const run *r) {
                  r->options->folder);
 }
 
+/* What follows a step, or comes first in a run that was stopped in its evaluation. */
+static filtra_status end_step(run *r) {
+  uint64_t step = filtra_trainer_step_count(r->trainer);
+  if (r->due || step == r->total || step % r->eval_every == 0) FT_TRY(evaluate(r));
+  bool last = step == r->total || is_out_of_patience(r);
+  if (last && step < r->total) r->progress.ended_of = r->total;
+  if (last || step % r->checkpoint_every == 0) FT_TRY(save_checkpoint(r));
+  if (last) r->progress.steps = step;
+  report(r);
+  return FILTRA_OK;
+}
+
 static filtra_status train(run *r) {
   r->progress.steps = is_out_of_patience(r) ? filtra_trainer_step_count(r->trainer) : r->total;
   if (r->progress.steps < r->total) r->progress.ended_of = r->total;
   r->progress.task = filtra_model_task(r->model);
   r->progress.patience_by = ft_measure_names[r->config.patience_by];
   report(r);
-  while (filtra_trainer_step_count(r->trainer) < r->progress.steps && !r->stop) {
+  filtra_status status = r->due && !r->stop ? end_step(r) : FILTRA_OK;
+  while (filtra_trainer_step_count(r->trainer) < r->progress.steps && !r->stop && !status) {
     filtra_batch batch;
     FT_TRY(filtra_loader_next(r->loader, &batch));
     r->trainer->wants_stop = r->wants_stop;
     FT_TRY(filtra_trainer_step(r->trainer, &batch, NULL));
     ft_metrics_count(r->metrics, &batch);
-    uint64_t step = filtra_trainer_step_count(r->trainer);
-    if (step == r->total || step % r->eval_every == 0) FT_TRY(evaluate(r));
-    bool last = step == r->total || is_out_of_patience(r);
-    if (last && step < r->total) r->progress.ended_of = r->total;
-    if (last || step % r->checkpoint_every == 0) FT_TRY(save_checkpoint(r));
-    if (last) r->progress.steps = step;
-    report(r);
+    status = end_step(r);
   }
-  if (!r->stop || filtra_trainer_step_count(r->trainer) == r->progress.steps) return has_model(r);
+  if (status && !r->due) return status;
+  const bool ended = !r->stop || filtra_trainer_step_count(r->trainer) == r->progress.steps;
+  if (ended && !r->due) return has_model(r);
   FT_TRY(save_checkpoint(r));
   return ft_fail(FILTRA_ERROR_CANCELLED, "stopped after step %llu of %llu; %s holds the checkpoint",
                  (unsigned long long)filtra_trainer_step_count(r->trainer),

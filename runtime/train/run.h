@@ -66,13 +66,20 @@ void ft_run_clean_folder(const char *folder);
  * frequent next token. */
 filtra_status ft_majority_share(const filtra_dataset *data, filtra_split split, bool tokens,
                                 double *share);
+/** How a split is evaluated; all zero: by one process, to the end. */
+typedef struct ft_evaluation_way {
+  const ft_ranks *ranks;    /* NULL: one process */
+  bool (*stop)(void *user); /* asked between batches, without ranks; NULL: never */
+  void *user;
+  /* [samples, outputs], receives the results of filtra_model_predict_batch, in the split's order;
+   * NULL: not wanted. Must be NULL for language models and with ranks. */
+  float *results;
+} ft_evaluation_way;
 /** filtra_model_evaluate_split by all ranks together, with the same result on each, of data that
- * are known to fit the model; `ranks` NULL: one process. `results` [samples, outputs] receives the
- * results of filtra_model_predict_batch, in the split's order; NULL: not wanted. Must be NULL for
- * language models and with ranks. */
+ * are known to fit the model. Fails with CANCELLED where `stop` says so. */
 filtra_status ft_evaluate_shared(filtra_model *model, const filtra_dataset *data,
-                                 filtra_split split, uint32_t batch_size, const ft_ranks *ranks,
-                                 filtra_evaluation *result, float *results);
+                                 filtra_split split, uint32_t batch_size,
+                                 const ft_evaluation_way *way, filtra_evaluation *result);
 /** filtra_model_evaluate_split and filtra_model_score_split of a classifier in one pass. */
 filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data,
                                  filtra_split split, uint32_t batch_size, filtra_evaluation *result,

@@ -198,6 +198,36 @@ TEST(test_numbers_that_floats_do_not_tell_apart) {
   }
 }
 
+TEST(test_targets_that_floats_do_not_tell_apart) {
+  static const double far[] = {1e9 + 0.1, 1e9 + 0.2}, alike[] = {1e9 + 0.1, 1e9 + 0.1};
+  static const double wide[] = {1e9 + 0.1, -1};
+  static const int64_t whole[] = {(1 << 25) + 1, (1 << 25) + 2};
+  static const uint8_t images[2 * 4 * 4];
+  static const struct {
+    const char *type;
+    const void *data;
+    const char *refused; /* NULL: it is read */
+  } cases[] = {{"'<f8'", far,
+                "y.npy: the target holds numbers from 1000000000.1 to 1000000000.2, which 32-bit "
+                "numbers hardly tell apart; subtract a constant"},
+               {"'<i8'", whole, "y.npy: the target holds numbers from 33554433 to 33554434"},
+               {"'<f8'", alike, NULL},
+               {"'<f8'", wide, NULL}};
+  for (size_t i = 0; i < 2 * FT_COUNT(cases); i++) {
+    const filtra_dataset_options values = {.targets = FILTRA_TARGETS_VALUES};
+    const char *folder = test_folder(), *refused = cases[i / 2].refused;
+    if (i % 2)
+      write_npy(folder, "X.npy", "'|u1'", "(2, 4, 4)", images, sizeof images);
+    else
+      write_npy(folder, "X.npy", "'<f4'", "(2, 2)", (float[]){1, 2, 3, 4}, 16);
+    write_npy(folder, "y.npy", cases[i / 2].type, "(2,)", cases[i / 2].data, 16);
+    if (refused)
+      test_refuse_dataset(folder, &values, refused);
+    else
+      assert_ok(test_try_dataset(folder, &values));
+  }
+}
+
 /* New samples may be few and alike; the training data say how they are standardised. */
 TEST(test_new_samples_may_be_alike) {
   static const double x[] = {1.7e9, 1.7e9 + 1, 1.7e9 + 2, 1.7e9 + 3};

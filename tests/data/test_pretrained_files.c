@@ -279,7 +279,8 @@ TEST(test_made_tokenizers_are_whole) {
   }
 }
 
-/* What the configuration says goes over tokenizer.json, as in `transformers`. */
+/* What the configuration says goes over tokenizer.json, as in `transformers`, unless the class is
+ * none of a model's. */
 TEST(test_configuration_over_tokenizer_json) {
   filtra_tokenizer *t;
   const char *text = test_text("{\"model\": %s, \"pre_tokenizer\": %s, \"normalizer\": {\"type\": "
@@ -290,6 +291,17 @@ TEST(test_configuration_over_tokenizer_json) {
   assert_ok(
       load_files(&t, "tokenizer.json", text, "tokenizer_config.json", "{\"do_lower_case\": true}"));
   check_encoded(t, "a A", "a|a");
+  assert_ok(load_files(&t, "tokenizer.json", text, "tokenizer_config.json",
+                       "{\"do_lower_case\": true, \"tokenizer_class\": \"BertTokenizerFast\"}"));
+  check_encoded(t, "a A", "a|a");
+  static const char *const plain[] = {"PreTrainedTokenizerFast", "PreTrainedTokenizer",
+                                      "TokenizersBackend"};
+  for (size_t i = 0; i < FT_COUNT(plain); i++) {
+    const char *config =
+        test_text("{\"do_lower_case\": true, \"tokenizer_class\": \"%s\"}", plain[i]);
+    assert_ok(load_files(&t, "tokenizer.json", text, "tokenizer_config.json", config));
+    check_encoded(t, "a A", "a|A");
+  }
 }
 
 TEST(test_vocab_json_and_merges) {

@@ -125,6 +125,44 @@ TEST(test_folder_of_words) {
   test_refuse_dataset(folder, NULL, "train.txt and wiki.train.tokens");
 }
 
+static char warnings[4096];
+
+static void note(void *user, filtra_log_level level, const char *text) {
+  (void)user, (void)level;
+  snprintf(warnings + strlen(warnings), sizeof warnings - strlen(warnings), "%s\n", text);
+}
+
+static void open_noted(const char *folder) {
+  warnings[0] = '\0';
+  filtra_log_set(note, NULL);
+  owned_dataset *ds = open_ok(folder, NULL);
+  filtra_log_set(NULL, NULL);
+  assert_text(ds, FILTRA_SPLIT_TEST, "cab");
+}
+
+/* Texts beside those of splits are read by nothing, which is said. */
+TEST(test_texts_beside_splits) {
+  const char *folder = test_folder();
+  test_write_text(folder, "train.txt", "abc abc abc");
+  test_write_text(folder, "test.txt", "cab");
+  test_write_text(folder, "notes.md", "no text");
+  open_noted(folder);
+  assert_string_equal(warnings, "");
+  test_write_text(folder, "chapter1.txt", "abc");
+  test_write_text(folder, "train2.txt.gz", "abc");
+  open_noted(folder);
+  assert_non_null(strstr(warnings, "/chapter1.txt is left out: its name ends with no split's"));
+  assert_non_null(strstr(warnings, "/train2.txt.gz is left out: "));
+  assert_null(strstr(warnings, "notes.md"));
+  assert_null(strstr(warnings, "more such"));
+  for (char name[] = "a0.txt"; name[1] <= '7'; name[1]++)
+    test_write_text(folder, name, "abc");
+  open_noted(folder);
+  assert_non_null(strstr(warnings, "/a7.txt is left out: "));
+  assert_null(strstr(warnings, "chapter1"));
+  assert_non_null(strstr(warnings, ": 2 more such files are left out"));
+}
+
 /* A vocabulary that was made before reads other text as it did the first. */
 TEST(test_fitted) {
   const char *folder = test_folder();

@@ -84,6 +84,23 @@ TEST(test_values_that_floats_do_not_tell_apart) {
   assert_ok(test_try_dataset(path, NULL));
 }
 
+/* A model that is trained already takes any targets to be evaluated with. */
+TEST(test_targets_that_floats_do_not_tell_apart) {
+  static const ft_data_fit fit = {.values = true};
+  filtra_dataset *ds = NULL;
+  const char *path = test_write_text(test_folder(), "a.ts",
+                                     "@targetLabel true\n@data\n1,2:1000000000.1\n3,4:1e9\n");
+  test_refuse_dataset(
+      path, NULL,
+      "a.ts: the target holds numbers from 1000000000 to 1000000000.1, which 32-bit "
+      "numbers hardly tell apart; subtract a constant");
+  assert_ok(ft_dataset_open_fitted(path, &(filtra_dataset_options){0}, &fit, &ds));
+  filtra_dataset_close(&ds);
+  path = test_write_text(test_folder(), "a.ts",
+                         "@targetLabel true\n@data\n1,2:1000000000\n3,4:1.1e9\n5:1.2e9\n");
+  assert_ok(test_try_dataset(path, NULL));
+}
+
 /* Samples (i, 2i) with i below `count`, each twice as long as needed to tell. */
 static const char *write_ramp(const char *folder, const char *name, int first, int count,
                               int length) {

@@ -101,6 +101,10 @@ TEST(what_is_refused) {
   for (size_t i = 0; i < FT_COUNT(CASES); i++)
     test_refuse_dataset(folder_with(CASES[i].file, CASES[i].text), &(filtra_dataset_options){0},
                         CASES[i].part);
+  test_refuse_dataset(folder_with(VALUES, "1e9\n1000000000.1\n1e9\n"),
+                      &(filtra_dataset_options){.targets = FILTRA_TARGETS_VALUES},
+                      "T_graph_attributes.txt: the target holds numbers from 1000000000 to "
+                      "1000000000.1, which 32-bit numbers hardly tell apart");
   const char *folder = folder_with(COUNT, NULL);
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 2},
                       "graph 1 has 3 nodes, more than max_length 2");

@@ -252,7 +252,8 @@ TEST(test_refused) {
         .head = FILTRA_HEAD_LINEAR,
         .distillation = FILTRA_DISTILLATION_TOKEN},
        "\"distillation\" must be none"},
-      {{.mixer = "{\"name\": \"agf\", \"talking_heads\": true}"}, "unknown key \"talking_heads\""},
+      {{.mixer = "{\"name\": \"agf\", \"talking_heads\": true}"},
+       "has no option \"talking_heads\""},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     filtra_model *model;

@@ -87,7 +87,8 @@ static void evaluated_in_one_pass(const filtra_dataset *data, const filtra_score
   assert_memory_equal(s->confusion, same->confusion, 9 * sizeof *s->confusion);
   assert_float_equal(s->auc, same->auc, 0);
   assert_float_equal(s->accuracy, e.accuracy, 0);
-  assert_ok(ft_evaluate_shared(model, data, FILTRA_SPLIT_TEST, 4, NULL, &shared, own));
+  assert_ok(ft_evaluate_shared(model, data, FILTRA_SPLIT_TEST, 4,
+                               &(ft_evaluation_way){.results = own}, &shared));
   assert_ok(filtra_model_predict_split(model, data, FILTRA_SPLIT_TEST, 4, results));
   assert_memory_equal(own, results, sizeof own);
   filtra_scores_destroy(&s);

@@ -135,6 +135,11 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
   return !command_interrupted();
 }
 
+static bool is_stopped(void *user) {
+  (void)user;
+  return command_interrupted();
+}
+
 /* ---- the configuration from file and options ---- */
 
 static filtra_status out_of_memory(void) {
@@ -218,6 +223,7 @@ static int train_on(filtra_device *device, const train_arguments *a, const char 
                                       .config_name = a->config,
                                       .folder = folder,
                                       .progress = show_progress,
+                                      .stop = is_stopped,
                                       .user = &d,
                                       .allow_changes = a->allow_changes,
                                       .transport = &a->transport,

@@ -538,6 +538,7 @@ class filtra_train_options(Structure):
     enums = {"recompute": filtra_recompute, "regression_loss": filtra_regression_loss}
 
 filtra_run_options_progress = CFUNCTYPE(c_bool, c_void_p, P(filtra_run_progress))
+filtra_run_options_stop = CFUNCTYPE(c_bool, c_void_p)
 
 class filtra_run_options(Structure):
     __slots__ = ()
@@ -546,5 +547,5 @@ class filtra_run_options(Structure):
         ("progress", filtra_run_options_progress), ("user", c_void_p), ("allow_changes", c_bool),
         ("transport", P(filtra_transport)), ("share", c_float), ("deadline", c_float),
         ("steps", c_uint64), ("epochs", c_uint64), ("data", P(filtra_dataset)),
-        ("reserved", c_uint64 * 5),
+        ("stop", filtra_run_options_stop), ("reserved", c_uint64 * 4),
     ]
