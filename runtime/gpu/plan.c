@@ -40,6 +40,7 @@ typedef enum key_index {
   ATTENTION,
   MATRIX,
   MATRIX_SHAPE,
+  FUSION,
   KEYS
 } key_index;
 
@@ -98,6 +99,8 @@ const ft_cap_key ft_cap_keys[KEYS] = {
     [MATRIX_SHAPE] =
         NAMES("matrix_shape", "with matrix=force, plan for this shape, M x N x K", "8x8x8",
               "8x8x16", "8x16x8", "8x16x16", "16x8x8", "16x8x16", "16x16x8", "16x16x16"),
+    [FUSION] = NAMES("fusion", "whether elementwise calls that follow one another become one",
+                     "off", "on"),
 };
 const size_t ft_cap_key_count = KEYS;
 
@@ -305,6 +308,7 @@ static void apply(ft_caps *caps, const setting *s) {
         (uint32_t)s[SUBGROUP_SIZE].value;
   if (s[CLASS].set) apply_class(caps, (filtra_device_class)s[CLASS].value);
   if (s[REGISTERS].set) caps->few_registers = s[REGISTERS].value == FEW;
+  caps->fuses = !s[FUSION].set || s[FUSION].value;
   if (s[SUBMISSION_MS].set) caps->submission_seconds = (double)s[SUBMISSION_MS].value * 1e-3;
   info->subgroup_arithmetic = caps->subgroup;
   caps->matrix = caps->matrix && info->fp16 && info->int64 && caps->storage16 &&

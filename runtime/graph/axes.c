@@ -47,8 +47,7 @@ static bool by_fours(axis *axes, int count, bool repeatable, unsigned *repeated)
   return true;
 }
 
-/* n / length = (n * factor / 2^32 + n) / 2^shift for n below 2^31. */
-static void divide_by(uint32_t length, uint32_t *factor, uint32_t *shift) {
+void ft_divide_by(uint32_t length, uint32_t *factor, uint32_t *shift) {
   while ((uint64_t)1 << *shift < length)
     ++*shift;
   *factor = (uint32_t)((((uint64_t)1 << *shift) - length) * ((uint64_t)1 << 32) / length + 1);
@@ -70,7 +69,7 @@ ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, cons
     axes.b_stride[to] = (uint32_t)from->stride[1];
     if (i == 0) continue;
     axes.shape[to - 1] = (uint32_t)from->length;
-    divide_by((uint32_t)from->length, &axes.factor[to - 1], &axes.shift[to - 1]);
+    ft_divide_by((uint32_t)from->length, &axes.factor[to - 1], &axes.shift[to - 1]);
   }
   bool plain = !count || (count == 1 && joined[0].stride[0] == 1 && joined[0].stride[1] == 1);
   axes.axes = plain ? 0 : (uint32_t)count;

@@ -9,7 +9,7 @@
 
 static size_t interval_end(const ft_plan *plan, size_t begin) {
   size_t end = begin;
-  while (end < plan->tape->call_count && plan->calls[end].interval == plan->calls[begin].interval)
+  while (end < plan->call_count && plan->calls[end].interval == plan->calls[begin].interval)
     end++;
   return end;
 }
@@ -17,7 +17,7 @@ static size_t interval_end(const ft_plan *plan, size_t begin) {
 filtra_status ft_plan_barriers(ft_plan *plan) {
   ft_accesses pending = {0}; /* since the last barrier */
   filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < plan->tape->call_count && !status;) {
+  for (size_t i = 0; i < plan->call_count && !status;) {
     ft_planned_call *first = &plan->calls[i];
     const size_t end = interval_end(plan, i);
     for (size_t k = i; k < end && !first->barrier; k++)

@@ -119,7 +119,7 @@ static filtra_status simulate(simulation *sim) {
   for (size_t i = 0; i < tape->input_count; i++)
     FT_TRY(visit(sim, tape->inputs[i].tensor, FT_ACCESS_WRITE, "upload", true));
   sim->barriers++;
-  for (size_t i = 0; i < tape->call_count; i++)
+  for (size_t i = 0; i < sim->plan->call_count; i++)
     FT_TRY(visit_call(sim, &sim->plan->calls[i]));
   sim->barriers++;
   sim->position = 0;

@@ -25,6 +25,7 @@ filtra_status filtra_graph_create(filtra_device *device, const filtra_graph_opti
   g->device = device;
   ft_device_hold(device);
   g->training = options->training;
+  g->tape.fuses = ft_caps_of(device)->fuses;
   g->slot_count = options->slots ? options->slots : 3;
   g->arena = options->arena;
   if (g->arena) g->arena->users++;

@@ -83,6 +83,16 @@ typedef struct ft_arg {
 #define FT_TARGET(t, accumulate)                                                                   \
   { (t), (accumulate) ? (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) : FT_ACCESS_WRITE }
 
+/** What an elementwise call computes, so that it can be fused with others (graph/fusion.c): of its
+ * first argument and, if there are three, the second; both F32. The last argument receives the
+ * result, to which it is added if the call reads it. */
+typedef struct ft_step {
+  uint32_t operation;  /* STEP_... of shaders/fused/contract.h; 0: the call is no step */
+  uint32_t activation; /* filtra_activation, of STEP_ACTIVATE and STEP_DERIVATIVE */
+  uint32_t axis;       /* of STEP_SCALE: the result's axis that the argument lacks */
+  float scale, offset; /* of STEP_AFFINE and STEP_SCALE */
+} ft_step;
+
 /** One dispatch. */
 typedef struct ft_kernel_call {
   const char *label;       /* for the profiler: op and direction, "layer_norm.backward" */
@@ -97,10 +107,11 @@ typedef struct ft_kernel_call {
   uint32_t constant_count;
   /* Of random ops: ft_graph_sequence_elements, which their kernels take as the last constant. */
   uint32_t sequence_elements;
-  uint32_t workgroup;  /* local_size_x */
-  uint32_t subgroup;   /* required subgroup size; 0: any */
-  uint32_t groups[3];  /* 0 counts as 1 */
-  bool cheap;          /* one pass over memory with little arithmetic: may be recomputed */
+  uint32_t workgroup; /* local_size_x */
+  uint32_t subgroup;  /* required subgroup size; 0: any */
+  uint32_t groups[3]; /* 0 counts as 1 */
+  bool cheap;         /* one pass over memory with little arithmetic: may be recomputed */
+  ft_step step;
   double flops, bytes; /* for the profiler; 0: unknown */
 } ft_kernel_call;
 
@@ -271,6 +282,8 @@ typedef struct ft_axes {
  * and, in each, groups are contiguous, or a group is one repeated element in a `repeatable` one. */
 ft_axes ft_axes_of(int ndim, const int64_t *shape, const int64_t *a_stride, const int64_t *b_stride,
                    bool quads, bool repeatable);
+/** n / length = (n * factor / 2^32 + n) / 2^shift for n below 2^31; *shift is 0 at first. */
+void ft_divide_by(uint32_t length, uint32_t *factor, uint32_t *shift);
 /** Sets the ft_axes_SCALARS of a kernel's arguments. */
 #define FT_SET_AXES(given, from)                                                                   \
   do {                                                                                             \

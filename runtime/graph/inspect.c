@@ -9,7 +9,7 @@
 /* ---- timing ---- */
 
 static filtra_status fill_entries(ft_program *p, ft_profile_entry *entries) {
-  const size_t count = p->plan->tape->call_count;
+  const size_t count = p->plan->call_count;
   double *seconds = ft_calloc(count, sizeof *seconds);
   if (!seconds) return FILTRA_ERROR_HOST_MEMORY;
   uint64_t ticket;
@@ -38,7 +38,7 @@ filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size
   if (caps->timestamp_ns <= 0.0)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "profile: %s has no timestamps", caps->info.name);
   if (!up_to_date(g->program)) FT_TRY(filtra_graph_execute(g));
-  ft_profile_entry *list = ft_calloc(g->tape.call_count, sizeof *list);
+  ft_profile_entry *list = ft_calloc(g->plan->call_count, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = fill_entries(g->program, list);
   if (status) {
@@ -46,7 +46,7 @@ filtra_status ft_graph_profile(filtra_graph *g, ft_profile_entry **entries, size
     return status;
   }
   *entries = list;
-  *count = g->tape.call_count;
+  *count = g->plan->call_count;
   return FILTRA_OK;
 }
 

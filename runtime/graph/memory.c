@@ -23,7 +23,7 @@ static void find_lives(ft_plan *plan) {
   const struct ft_tape *tape = plan->tape;
   for (size_t i = 0; i < tape->storage_count; i++)
     plan->storages[i].life = plan->storages[i].second = (ft_life){-1, -1};
-  for (size_t i = 0; i < tape->call_count; i++) {
+  for (size_t i = 0; i < plan->call_count; i++) {
     const ft_recorded_call *c = plan->calls[i].call;
     for (uint32_t k = 0; k < c->arg_count; k++) {
       if (!c->args[k].tensor) continue;
@@ -42,7 +42,7 @@ static void find_lives(ft_plan *plan) {
     ft_life *life = &plan->storages[i].life;
     if (!tape->storages[i]->pinned) continue;
     if (life->first < 0) life->first = 0;
-    life->last = (int32_t)tape->call_count;
+    life->last = (int32_t)plan->call_count;
   }
 }
 

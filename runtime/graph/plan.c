@@ -83,7 +83,7 @@ static void find_readouts(ft_plan *plan) {
   const struct ft_tape *tape = plan->tape;
   uint32_t last = 0;
   for (size_t i = 0; i < tape->readout_count; i++) {
-    for (uint32_t call = last; call < tape->call_count; call++)
+    for (uint32_t call = last; call < plan->call_count; call++)
       if (writes_to(plan, plan->calls[call].call, &tape->readouts[i])) last = call;
     plan->readouts[i] = last;
   }
@@ -95,6 +95,7 @@ static filtra_status fill(ft_plan *plan, uint64_t block_limit) {
   FT_TRY(check_parameters(plan->tape));
   for (size_t i = 0; i < plan->tape->storage_count; i++)
     plan->storages[i].place = resolve(plan->tape, plan->tape->storages[i]);
+  FT_TRY(ft_plan_fuse(plan));
   FT_TRY(ft_plan_order(plan));
   FT_TRY(ft_plan_memory(plan, block_limit));
   FT_TRY(ft_plan_barriers(plan));
@@ -107,10 +108,12 @@ filtra_status ft_plan_make(const struct ft_tape *tape, uint64_t block_limit, ft_
   if (!plan) return FILTRA_ERROR_HOST_MEMORY;
   plan->tape = tape;
   plan->calls = ft_calloc(tape->call_count + 1, sizeof *plan->calls);
+  plan->tasks = ft_calloc(tape->call_count + 1, sizeof *plan->tasks);
   plan->storages = ft_calloc(tape->storage_count + 1, sizeof *plan->storages);
   plan->readouts = ft_calloc(tape->readout_count + 1, sizeof *plan->readouts);
   filtra_status status = FILTRA_ERROR_HOST_MEMORY;
-  if (plan->calls && plan->storages && plan->readouts) status = fill(plan, block_limit);
+  if (plan->calls && plan->tasks && plan->storages && plan->readouts)
+    status = fill(plan, block_limit);
   if (status) ft_plan_destroy(out);
   return status;
 }
@@ -118,6 +121,8 @@ filtra_status ft_plan_make(const struct ft_tape *tape, uint64_t block_limit, ft_
 void ft_plan_destroy(ft_plan **plan) {
   if (!*plan) return;
   free((*plan)->calls);
+  free((*plan)->tasks);
+  free((*plan)->fused);
   free((*plan)->storages);
   free((*plan)->blocks);
   free((*plan)->readouts);

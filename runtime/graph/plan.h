@@ -24,15 +24,18 @@ typedef struct ft_planned_storage {
 } ft_planned_storage;
 
 typedef struct ft_planned_call {
-  const ft_recorded_call *call; /* on the tape */
-  uint32_t position;            /* its index on the tape */
+  const ft_recorded_call *call; /* one of the plan's tasks */
+  uint32_t position;            /* its index among them */
   uint32_t interval;            /* calls of one interval are independent of one another */
   bool barrier;                 /* wait for all calls before this one */
 } ft_planned_call;
 
 typedef struct ft_plan {
   const struct ft_tape *tape;
-  ft_planned_call *calls;       /* tape->call_count, in order of execution */
+  const ft_recorded_call **tasks; /* calls of the tape and fused ones, in the tape's order */
+  ft_recorded_call *fused;
+  ft_planned_call *calls; /* the tasks in order of execution */
+  size_t call_count;
   ft_planned_storage *storages; /* tape->storage_count, by number */
   uint64_t *blocks;             /* bytes of each block that the arena must have */
   size_t block_count;
@@ -63,6 +66,8 @@ filtra_status ft_plan_check(const ft_plan *plan);
 
 /* ---- the steps of ft_plan_make, in this order ---- */
 
+/** Sets the tasks: calls of the tape, some of them fused (graph/fusion.c). */
+filtra_status ft_plan_fuse(ft_plan *plan);
 /** Orders the calls and numbers their intervals (graph/schedule.c). */
 filtra_status ft_plan_order(ft_plan *plan);
 /** Gives each storage of the arena its lives, block and offset (graph/memory.c). */

@@ -10,7 +10,7 @@
 /* ---- pipelines ---- */
 
 static filtra_status create_pipelines(ft_program *p) {
-  const size_t count = p->plan->tape->call_count;
+  const size_t count = p->plan->call_count;
   if (!count) return FILTRA_OK;
   ft_kernel_key *keys = ft_calloc(count, sizeof *keys);
   if (!keys) return FILTRA_ERROR_HOST_MEMORY;
@@ -109,7 +109,7 @@ static filtra_status create_slots(ft_program *p, uint32_t count) {
 static filtra_status allocate(ft_program *p) {
   const ft_plan *plan = p->plan;
   p->blocks = ft_calloc(plan->block_count + 1, sizeof *p->blocks);
-  p->pipelines = ft_calloc(plan->tape->call_count + 1, sizeof *p->pipelines);
+  p->pipelines = ft_calloc(plan->call_count + 1, sizeof *p->pipelines);
   p->readout_tickets = ft_calloc(plan->tape->readout_count + 1, sizeof *p->readout_tickets);
   p->inputs = ft_calloc(plan->tape->input_count + 1, sizeof *p->inputs);
   p->outputs = ft_calloc(plan->tape->output_count + 1, sizeof *p->outputs);

@@ -211,27 +211,37 @@ static void take_constants(const ft_kernel_call *call, ft_kernel_key *key) {
   key->spec_count = FT_MAX_SPEC;
 }
 
-static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_call *c) {
+void ft_call_take(const ft_kernel_call *call, ft_recorded_call *to) {
   const ft_arg *args = call->given;
   const uint32_t addresses = call->tensor_count * (uint32_t)sizeof(uint64_t);
-  memset(c, 0, sizeof *c);
-  c->label = call->label;
-  c->arg_count = call->tensor_count;
-  c->push_size = addresses + call->scalar_size;
-  if (c->push_size > FT_PUSH_BYTES || call->constant_count > FT_MAX_SPEC) {
+  memset(to, 0, sizeof *to);
+  to->label = call->label;
+  to->arg_count = call->tensor_count;
+  to->push_size = addresses + call->scalar_size;
+  memcpy(to->args, args, to->arg_count * sizeof *args);
+  memcpy(to->push + addresses, args + to->arg_count, call->scalar_size);
+  to->key = (ft_kernel_key){.kernel = call->kernel,
+                            .module = call->module,
+                            .workgroup = call->workgroup,
+                            .subgroup = call->subgroup};
+  take_constants(call, &to->key);
+  for (int i = 0; i < 3; i++)
+    to->groups[i] = call->groups[i] ? call->groups[i] : 1;
+  to->flops = call->flops;
+  to->bytes = call->bytes;
+  to->cheap = call->cheap;
+  to->step = call->step;
+}
+
+static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_call *c) {
+  const uint32_t size = call->tensor_count * (uint32_t)sizeof(uint64_t) + call->scalar_size;
+  if (size > FT_PUSH_BYTES || call->constant_count > FT_MAX_SPEC) {
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: %u bytes of push constants, accepted are %d",
-                  call->label, c->push_size, FT_PUSH_BYTES);
+                  call->label, size, FT_PUSH_BYTES);
     return false;
   }
-  memcpy(c->args, args, c->arg_count * sizeof *args);
-  memcpy(c->push + addresses, args + c->arg_count, call->scalar_size);
-  c->key = (ft_kernel_key){.kernel = call->kernel,
-                           .module = call->module,
-                           .workgroup = call->workgroup,
-                           .subgroup = call->subgroup};
-  take_constants(call, &c->key);
-  for (int i = 0; i < 3; i++) {
-    c->groups[i] = call->groups[i] ? call->groups[i] : 1;
+  ft_call_take(call, c);
+  for (int i = 0; i < 3; i++)
     if (c->groups[i] > ft_caps_of(g->device)->max_groups[i]) {
       ft_graph_fail(g, FILTRA_ERROR_UNSUPPORTED,
                     "%s: needs %u workgroups in dimension %d, the device takes %u; use a smaller "
@@ -239,10 +249,6 @@ static bool take_call(filtra_graph *g, const ft_kernel_call *call, ft_recorded_c
                     call->label, c->groups[i], i, ft_caps_of(g->device)->max_groups[i]);
       return false;
     }
-  }
-  c->flops = call->flops;
-  c->bytes = call->bytes;
-  c->cheap = call->cheap;
   return true;
 }
 

@@ -21,15 +21,14 @@ static bool is_small(const ft_recorded_call *c) {
 /* Fills intervals one after the other. An interval holds either recomputed calls or other calls, so
  * that nothing is recomputed earlier than needed. */
 static filtra_status fill_intervals(ft_plan *plan, bool *taken, ft_accesses *seen) {
-  const struct ft_tape *tape = plan->tape;
   size_t first = 0, count = 0;
-  for (uint32_t interval = 0; count < tape->call_count; interval++) {
+  for (uint32_t interval = 0; count < plan->call_count; interval++) {
     seen->count = 0; /* accesses of the calls that this interval took or passed over */
     while (taken[first])
       first++;
-    for (size_t i = first; i < tape->call_count && i < first + WINDOW; i++) {
-      const ft_recorded_call *c = &tape->calls[i];
-      if (c->recomputes != tape->calls[first].recomputes) break;
+    for (size_t i = first; i < plan->call_count && i < first + WINDOW; i++) {
+      const ft_recorded_call *c = plan->tasks[i];
+      if (c->recomputes != plan->tasks[first]->recomputes) break;
       if (taken[i]) continue;
       taken[i] = !ft_accesses_conflict(plan, seen, c);
       if (taken[i])
@@ -67,14 +66,14 @@ static filtra_status add_company(ft_plan *plan, size_t i, ft_accesses *between) 
 
 /* From the last call to the first, so that a small call left alone by a move is joined in turn. */
 static filtra_status join_small_calls(ft_plan *plan, ft_accesses *between) {
-  for (size_t i = plan->tape->call_count; i-- > 0;)
-    if (is_small(plan->calls[i].call) && is_alone(plan->calls, plan->tape->call_count, i))
+  for (size_t i = plan->call_count; i-- > 0;)
+    if (is_small(plan->calls[i].call) && is_alone(plan->calls, plan->call_count, i))
       FT_TRY(add_company(plan, i, between));
   return FILTRA_OK;
 }
 
 filtra_status ft_plan_order(ft_plan *plan) {
-  bool *taken = ft_calloc(plan->tape->call_count + 1, sizeof *taken);
+  bool *taken = ft_calloc(plan->call_count + 1, sizeof *taken);
   ft_accesses list = {0};
   filtra_status status = taken ? fill_intervals(plan, taken, &list) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = join_small_calls(plan, &list);

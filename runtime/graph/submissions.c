@@ -79,7 +79,7 @@ static filtra_status cut(ft_program *p, const double *seconds) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(p->device));
   double budget = ft_caps_of(p->device)->submission_seconds, filled = 0.0;
   s->piece_count = s->count = 0;
-  for (size_t i = 0; i < p->plan->tape->call_count; i++) {
+  for (size_t i = 0; i < p->plan->call_count; i++) {
     const ft_recorded_call *c = p->plan->calls[i].call;
     int axis = 0;
     double cost = seconds ? seconds[i] : estimate(constants, c);
@@ -196,7 +196,7 @@ filtra_status ft_submissions_create(ft_program *p) {
   if (!p->submissions) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(cut(p, NULL));
   p->submissions->measured =
-      caps->submission_seconds <= 0.0 || caps->timestamp_ns <= 0.0 || !p->plan->tape->call_count;
+      caps->submission_seconds <= 0.0 || caps->timestamp_ns <= 0.0 || !p->plan->call_count;
   return p->submissions->measured ? record(p, &STEP, &p->submissions->commands) : FILTRA_OK;
 }
 
@@ -294,7 +294,7 @@ static filtra_status drop_recorded(ft_program *p) {
 static filtra_status measure(ft_program *p, ft_slot *slot) {
   FT_TRY(drop_recorded(p));
   bool ran = false;
-  double *seconds = ft_calloc(p->plan->tape->call_count, sizeof *seconds);
+  double *seconds = ft_calloc(p->plan->call_count, sizeof *seconds);
   filtra_status status =
       seconds ? replay_timed(p, slot, seconds, &slot->ticket, &ran) : FILTRA_ERROR_HOST_MEMORY;
   if (!status) status = cut(p, seconds);

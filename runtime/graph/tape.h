@@ -15,7 +15,8 @@ typedef struct ft_recorded_call {
   uint32_t push_size;
   uint32_t groups[3];
   double flops, bytes;
-  bool cheap;      /* as the op says: see ft_kernel_call */
+  bool cheap; /* as the op says: see ft_kernel_call */
+  ft_step step;
   bool recomputes; /* a copy of a forward call, before backward rules that read its results */
 } ft_recorded_call;
 
@@ -72,6 +73,7 @@ struct ft_tape {
   ft_readout *readouts;
   size_t readout_count;
   ft_recompute recompute;
+  bool fuses; /* elementwise calls */
   filtra_tensor *random_state;
   uint32_t random_ids;
   int64_t part_sequences; /* sequences of this part of a batch; 0: batches are whole */
@@ -97,6 +99,9 @@ struct filtra_graph {
   uint64_t seed, step;        /* of the next execution */
   uint32_t part[3]; /* of the next execution: first sample, samples, the batch's other samples */
 };
+
+/** Copies what a call says, without its limits. */
+void ft_call_take(const ft_kernel_call *call, ft_recorded_call *to);
 
 /** Fails with ARGUMENT for an input or parameter without name or shape. */
 filtra_status ft_check_declaration(const char *what, const char *name, const int64_t *shape);

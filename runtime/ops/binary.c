@@ -1,6 +1,7 @@
 /* Add, subtract, multiply and divide two tensors, element by element, with broadcasting. Called by
  * programs, mixers and models. */
 #include "elementwise/contract.h"
+#include "fused/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -9,6 +10,14 @@
 static const char *const NAMES[] = {"add", "multiply", "subtract", "divide"};
 static const char *const BACKWARD[] = {"add.backward", "multiply.backward", "subtract.backward",
                                        "divide.backward"};
+
+static const uint32_t STEPS[] = {
+    [BINARY_ADD] = STEP_ADD,
+    [BINARY_MULTIPLY] = STEP_MULTIPLY,
+    [BINARY_SUBTRACT] = STEP_SUBTRACT,
+    [BINARY_DIVIDE] = STEP_DIVIDE,
+    [BINARY_MINUS_PRODUCT] = STEP_MINUS_PRODUCT,
+};
 
 struct binary {
   filtra_tensor *a, *b, *y;
@@ -42,6 +51,7 @@ static void emit_binary(filtra_graph *g, const char *label, uint32_t operation,
   ft_record_call(g, &(ft_kernel_call){.label = label,
                                       .kernel = "elementwise/binary",
                                       .cheap = true,
+                                      .step = {.operation = STEPS[operation]},
                                       FT_ARGUMENTS_AT(elementwise_binary, &given),
                                       FT_CONSTANTS(elementwise_binary, .operation = operation,
                                                    .accumulate = accumulate, .AXES = axes.axes,

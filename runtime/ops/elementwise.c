@@ -1,6 +1,7 @@
 /* Constants, affine functions and activations, element by element, and sums over the first axis.
  * Called by programs, mixers, models and many ops' gradients. */
 #include "elementwise/contract.h"
+#include "fused/contract.h"
 #include "ops/support.h"
 
 #include <filtra/ops.h>
@@ -52,17 +53,19 @@ struct affine {
 static void emit_affine(filtra_graph *g, const char *label, const filtra_tensor *x,
                         const filtra_tensor *y, float scale, float offset, bool accumulate) {
   const uint32_t count = (uint32_t)filtra_tensor_elements(y);
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "elementwise/affine",
-                                      .cheap = true,
-                                      FT_ARGUMENTS(elementwise_affine, .x = FT_READ(x),
-                                                   .y = FT_TARGET(y, accumulate), .count = count,
-                                                   .scale = scale, .offset = offset),
-                                      FT_CONSTANTS(elementwise_affine, .accumulate = accumulate,
-                                                   .WHOLE = ft_whole_quads(x) && ft_whole_quads(y)),
-                                      FT_FLAT(g, count),
-                                      .flops = 2.0 * count,
-                                      .bytes = 8.0 * count});
+  ft_record_call(
+      g, &(ft_kernel_call){.label = label,
+                           .kernel = "elementwise/affine",
+                           .cheap = true,
+                           .step = {.operation = STEP_AFFINE, .scale = scale, .offset = offset},
+                           FT_ARGUMENTS(elementwise_affine, .x = FT_READ(x),
+                                        .y = FT_TARGET(y, accumulate), .count = count,
+                                        .scale = scale, .offset = offset),
+                           FT_CONSTANTS(elementwise_affine, .accumulate = accumulate,
+                                        .WHOLE = ft_whole_quads(x) && ft_whole_quads(y)),
+                           FT_FLAT(g, count),
+                           .flops = 2.0 * count,
+                           .bytes = 8.0 * count});
 }
 
 static void affine_backward(filtra_graph *g, const void *context) {
@@ -100,17 +103,19 @@ static void emit_activate(filtra_graph *g, const struct activate *c, const filtr
                           const filtra_tensor *to, bool accumulate) {
   uint32_t count = (uint32_t)filtra_tensor_elements(to);
   bool whole = ft_whole_quads(c->x) && ft_whole_quads(dy) && ft_whole_quads(to);
-  ft_record_call(g,
-                 &(ft_kernel_call){
-                     .label = dy ? "activate.backward" : "activate",
-                     .kernel = "elementwise/activate",
-                     .cheap = true,
-                     FT_ARGUMENTS(elementwise_activate, .x = FT_READ(c->x), .dy = FT_READ(dy),
-                                  .y = FT_TARGET(to, accumulate), .count = count),
-                     FT_CONSTANTS(elementwise_activate, .activation = c->activation,
-                                  .gradient = dy != NULL, .accumulate = accumulate, .WHOLE = whole),
-                     FT_FLAT(g, count),
-                     .bytes = (dy ? 12.0 : 8.0) * count});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = dy ? "activate.backward" : "activate",
+          .kernel = "elementwise/activate",
+          .cheap = true,
+          .step = {.operation = dy ? STEP_DERIVATIVE : STEP_ACTIVATE, .activation = c->activation},
+          FT_ARGUMENTS(elementwise_activate, .x = FT_READ(c->x), .dy = FT_READ(dy),
+                       .y = FT_TARGET(to, accumulate), .count = count),
+          FT_CONSTANTS(elementwise_activate, .activation = c->activation, .gradient = dy != NULL,
+                       .accumulate = accumulate, .WHOLE = whole),
+          FT_FLAT(g, count),
+          .bytes = (dy ? 12.0 : 8.0) * count});
 }
 
 static void activate_backward(filtra_graph *g, const void *context) {

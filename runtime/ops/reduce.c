@@ -2,6 +2,7 @@
  * busy and sums lose little to rounding. Called by programs, mixers, and gradients of broadcasting.
  */
 #include "ops/reduce.h"
+#include "fused/contract.h"
 #include "reduce/contract.h"
 
 #include <filtra/ops.h>
@@ -148,6 +149,14 @@ struct reduce {
   float scale;
 };
 
+/* The number of an axis. */
+static uint32_t number_of(const filtra_tensor *x, ft_axis axis) {
+  uint32_t i = 0;
+  for (int64_t outer = 1; outer != axis.outer || x->shape[i] != axis.n; i++)
+    outer *= x->shape[i];
+  return i;
+}
+
 static void reduce_backward(filtra_graph *g, const void *context) {
   const struct reduce *c = context;
   bool accumulate;
@@ -165,6 +174,9 @@ static void reduce_backward(filtra_graph *g, const void *context) {
   ft_record_call(
       g, &(ft_kernel_call){.label = c->index ? "max.backward" : "sum.backward",
                            .kernel = "reduce/spread",
+                           .step = {.operation = c->index ? STEP_NONE : STEP_SCALE,
+                                    .scale = c->scale,
+                                    .axis = number_of(dx, c->axis)},
                            FT_ARGUMENTS_AT(reduce_spread, &given),
                            FT_CONSTANTS(reduce_spread, .largest = c->index != NULL,
                                         .accumulate = accumulate, .AXES = axes.axes,

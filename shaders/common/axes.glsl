@@ -3,13 +3,7 @@
 // strides the last AXES count; with 0 AXES the index is i in both. The including file defines `p`
 // with ft_axes_SCALARS, and AXES.
 
-// n / length for n below 2^31 (Granlund and Montgomery 1994, figure 4.1): devices have no fast
-// instruction for division.
-uint quotient(uint n, uint factor, uint shift) {
-  uint high, low;
-  umulExtended(n, factor, high, low);
-  return (high + n) >> shift;
-}
+#include "common/quotient.glsl"
 
 // Adds the offsets along an axis that is not the outermost.
 void go_along(const uint axis, inout uint rest, inout uint a, inout uint b) {

@@ -1,0 +1,402 @@
+/* Fusion: elementwise calls that follow one another become one call of shaders/fused, which keeps
+ * what only they read in registers. A call joins an earlier one if its result has the same shape
+ * and no call between them accesses the bytes of either; results have the same bits. The first step
+ * of ft_plan_make; ops say which of their calls are elementwise (ft_step). */
+#include "fused/contract.h"
+#include "graph/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  WINDOW = 16, /* calls that one may be moved before */
+  NO_OPERAND = 15,
+  ALL_AXES = 15
+};
+
+/** A tensor in a register: an input, or the result of a step. */
+typedef struct value {
+  const filtra_tensor *tensor;
+  uint32_t axes; /* bit k: it has axis k of the shape, else it is repeated */
+  uint32_t operand;
+} value;
+
+/** A fused call as it is put together. */
+typedef struct fused {
+  int64_t shape[FILTRA_MAX_DIMS]; /* without axes of length 1 */
+  int ndim;
+  value inputs[FUSED_INPUTS], results[FUSED_STEPS]; /* of results the latest of each tensor */
+  uint32_t input_count, result_count, step_count, number_count; /* steps with gaps */
+  uint32_t steps[FUSED_STEPS];
+  float numbers[FUSED_NUMBERS];
+  const filtra_tensor *outputs[FUSED_OUTPUTS];
+  uint32_t output_count;
+  bool activates;
+} fused;
+
+/** Calls of the tape that are one call of the plan. */
+typedef struct group {
+  uint32_t members[FUSED_STEPS]; /* positions on the tape */
+  uint32_t count;
+} group;
+
+typedef struct fusion {
+  const struct ft_tape *tape;
+  uint32_t *uses; /* by storage: arguments on the tape, outputs and pins count as one more */
+  group *groups;
+  size_t group_count;
+} fusion;
+
+static const filtra_tensor *target_of(const ft_recorded_call *c) {
+  return c->args[c->arg_count - 1].tensor;
+}
+
+/* ---- shapes ---- */
+
+/* The lengths of a tensor's axes without those of length 1. */
+static int long_axes(const filtra_tensor *t, int64_t shape[FILTRA_MAX_DIMS]) {
+  int count = 0;
+  for (int i = 0; i < t->ndim; i++)
+    if (t->shape[i] != 1) shape[count++] = t->shape[i];
+  return count;
+}
+
+static bool has_shape(const fused *f, const filtra_tensor *t) {
+  int64_t shape[FILTRA_MAX_DIMS];
+  return long_axes(t, shape) == f->ndim &&
+         !memcmp(shape, f->shape, (size_t)f->ndim * sizeof *shape);
+}
+
+/* Which axes of y the operand has. It is aligned with y at the last axis, or has all axes of y
+ * except `without`, unless that is negative. */
+static uint32_t axes_of(const filtra_tensor *t, const filtra_tensor *y, int without) {
+  uint32_t axes = 0, axis = 0;
+  for (int i = 0; i < y->ndim; i++) {
+    const int own = i - (y->ndim - t->ndim);
+    if (y->shape[i] == 1) continue;
+    const bool has = without >= 0 ? i != without : own >= 0 && t->shape[own] == y->shape[i];
+    axes |= (uint32_t)has << axis++;
+  }
+  return axes | (ALL_AXES << axis & ALL_AXES);
+}
+
+/* ---- putting a call together ---- */
+
+static bool same_elements(const filtra_tensor *a, const filtra_tensor *b) {
+  return a->storage == b->storage && a->offset == b->offset &&
+         filtra_tensor_elements(a) == filtra_tensor_elements(b);
+}
+
+/* The register that holds t; a new input, if there is none. False if there is no room, or t shares
+ * bytes with a result in another way. */
+static bool operand_of(fused *f, const filtra_tensor *t, uint32_t axes, uint32_t *operand) {
+  for (uint32_t i = 0; i < f->result_count; i++) {
+    if (f->results[i].tensor->storage != t->storage) continue;
+    *operand = f->results[i].operand;
+    return same_elements(f->results[i].tensor, t) && axes == ALL_AXES;
+  }
+  for (uint32_t i = 0; i < f->input_count; i++) {
+    *operand = i;
+    if (same_elements(f->inputs[i].tensor, t) && f->inputs[i].axes == axes) return true;
+  }
+  if (f->input_count == FUSED_INPUTS) return false;
+  *operand = f->input_count;
+  f->inputs[f->input_count++] = (value){t, axes, *operand};
+  return true;
+}
+
+/* Makes `operand` the value of t. False if another part of its bytes is read or written, since the
+ * order of elements is not that of calls. */
+static bool set_result(fused *f, const filtra_tensor *t, uint32_t operand) {
+  for (uint32_t i = 0; i < f->input_count; i++)
+    if (f->inputs[i].tensor->storage == t->storage &&
+        !(f->inputs[i].axes == ALL_AXES && same_elements(f->inputs[i].tensor, t)))
+      return false;
+  for (uint32_t i = 0; i < f->result_count; i++) {
+    if (f->results[i].tensor->storage != t->storage) continue;
+    f->results[i].operand = operand;
+    return same_elements(f->results[i].tensor, t);
+  }
+  f->results[f->result_count++] = (value){t, ALL_AXES, operand};
+  return true;
+}
+
+static bool add_numbers(fused *f, const ft_step *step, uint32_t *first) {
+  const uint32_t count = step->operation == STEP_AFFINE ? 2 : step->operation == STEP_SCALE ? 1 : 0;
+  const float numbers[] = {step->scale, step->offset};
+  if (f->number_count + count > FUSED_NUMBERS) return false;
+  memcpy(f->numbers + f->number_count, numbers, count * sizeof *numbers);
+  *first = count ? f->number_count : 0;
+  f->number_count += count;
+  return true;
+}
+
+/* The place of the next step; FUSED_STEPS: there is none. */
+static uint32_t next_place(const fused *f, const ft_step *step) {
+  uint32_t place = f->step_count;
+  while (step->operation >= STEP_ACTIVATE && place < FUSED_STEPS &&
+         !(FUSED_ACTIVATIONS >> place & 1))
+    place++;
+  return place;
+}
+
+/* Appends a call's step. */
+static bool add_step(fused *f, const ft_recorded_call *c) {
+  const ft_step *step = &c->step;
+  const filtra_tensor *y = target_of(c), *b = c->arg_count > 2 ? c->args[1].tensor : NULL;
+  const uint32_t place = next_place(f, step);
+  uint32_t a_operand, b_operand = 0, sum = NO_OPERAND, number;
+  if (place == FUSED_STEPS || !has_shape(f, y)) return false;
+  const int without = step->operation == STEP_SCALE ? (int)step->axis : -1;
+  if (!operand_of(f, c->args[0].tensor, axes_of(c->args[0].tensor, y, without), &a_operand) ||
+      (b && !operand_of(f, b, axes_of(b, y, -1), &b_operand)) ||
+      ((c->args[c->arg_count - 1].mode & FT_ACCESS_READ) && !operand_of(f, y, ALL_AXES, &sum)) ||
+      !add_numbers(f, step, &number) || !set_result(f, y, FUSED_INPUTS + place))
+    return false;
+  f->step_count = place + 1;
+  f->activates = f->activates || step->operation >= STEP_ACTIVATE;
+  f->steps[place] = step->operation << FUSED_OPERATION | step->activation << FUSED_ACTIVATION |
+                    a_operand << FUSED_A | b_operand << FUSED_B | number << FUSED_NUMBER |
+                    FUSED_OUTPUTS << FUSED_TARGET | sum << FUSED_SUM;
+  return true;
+}
+
+/* Whether calls outside of the group access what the group writes. */
+static bool is_needed(const fusion *all, const group *members, const ft_storage *s) {
+  uint32_t uses = 0;
+  for (uint32_t m = 0; m < members->count; m++) {
+    const ft_recorded_call *c = &all->tape->calls[members->members[m]];
+    for (uint32_t k = 0; k < c->arg_count; k++)
+      uses += c->args[k].tensor && c->args[k].tensor->storage == s;
+  }
+  return uses < all->uses[s->number];
+}
+
+/* Writes the latest value of each tensor that others read. */
+static bool add_outputs(const fusion *all, const group *members, fused *f) {
+  for (uint32_t i = 0; i < f->result_count; i++) {
+    const value *result = &f->results[i];
+    uint32_t *step = &f->steps[result->operand - FUSED_INPUTS];
+    if (!is_needed(all, members, result->tensor->storage)) continue;
+    if (f->output_count == FUSED_OUTPUTS) return false;
+    *step ^= (FUSED_OUTPUTS ^ f->output_count) << FUSED_TARGET;
+    f->outputs[f->output_count++] = result->tensor;
+  }
+  return true;
+}
+
+static bool put_together(const fusion *all, const group *members, fused *f) {
+  memset(f, 0, sizeof *f);
+  f->ndim = long_axes(target_of(&all->tape->calls[members->members[0]]), f->shape);
+  for (uint32_t m = 0; m < members->count; m++)
+    if (!add_step(f, &all->tape->calls[members->members[m]])) return false;
+  return add_outputs(all, members, f);
+}
+
+/* ---- grouping ---- */
+
+static bool is_dense_input(const filtra_tensor *t) {
+  return !t || (ft_dense(t) && t->storage->home != FT_HOME_BUFFER && !t->storage->shared &&
+                !t->storage->recomputed && filtra_tensor_dtype(t) == FILTRA_F32);
+}
+
+static bool is_elementwise(const ft_recorded_call *c) {
+  bool can = c->step.operation && !c->recomputes;
+  for (uint32_t k = 0; k < c->arg_count && can; k++)
+    can = is_dense_input(c->args[k].tensor);
+  return can && filtra_tensor_elements(target_of(c));
+}
+
+/* Whether the calls access bytes of one storage, one of them writing. */
+static bool conflict(const ft_recorded_call *a, const ft_recorded_call *b) {
+  for (uint32_t i = 0; i < a->arg_count; i++)
+    for (uint32_t k = 0; k < b->arg_count; k++) {
+      const ft_arg *x = &a->args[i], *y = &b->args[k];
+      if (!x->tensor || !y->tensor || !((x->mode | y->mode) & FT_ACCESS_WRITE)) continue;
+      const ft_storage *s = x->tensor->storage, *o = y->tensor->storage;
+      /* Tensors in one buffer may share bytes. */
+      if (s == o || (s->home == FT_HOME_BUFFER && o->home == FT_HOME_BUFFER)) return true;
+    }
+  return false;
+}
+
+static bool group_conflicts(const fusion *all, const group *members, const ft_recorded_call *c) {
+  for (uint32_t m = 0; m < members->count; m++)
+    if (conflict(&all->tape->calls[members->members[m]], c)) return true;
+  return false;
+}
+
+static bool join(const fusion *all, group *members, uint32_t position) {
+  if (!is_elementwise(&all->tape->calls[members->members[0]]) || members->count == FUSED_STEPS)
+    return false;
+  fused f;
+  members->members[members->count++] = position;
+  if (put_together(all, members, &f)) return true;
+  members->count--;
+  return false;
+}
+
+/* Adds a call to the nearest group that it may join, or makes a new one. */
+static void place(fusion *all, uint32_t position) {
+  const ft_recorded_call *c = &all->tape->calls[position];
+  const size_t end = all->group_count, begin = end > WINDOW ? end - WINDOW : 0;
+  for (size_t i = end; is_elementwise(c) && i-- > begin;) {
+    if (join(all, &all->groups[i], position)) return;
+    if (group_conflicts(all, &all->groups[i], c)) break;
+  }
+  all->groups[all->group_count++] = (group){.members = {position}, .count = 1};
+}
+
+static void count_uses(fusion *all) {
+  const struct ft_tape *tape = all->tape;
+  for (size_t i = 0; i < tape->call_count; i++)
+    for (uint32_t k = 0; k < tape->calls[i].arg_count; k++)
+      if (tape->calls[i].args[k].tensor)
+        all->uses[tape->calls[i].args[k].tensor->storage->number]++;
+  for (size_t i = 0; i < tape->storage_count; i++)
+    if (tape->storages[i]->home != FT_HOME_ARENA || tape->storages[i]->pinned) all->uses[i]++;
+}
+
+/* ---- the calls ---- */
+
+/* Merges axes that all inputs have, or all lack, and moves the rest to the end of four axes. */
+static void merge_axes(fused *f) {
+  int count = 0;
+  for (int k = 0; k < f->ndim; k++) {
+    bool joins = count > 0;
+    for (uint32_t i = 0; i < f->input_count && joins; i++)
+      joins = (f->inputs[i].axes >> (count - 1) & 1) == (f->inputs[i].axes >> k & 1);
+    for (uint32_t i = 0; i < f->input_count && !joins; i++) {
+      const uint32_t has = f->inputs[i].axes >> k & 1;
+      f->inputs[i].axes = (f->inputs[i].axes & ~(1U << count)) | has << count;
+    }
+    if (joins)
+      f->shape[count - 1] *= f->shape[k];
+    else
+      f->shape[count++] = f->shape[k];
+  }
+  const int before = FILTRA_MAX_DIMS - count;
+  memmove(f->shape + before, f->shape, (size_t)count * sizeof *f->shape);
+  for (int k = 0; k < before; k++)
+    f->shape[k] = 1;
+  for (uint32_t i = 0; i < f->input_count; i++) {
+    const uint32_t own = f->inputs[i].axes & ((1U << count) - 1), all = (1U << count) - 1;
+    f->inputs[i].axes = own == all ? ALL_AXES : own << before;
+  }
+}
+
+/* Whether all tensors can be read by groups of four: aligned and contiguous, or one element. */
+static bool by_fours(const fused *f) {
+  const uint32_t last = 1U << (FILTRA_MAX_DIMS - 1);
+  bool whole = f->shape[FILTRA_MAX_DIMS - 1] % 4 == 0;
+  for (uint32_t i = 0; i < f->input_count && whole; i++)
+    whole = !(f->inputs[i].axes & last) || ft_begins_at(f->inputs[i].tensor, 16);
+  for (uint32_t i = 0; i < f->output_count && whole; i++)
+    whole = ft_begins_at(f->outputs[i], 16);
+  return whole;
+}
+
+static void set_shape(const fused *f, bool whole, struct ft_fused_elements_arguments *given) {
+  int64_t shape[FILTRA_MAX_DIMS];
+  memcpy(shape, f->shape, sizeof shape);
+  if (whole) shape[FILTRA_MAX_DIMS - 1] /= 4;
+  given->count = (uint32_t)shape[0];
+  for (int k = 1; k < FILTRA_MAX_DIMS; k++) {
+    given->count *= (uint32_t)shape[k];
+    given->shape[k - 1] = (uint32_t)shape[k];
+    ft_divide_by((uint32_t)shape[k], &given->factor[k - 1], &given->shift[k - 1]);
+  }
+}
+
+static void set_tensors(const fused *f, struct ft_fused_elements_arguments *given) {
+  ft_arg *in[] = {&given->in0, &given->in1, &given->in2, &given->in3, &given->in4};
+  ft_arg *out[] = {&given->out0, &given->out1, &given->out2};
+  for (uint32_t i = 0; i < f->input_count; i++)
+    *in[i] = (ft_arg)FT_READ(f->inputs[i].tensor);
+  for (uint32_t i = 0; i < f->output_count; i++)
+    *out[i] = (ft_arg)FT_WRITE(f->outputs[i]);
+}
+
+static uint32_t packed_axes(const fused *f, bool *spread) {
+  uint32_t axes = 0;
+  for (uint32_t i = 0; i < f->input_count; i++) {
+    axes |= f->inputs[i].axes << 4 * i;
+    *spread = *spread || f->inputs[i].axes != ALL_AXES;
+  }
+  return axes;
+}
+
+static void make_call(const fusion *all, const group *members, ft_recorded_call *call) {
+  fused f;
+  put_together(all, members, &f);
+  merge_axes(&f);
+  const bool whole = by_fours(&f);
+  bool spread = false;
+  const uint32_t axes = packed_axes(&f, &spread);
+  struct ft_fused_elements_arguments given = {0};
+  set_tensors(&f, &given);
+  set_shape(&f, whole, &given);
+  memcpy(given.number, f.numbers, sizeof given.number);
+  const ft_recorded_call *first = &all->tape->calls[members->members[0]];
+  const uint32_t *s = f.steps;
+  ft_call_take(
+      &(ft_kernel_call){.label = "fused",
+                        .kernel = f.activates ? "fused/elements" : "fused/elements.plain",
+                        FT_ARGUMENTS_AT(fused_elements, &given),
+                        FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2],
+                                     .step3 = s[3], .step4 = s[4], .step5 = s[5], .step6 = s[6],
+                                     .step7 = s[7], .axes = axes, .INPUTS = f.input_count,
+                                     .SPREAD = spread, .WHOLE = whole),
+                        .workgroup = first->key.workgroup,
+                        .groups = {first->groups[0]}},
+      call);
+  for (uint32_t m = 0; m < members->count; m++)
+    call->flops += all->tape->calls[members->members[m]].flops;
+  for (uint32_t k = 0; k < call->arg_count; k++)
+    if (call->args[k].tensor)
+      call->bytes += 4.0 * (double)filtra_tensor_elements(call->args[k].tensor);
+}
+
+/* ---- the step of the plan ---- */
+
+static filtra_status take_groups(ft_plan *plan, const fusion *all) {
+  size_t fused_count = 0;
+  for (size_t i = 0; i < all->group_count; i++)
+    fused_count += all->groups[i].count > 1;
+  plan->fused = ft_calloc(fused_count + 1, sizeof *plan->fused);
+  if (!plan->fused) return FILTRA_ERROR_HOST_MEMORY;
+  ft_recorded_call *next = plan->fused;
+  for (size_t i = 0; i < all->group_count; i++) {
+    const group *members = &all->groups[i];
+    const ft_recorded_call *call = &plan->tape->calls[members->members[0]];
+    if (members->count > 1) {
+      make_call(all, members, next);
+      call = next++;
+    }
+    plan->tasks[plan->call_count++] = call;
+  }
+  return FILTRA_OK;
+}
+
+filtra_status ft_plan_fuse(ft_plan *plan) {
+  const struct ft_tape *tape = plan->tape;
+  plan->call_count = 0;
+  if (!tape->fuses) {
+    for (size_t i = 0; i < tape->call_count; i++)
+      plan->tasks[plan->call_count++] = &tape->calls[i];
+    return FILTRA_OK;
+  }
+  fusion all = {.tape = tape};
+  all.uses = ft_calloc(tape->storage_count + 1, sizeof *all.uses);
+  all.groups = ft_calloc(tape->call_count + 1, sizeof *all.groups);
+  filtra_status status = FILTRA_ERROR_HOST_MEMORY;
+  if (all.uses && all.groups) {
+    count_uses(&all);
+    for (size_t i = 0; i < tape->call_count; i++)
+      place(&all, (uint32_t)i);
+    status = take_groups(plan, &all);
+  }
+  free(all.uses);
+  free(all.groups);
+  return status;
+}

@@ -1,0 +1,72 @@
+/* Several elementwise calls as one, for runtime/graph/fusion.c. All results have one shape, stored
+ * dense, along which inputs may be repeated. */
+#ifndef FT_FUSED_CONTRACT_H
+#define FT_FUSED_CONTRACT_H
+
+#include "common/contract.h"
+
+/* What a step computes of its operands a and b. */
+#define fused_step_VALUES(VALUE)                                                                   \
+  VALUE(STEP_NONE, 0)                                                                              \
+  VALUE(STEP_ADD, 1)                                                                               \
+  VALUE(STEP_MULTIPLY, 2)                                                                          \
+  VALUE(STEP_SUBTRACT, 3)                                                                          \
+  VALUE(STEP_DIVIDE, 4)                                                                            \
+  VALUE(STEP_MINUS_PRODUCT, 5)                                                                     \
+  VALUE(STEP_AFFINE, 6) /* scale a + offset */                                                     \
+  VALUE(STEP_SCALE, 7)  /* scale a */                                                              \
+  VALUE(STEP_ACTIVATE, 8)                                                                          \
+  VALUE(STEP_DERIVATIVE, 9) /* activation'(a) b */
+FT_DECLARE_VALUES(fused_step)
+
+#define FUSED_INPUTS  5
+#define FUSED_OUTPUTS 3
+#define FUSED_STEPS   8
+#define FUSED_NUMBERS 6 /* scales and offsets of all steps */
+/* The steps that may be activations, bit k for step k: drivers compile the code of all activations
+ * for each, before they leave out what it does not need. */
+#define FUSED_ACTIVATIONS 0x24
+
+/* A step is a word of bit fields, each given by its lowest bit. Operands count inputs first, then
+ * the results of earlier steps. */
+#define FUSED_OPERATION  0  /* 4 bits: STEP_... */
+#define FUSED_ACTIVATION 4  /* 4 bits */
+#define FUSED_A          8  /* 4 bits: operand */
+#define FUSED_B          12 /* 4 bits: operand */
+#define FUSED_NUMBER     16 /* 3 bits: its first number */
+#define FUSED_TARGET     20 /* 2 bits: output that receives the result; 3: none */
+#define FUSED_SUM        24 /* 4 bits: operand that is added to the result; 15: none */
+
+#define fused_elements_TENSORS(TENSOR)                                                             \
+  TENSOR(F32, in0)                                                                                 \
+  TENSOR(F32, in1)                                                                                 \
+  TENSOR(F32, in2)                                                                                 \
+  TENSOR(F32, in3)                                                                                 \
+  TENSOR(F32, in4)                                                                                 \
+  TENSOR(F32, out0)                                                                                \
+  TENSOR(F32, out1)                                                                                \
+  TENSOR(F32, out2)
+#define fused_elements_SCALARS(SCALAR)                                                             \
+  SCALAR(uint, count)     /* elements, or groups of four */                                        \
+  SCALAR(uint, shape[3])  /* without the outermost axis; groups of four along the last */          \
+  SCALAR(uint, factor[3]) /* division by shape: common/quotient.glsl */                            \
+  SCALAR(uint, shift[3])                                                                           \
+  SCALAR(float, number[FUSED_NUMBERS])
+/* axes: bit k of input i's four bits, bit 4 i + k of the word, says that the input has axis k;
+ * where it has not, it is repeated. */
+#define fused_elements_CONSTANTS(CONSTANT)                                                         \
+  CONSTANT(1, uint, step0, 0)                                                                      \
+  CONSTANT(2, uint, step1, 0)                                                                      \
+  CONSTANT(3, uint, step2, 0)                                                                      \
+  CONSTANT(4, uint, step3, 0)                                                                      \
+  CONSTANT(5, uint, step4, 0)                                                                      \
+  CONSTANT(6, uint, step5, 0)                                                                      \
+  CONSTANT(7, uint, step6, 0)                                                                      \
+  CONSTANT(8, uint, step7, 0)                                                                      \
+  CONSTANT(9, uint, axes, 0)                                                                       \
+  CONSTANT(10, uint, INPUTS, 0)                                                                    \
+  CONSTANT(11, bool, SPREAD, false) /* an input is repeated */                                     \
+  CONSTANT(12, bool, WHOLE, false)
+FT_CONTRACT(fused_elements)
+
+#endif

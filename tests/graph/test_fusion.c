@@ -1,0 +1,165 @@
+/* Fused elementwise calls give the bits of the calls that they replace, and are fewer. test_random.c
+ * compares whole numbers in random graphs with another interpreter. */
+#include "graph/plan.h"
+#include "support/harness.h"
+
+enum { MOST = 512, RESULTS = 4 };
+
+typedef struct example {
+  const char *name;
+  int64_t shape[FILTRA_MAX_DIMS]; /* of x */
+  int64_t other[FILTRA_MAX_DIMS]; /* of z */
+  void (*build)(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out);
+} example;
+
+typedef struct outcome {
+  float numbers[RESULTS][MOST]; /* two outputs, then the gradients of x and z */
+  size_t calls;
+  uint64_t bytes;
+} outcome;
+
+static void run(const char *caps, const example *e, outcome *o) {
+  filtra_device *dev = test_open_device(caps);
+  filtra_graph *g;
+  float x[MOST], z[MOST];
+  test_random(3, 0.25, 2, x, MOST);
+  test_random(4, -1, 1, z, MOST);
+  memset(o, 0, sizeof *o);
+  assert_ok(filtra_graph_create(dev, &(filtra_graph_options){0}, &g));
+  filtra_tensor *in[] = {filtra_graph_input(g, "x", FILTRA_F32, 4, e->shape),
+                         filtra_graph_input(g, "z", FILTRA_F32, 4, e->other)};
+  filtra_tensor *out[RESULTS] = {NULL};
+  for (int i = 0; i < 2; i++)
+    filtra_graph_require_gradient(g, in[i]);
+  e->build(g, in[0], in[1], out);
+  for (int i = 0; i < 2; i++)
+    filtra_graph_output(g, out[i]);
+  assert_ok(filtra_graph_backward(g, 2, out, NULL));
+  for (int i = 0; i < 2; i++)
+    out[2 + i] = filtra_graph_output(g, filtra_graph_gradient(g, in[i]));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  test_run_graph(g, TEST_SET({in[0], x}, {in[1], z}),
+                 TEST_GET({out[0], o->numbers[0]}, {out[1], o->numbers[1]}, {out[2], o->numbers[2]},
+                          {out[3], o->numbers[3]}));
+  o->calls = g->plan->call_count;
+  o->bytes = filtra_graph_activation_bytes(g);
+  filtra_graph_destroy(&g);
+  test_close_device(&dev);
+}
+
+static double largest_error(const float *got, const float *expected) {
+  double wide[MOST];
+  for (int i = 0; i < MOST; i++)
+    wide[i] = (double)expected[i];
+  return test_relative_error(got, wide, MOST);
+}
+
+static void check(const example *e) {
+  static outcome fused, alone;
+  run("fusion=on", e, &fused);
+  run("fusion=off", e, &alone);
+  /* Within a kernel a GPU's driver may fuse multiplications with additions. */
+  const bool exact = ft_caps_of(test_device())->for_cpu;
+  for (int i = 0; i < RESULTS; i++)
+    if (exact ? memcmp(fused.numbers[i], alone.numbers[i], sizeof fused.numbers[i])
+              : largest_error(fused.numbers[i], alone.numbers[i]) > 1e-5)
+      fail_msg("%s: result %d is not what it is without fusion", e->name, i);
+  if (4 * fused.calls > 3 * alone.calls || 10 * fused.bytes > 11 * alone.bytes)
+    fail_msg("%s: %zu calls in %llu bytes, without fusion %zu in %llu", e->name, fused.calls,
+             (unsigned long long)fused.bytes, alone.calls, (unsigned long long)alone.bytes);
+}
+
+/* ---- graphs ---- */
+
+/* All operations on operands of one shape. */
+static void build_chain(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out) {
+  filtra_tensor *a = filtra_affine(g, filtra_multiply(g, x, z), 0.7f, -0.1f);
+  out[0] = filtra_divide(g, filtra_subtract(g, a, z), x);
+  out[1] = filtra_add(g, a, out[0]);
+}
+
+/* More steps, inputs, results and numbers than a fused call takes. */
+static void build_long(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out) {
+  filtra_tensor *t = x, *sum = z;
+  for (int i = 0; i < 12; i++) {
+    t = filtra_affine(g, filtra_multiply(g, t, z), 0.9f, 0.01f * (float)i);
+    sum = filtra_add(g, sum, t);
+  }
+  out[0] = t;
+  out[1] = sum;
+}
+
+/* One tensor is used several times, so that its gradient is a sum. */
+static void build_shared(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out) {
+  filtra_tensor *square = filtra_multiply(g, x, x);
+  out[0] = filtra_multiply(g, square, filtra_add(g, square, z));
+  out[1] = filtra_subtract(g, filtra_multiply(g, z, z), x);
+}
+
+/* Sums between the steps, with and without the axis, and a view. */
+static void build_sums(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out) {
+  const int64_t flat[] = {x->shape[0] * x->shape[1], x->shape[2] * x->shape[3]};
+  filtra_tensor *y = filtra_activate(g, filtra_multiply(g, x, z), FILTRA_ACTIVATION_EXP);
+  filtra_tensor *share = filtra_divide(g, y, filtra_sum(g, y, 2, FILTRA_KEEP_AXIS));
+  out[0] = filtra_affine(g, filtra_mean(g, share, 1, FILTRA_DROP_AXIS), 3, 1);
+  filtra_tensor *view = filtra_reshape(g, filtra_affine(g, share, 2, 0), 2, flat);
+  out[1] = filtra_multiply(g, view, view);
+}
+
+static const filtra_activation ACTIVATIONS[] = {
+    FILTRA_ACTIVATION_RELU,    FILTRA_ACTIVATION_GELU,       FILTRA_ACTIVATION_SIN,
+    FILTRA_ACTIVATION_TANH,    FILTRA_ACTIVATION_SOFTPLUS,   FILTRA_ACTIVATION_SOFTPLUS5,
+    FILTRA_ACTIVATION_SIGMOID, FILTRA_ACTIVATION_EXP,        FILTRA_ACTIVATION_LOG,
+    FILTRA_ACTIVATION_SQRT,    FILTRA_ACTIVATION_RECIPROCAL, FILTRA_ACTIVATION_LEAKY_RELU,
+    FILTRA_ACTIVATION_ELU,     FILTRA_ACTIVATION_GELU_TANH};
+
+static void build_activations(filtra_graph *g, filtra_tensor *x, filtra_tensor *z,
+                              filtra_tensor **out) {
+  filtra_tensor *sum = z, *product = z;
+  for (size_t i = 0; i < FT_COUNT(ACTIVATIONS); i++) {
+    filtra_tensor *y = filtra_activate(g, x, ACTIVATIONS[i]);
+    sum = filtra_add(g, sum, y);
+    product = filtra_affine(g, filtra_multiply(g, product, y), 1.5f, 0.125f);
+  }
+  out[0] = sum;
+  out[1] = product;
+}
+
+TEST(test_one_shape) {
+  check(&(example){"groups of four", {2, 3, 4, 8}, {2, 3, 4, 8}, build_chain});
+  check(&(example){"odd sizes", {1, 3, 5, 7}, {1, 3, 5, 7}, build_chain});
+  check(&(example){"one element", {1, 1, 1, 1}, {1, 1, 1, 1}, build_chain});
+}
+
+TEST(test_limits) {
+  check(&(example){"long", {2, 3, 4, 8}, {2, 3, 4, 8}, build_long});
+  check(&(example){"long, repeated", {2, 3, 4, 8}, {1, 3, 1, 8}, build_long});
+}
+
+TEST(test_sums_of_gradients) {
+  check(&(example){"shared", {2, 3, 4, 8}, {2, 3, 4, 8}, build_shared});
+  check(&(example){"shared, repeated", {2, 3, 4, 8}, {2, 1, 4, 1}, build_shared});
+}
+
+/* Every set of axes along which z is repeated. */
+TEST(test_repeated_axes) {
+  for (int set = 0; set < 16; set++) {
+    example e = {"repeated", {2, 3, 5, 4}, {2, 3, 5, 4}, build_chain};
+    for (int k = 0; k < 4; k++)
+      if (set >> k & 1) e.other[k] = 1;
+    check(&e);
+  }
+}
+
+TEST(test_sums) {
+  check(&(example){"sums", {2, 3, 4, 8}, {2, 3, 4, 8}, build_sums});
+  check(&(example){"sums, repeated", {3, 2, 3, 7}, {1, 2, 3, 1}, build_sums});
+}
+
+TEST(test_activations) {
+  check(&(example){"activations", {2, 3, 4, 8}, {2, 3, 4, 8}, build_activations});
+  check(&(example){"activations, odd", {1, 3, 5, 7}, {1, 3, 5, 1}, build_activations});
+}
+
+TEST_MAIN(NULL, test_teardown)
