@@ -290,6 +290,16 @@ class Failing(filtra.Callback):
         raise ValueError("mine")
 
 
+def test_a_run_changes_images(device: filtra.Device, tmp_path: Path) -> None:
+    images = np.zeros((8, 6, 6), np.uint8)
+    images[::2] = 200
+    data = Dataset.from_arrays(images, [0, 1] * 4)
+    changes = {"hflip": 0.5, "crop_scale": 0.5, "rand_augment": 2, "random_erasing": 0.5}
+    config = {"layers": 1, "width": 16, "heads": 2, "epochs": 1, **changes}
+    run = filtra.train(tmp_path / "run", config, data, device=device)
+    assert np.isfinite(run.records[-1]["validation_loss"])
+
+
 def test_interrupts_end_a_run_in_good_order(
     data: Dataset, device: filtra.Device, tmp_path: Path
 ) -> None:

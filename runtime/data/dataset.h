@@ -202,7 +202,8 @@ filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed);
 /** Fails with ARGUMENT unless the fraction is 0 (a tenth) or within (0, 1). */
 filtra_status ft_check_share(float share);
 
-/** Converts features from bytes to standardised numbers; `count` is a multiple of info.features. */
+/** Converts features from bytes to numbers, standardised ones if those of the dataset are; `count`
+ * is a multiple of info.features. */
 void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features);
 
 /** Number of values in a sample that have their own mean each: info.features, or the columns of a
