@@ -81,6 +81,9 @@ typedef struct filtra_request {
   const uint8_t *pixels; /**< [length, channels] row by row, for models that read images */
   uint32_t length;       /**< of tokens, series or pixels */
   uint32_t channels;     /**< of pixels: 1 grey; 3 red, green, blue */
+  /** Rows of the pixels, for models of images of one size to refuse others that have as many
+   * pixels. 0: unknown. */
+  uint32_t height;
   /** Receive info.outputs numbers each; NULL: not needed. Logits are those of
    * filtra_model_predict_batch, of a language model those after the last token. Probabilities are
    * their softmax, of several labels the sigmoid of each: those with a logit above 0 are predicted.
@@ -89,7 +92,7 @@ typedef struct filtra_request {
   /** Receives the sequence's vector, info.outputs numbers: required of a predictor with
    * `vector`, which has no logits; NULL with others. */
   float *vector;
-  uint64_t reserved[7]; /**< 0 */
+  uint64_t reserved[6]; /**< 0 */
 } filtra_request;
 
 typedef struct filtra_prediction {
