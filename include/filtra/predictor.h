@@ -76,7 +76,8 @@ typedef struct filtra_request {
   const int32_t *tokens; /**< [length] ids, for models that read token ids */
   /** [length, features] as measured, which the predictor standardises; NaN: missing. Of a model of
    * a table's rows all numbers of a row, in the order of the training file, where a column of
-   * categories is 1 for the cell's text and 0 for the others, sorted. */
+   * categories is 1 for the cell's text and 0 for the others, sorted. Models of images take pixels
+   * instead. */
   const float *series;
   const uint8_t *pixels; /**< [length, channels] row by row, for models that read images */
   uint32_t length;       /**< of tokens, series or pixels */

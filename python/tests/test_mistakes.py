@@ -314,6 +314,8 @@ def test_images_of_another_shape(device: filtra.Device) -> None:
         for wrong in (images.reshape(16, 9, 4), list(images.reshape(16, 9, 4))):
             with pytest.raises(ValueError, match="of 4 x 9 pixels; the model's are 6 x 6"):
                 p.predict(wrong)
+        with pytest.raises(ValueError, match="the model reads images, whose pixels are bytes"):
+            p.predict(images.reshape(16, 36) / 255.0)
 
 
 def test_arguments_of_another_type(device: filtra.Device) -> None:

@@ -163,6 +163,7 @@ typedef struct ft_data_fit {
   bool plain;                       /* numbers are not standardised */
   const struct ft_table_fit *table; /* columns of the training table; NULL: the data's own */
   uint32_t height, width;           /* of images; 0: the data's own */
+  bool bytes;                       /* features were bytes of images; false: or it is unknown */
 } ft_data_fit;
 
 /** Advice about a sequence longer than max_length, which a trained model fixes; ends an error

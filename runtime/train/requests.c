@@ -101,9 +101,13 @@ static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const
                                  uint32_t length) {
   if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
   FT_TRY(check_numbers(p));
+  const ft_data_fit *fit = &p->input.fit.data;
+  if (fit->bytes)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the model reads images, whose pixels are bytes, 0 to 255; give pixels, not "
+                   "other numbers");
   FT_TRY(keep_words(p, s, 0, series, length));
   float *to = (float *)s->words[0];
-  const ft_data_fit *fit = &p->input.fit.data;
   const size_t count = (size_t)s->lengths[0] * p->columns;
   if (fit->columns && count != fit->features)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training data has %u", count,

@@ -185,6 +185,10 @@ TEST(pixels_are_read_as_the_data_are) {
     request.height = 5;
     assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
                  "1024 pixels in 5 rows of one length");
+    const float numbers[3072] = {0.5f};
+    request = (filtra_request){.series = numbers, .length = 1024};
+    assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                 k ? "the model reads images, whose pixels are bytes" : "the model reads tokens");
     filtra_model_destroy(&model);
   }
 }
