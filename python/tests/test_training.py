@@ -270,7 +270,11 @@ def test_runs(data: Dataset, device: filtra.Device, tmp_path: Path) -> None:
     stop = False
     with pytest.raises(ValueError, match="mine"):
         filtra.train(folder, data=data, device=device, callbacks=[Failing()])
+    before = seen[-1].step
+    seen.clear()
     run = filtra.train(folder, data=data, device=device, callbacks=[Note()])
+    steps = [before, *(metrics.step for metrics in seen)]
+    assert (np.diff(steps) > 0).all()  # none twice, and none that the checkpoint had
     assert run.config["mixer"]["K"] == 4
     assert run.classes == ["down", "up"]
     assert run.records[-1]["step"] == seen[-1].steps
