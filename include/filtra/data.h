@@ -378,7 +378,9 @@ typedef struct filtra_dataset_arrays {
   /** With `standardise` and one feature: each step by a mean and deviation of its own, as the
    * columns of a table. All samples have one length. */
   bool columns;
-  /** Of images, stored row by row: each sample has height * width pixels. 0: no images. */
+  /** Of images, stored row by row: each sample has height * width pixels. 0: no images. If all
+   * pixels are 1 or 3 whole numbers, 0 to 255, loaders augment them as those of files; of other
+   * numbers they only mix samples. */
   uint32_t height, width;
   uint32_t edge_types; /**< of graphs, at most 64; 0: no graphs */
   /** With `standardise`, [features], or with `columns` [columns]: x becomes (x - feature_mean) *

@@ -76,11 +76,15 @@ typedef struct filtra_request {
   const int32_t *tokens; /**< [length] ids, for models that read token ids */
   /** [length, features] as measured, which the predictor standardises; NaN: missing. Of a model of
    * a table's rows all numbers of a row, in the order of the training file, where a column of
-   * categories is 1 for the cell's text and 0 for the others, sorted. */
+   * categories is 1 for the cell's text and 0 for the others, sorted. Models of images take pixels
+   * instead. */
   const float *series;
   const uint8_t *pixels; /**< [length, channels] row by row, for models that read images */
   uint32_t length;       /**< of tokens, series or pixels */
   uint32_t channels;     /**< of pixels: 1 grey; 3 red, green, blue */
+  /** Rows of the pixels, for models of images of one size to refuse others that have as many
+   * pixels. 0: unknown. */
+  uint32_t height;
   /** Receive info.outputs numbers each; NULL: not needed. Logits are those of
    * filtra_model_predict_batch, of a language model those after the last token. Probabilities are
    * their softmax, of several labels the sigmoid of each: those with a logit above 0 are predicted.
@@ -89,7 +93,7 @@ typedef struct filtra_request {
   /** Receives the sequence's vector, info.outputs numbers: required of a predictor with
    * `vector`, which has no logits; NULL with others. */
   float *vector;
-  uint64_t reserved[7]; /**< 0 */
+  uint64_t reserved[6]; /**< 0 */
 } filtra_request;
 
 typedef struct filtra_prediction {

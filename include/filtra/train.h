@@ -176,7 +176,7 @@ typedef struct filtra_evaluation {
 
 /* ---- whole runs: one thread at a time per device, one process per folder ------------------ */
 
-/** Progress of filtra_run_train; passed to the callback before the first step and after each. */
+/** Progress of filtra_run_train, for filtra_run_options.progress. */
 typedef struct filtra_run_progress {
   filtra_trainer_metrics last;
   uint64_t step, steps;     /**< finished steps, and steps of the run */
@@ -221,8 +221,10 @@ typedef struct filtra_run_options {
    * metrics.jsonl, model.safetensors, checkpoint/. A new run needs an empty folder, or creates one.
    */
   const char *folder;
-  /** Called before the first step and after each. If it returns false, the run writes a checkpoint
-   * and stops with status CANCELLED. */
+  /** Called before the first step and after each is submitted. The device may be up to two steps
+   * behind: `step` and `last` are of the newest finished step, so that calls may repeat one or pass
+   * over it. After an evaluation and after the last step all are finished. If it returns false, the
+   * run writes a checkpoint after the submitted steps and stops with status CANCELLED. */
   bool (*progress)(void *user, const filtra_run_progress *progress);
   void *user;
   /** Resume even if settings or data differ from those of the checkpoint. Otherwise the call fails

@@ -232,6 +232,11 @@ class Loader(Object):
     class_weights : array_like of float, [classes], optional
     sample_weights : bool
         Whether weights are multiplied by the data's `sample_weight`.
+    augmentation : dict, optional
+        Random changes of images, by the keys of docs/config.md: `hflip`, `crop_scale`,
+        `crop_ratio`, `rand_augment`, `rand_augment_magnitude`, `rand_augment_std`,
+        `random_erasing`, `mixup`, `cutmix`, `mixup_prob`, `repeats`. Batches of mixup and CutMix
+        are for trainers with `mixed_labels`.
     """
 
     def __init__(
@@ -245,6 +250,7 @@ class Loader(Object):
         drop_last: bool = False,
         class_weights: Any = None,
         sample_weights: bool = False,
+        augmentation: Mapping[str, Any] | None = None,
     ) -> None:
         from .data import Dataset  # which makes loaders
 
@@ -261,6 +267,14 @@ class Loader(Object):
                 class_weights, _arrays.F32, (len(data.classes),), "class_weights"
             )
             options.class_weights = _arrays.pointer(wanted)
+        if augmentation is not None:
+            if not isinstance(augmentation, Mapping):
+                raise TypeError(
+                    f"augmentation must be a dict such as {{'hflip': 0.5}}, not "
+                    f"{type(augmentation).__name__}"
+                )
+            changes = _convert.fill(_c.filtra_augmentation, **augmentation)
+            options.augmentation = ctypes.pointer(changes)
         self.data = data
         info = data._info
         self.features = int(info.features)

@@ -24,10 +24,10 @@ __all__ = ["Predictor"]
 Source = Union[_convert.Path, bytes, Model]
 MOST = 1024  # requests of one call: what Ctrl-C waits for
 
-# Fields of a filtra_request up to its channels, which say what a sample is; then where its numbers
+# Fields of a filtra_request up to its height, which say what a sample is; then where its numbers
 # go. Packing them is much faster than setting attributes of the struct.
 Fields = tuple[int, ...]
-_SAMPLE = struct.Struct("@PNPNPPPII")
+_SAMPLE = struct.Struct("@PNPNPPPIII")
 _POINTER = struct.Struct("@P")
 _STRIDE = ctypes.sizeof(_c.filtra_request)
 _ANSWER = np.dtype({
@@ -47,10 +47,10 @@ class _Layout:
 
     __slots__ = ("after", "at", "before", "dtype", "shape")
 
-    def __init__(self, array: Any, field: str, length: int, channels: int) -> None:
+    def __init__(self, array: Any, field: str, *size: int) -> None:
         before = 4 + ("tokens", "series", "pixels").index(field)
         self.shape, self.dtype = array.shape, array.dtype
-        self.before, self.after = (0,) * before, (*(0,) * (6 - before), length, channels)
+        self.before, self.after = (0,) * before, (*(0,) * (6 - before), *size)
         self.at = getattr(_c.filtra_request, field).offset
         """Where the pointer to a sample stands in a request."""
 
@@ -195,23 +195,26 @@ class Predictor(Object):
         return (
             _arrays.address_of_bytes(first), len(first),
             0 if second is None else _arrays.address_of_bytes(second), len(second or b""),
-            0, 0, 0, 0, 0,
+            0, 0, 0, 0, 0, 0,
         )
 
-    def _numbers(self, array: Any, above: tuple[None, ...], name: str) -> tuple[Any, str, int, int]:
-        """Return ids, numbers or pixels as C reads them, their field, length and channels.
+    def _numbers(
+        self, array: Any, above: tuple[None, ...], name: str
+    ) -> tuple[Any, str, int, int, int]:
+        """Return ids, numbers or pixels as C reads them, their field, length, channels and height.
 
         `above` has a None for each axis before those of a sample.
         """
         shape = array.shape[len(above) :]
         if len(shape) in (2, 3) and array.dtype == np.uint8:
             channels = shape[2] if len(shape) == 3 else 1
-            return np.ascontiguousarray(array), "pixels", shape[0] * shape[1], channels
+            pixels = np.ascontiguousarray(array)
+            return pixels, "pixels", shape[0] * shape[1], channels, shape[0]
         if self.features:
             array = array[..., None] if len(shape) == 1 else array
             array = _arrays.array_of(array, _arrays.F32, (*above, None, self.features), name)
-            return array, "series", shape[0], 0
-        return _arrays.array_of(array, _arrays.I32, (*above, None), name), "tokens", shape[0], 0
+            return array, "series", shape[0], 0, 0
+        return _arrays.array_of(array, _arrays.I32, (*above, None), name), "tokens", shape[0], 0, 0
 
     def _sample(self, value: Any, name: str, keep: list[Any]) -> Fields:
         """Return the fields of a request: a text, a pair of texts, ids, numbers or an image."""
@@ -223,9 +226,9 @@ class Predictor(Object):
                 f"{name} must be a text, ids, numbers or an image, not {type(value).__name__}; one "
                 f"sample alone is given as [sample]"
             )
-        array, field, length, channels = self._numbers(array, (), name)
+        array, field, *size = self._numbers(array, (), name)
         keep.append(array)
-        layout = _Layout(array, field, length, channels)
+        layout = _Layout(array, field, *size)
         return (*layout.before, _arrays.address(array), *layout.after)
 
     def _hold(self, X: Any, wanted: str, keep: list[Any]) -> _Room:
@@ -239,8 +242,8 @@ class Predictor(Object):
         X = as_array(X)
         room = self._room(len(X), wanted)
         if type(X) is np.ndarray and X.ndim > 1 and X.dtype.kind in "biuf":
-            array, field, length, channels = self._numbers(X, (None,), "X")
-            layout = _Layout(array, field, length, channels)
+            array, field, *size = self._numbers(X, (None,), "X")
+            layout = _Layout(array, field, *size)
             if array is X:
                 self._layout = layout
             keep.append(array)

@@ -121,7 +121,7 @@ class _Listener:
         self.callbacks = callbacks
         self.bar = progress
         self.begun = False
-        self.epoch = 0
+        self.step = 0  # that callbacks know
         self.stopped = False
 
     def __call__(self, user: Any, pointer: Any) -> bool:
@@ -136,12 +136,14 @@ class _Listener:
         """Call the callbacks."""
         if not self.begun:
             self.begun = True
+            self.step = metrics.step
             if self.bar:
                 self.callbacks.append(Progress(metrics.steps))
             for callback in self.callbacks:
                 callback.on_begin(self)
-        for callback in self.callbacks:
+        for callback in self.callbacks if metrics.step > self.step else ():
             callback.on_step(self, metrics)
+        self.step = metrics.step
         if metrics.evaluated:
             for callback in self.callbacks:
                 callback.on_epoch(self, int(metrics.epoch), metrics.validation)
@@ -177,7 +179,8 @@ def train(
     data : Dataset or path, optional
         In place of the key `data`. A `Dataset` of one's own is needed again for resuming.
     callbacks : Callback, or sequence of them
-        `on_step` gets a `RunProgress`; `on_epoch` is called after each evaluation.
+        `on_step` gets a `RunProgress` of the newest finished step, and passes over one where two
+        have finished at once; `on_epoch` is called after each evaluation.
     progress : bool
         Whether a bar is shown (tqdm), or lines are logged.
     allow_changes : bool

@@ -230,6 +230,27 @@ def test_splits_have_the_same_columns() -> None:
         assert Dataset.from_frame(frame, "y", test=(test, y)).counts["test"] == 6
 
 
+def test_loaders_change_images(device: filtra.Device) -> None:
+    images = np.random.default_rng(0).integers(0, 255, (8, 6, 6)).astype(np.uint8)
+    data = Dataset.from_arrays(images, [0, 1] * 4, validation_share=0)
+    whole = data.loader(batch_size=8).next().features.reshape(8, 6, 6)
+    flipped = data.loader(batch_size=8, augmentation={"hflip": 1.0}).next().features
+    np.testing.assert_array_equal(flipped.reshape(8, 6, 6), whole[:, :, ::-1])
+    mixed = data.loader(batch_size=8, shuffle=True, augmentation={"mixup": 0.8})
+    batch = mixed.next()
+    assert batch.other_labels is not None and (batch.label_fractions >= 0.5).all()
+    model = filtra.Model(data, device=device, layers=1, heads=2, width=8)
+    assert filtra.Trainer(model, mixed_labels=True).fit(mixed).step == 1
+    for wrong, kind, message in (
+        ({"hflip": 2.0}, ValueError, "hflip"), ({"flip": 1.0}, TypeError, "no option 'flip'"),
+        (["hflip"], TypeError, "augmentation must be a dict"),
+    ):
+        with pytest.raises(kind, match=message):
+            data.loader(augmentation=wrong)
+    with pytest.raises(filtra.ArgumentError, match="image"):
+        Dataset.from_arrays([[1, 2], [3]], [0, 1]).loader(augmentation={"hflip": 0.5})
+
+
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 10)
     data = Dataset.open(tmp_path, seed=3)

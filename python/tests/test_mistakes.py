@@ -306,6 +306,18 @@ def test_predictions(device: filtra.Device, tmp_path: Path) -> None:
         assert predictor.predict([("a", "b"), ("b", "a")]).shape == (2,)
 
 
+def test_images_of_another_shape(device: filtra.Device) -> None:
+    images = np.zeros((16, 6, 6), np.uint8)
+    data = Dataset.from_arrays(images, Y)
+    with Model(data, layers=1, width=8, device=device) as model, filtra.Predictor(model) as p:
+        assert len(p.predict(images)) == len(p.predict(list(images))) == 16
+        for wrong in (images.reshape(16, 9, 4), list(images.reshape(16, 9, 4))):
+            with pytest.raises(ValueError, match="of 4 x 9 pixels; the model's are 6 x 6"):
+                p.predict(wrong)
+        with pytest.raises(ValueError, match="the model reads images, whose pixels are bytes"):
+            p.predict(images.reshape(16, 36) / 255.0)
+
+
 def test_arguments_of_another_type(device: filtra.Device) -> None:
     with pytest.raises(TypeError, match="data must be a filtra.Dataset, not str; a path"):
         filtra.measure({"mixer": "agf"}, "data.csv", device=device)  # type: ignore[arg-type]

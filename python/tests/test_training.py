@@ -180,7 +180,7 @@ def test_predictor(data: Dataset, device: filtra.Device) -> None:
 def test_requests_are_packed_as_c_reads_them() -> None:
     request = _c.filtra_request()
     names = [name for name, *_ in request._fields_]
-    names = names[: names.index("channels") + 1]
+    names = names[: names.index("height") + 1]
     values = range(1, len(names) + 1)
     _SAMPLE.pack_into(request, 0, *values)
     found = {
@@ -270,7 +270,11 @@ def test_runs(data: Dataset, device: filtra.Device, tmp_path: Path) -> None:
     stop = False
     with pytest.raises(ValueError, match="mine"):
         filtra.train(folder, data=data, device=device, callbacks=[Failing()])
+    before = seen[-1].step
+    seen.clear()
     run = filtra.train(folder, data=data, device=device, callbacks=[Note()])
+    steps = [before, *(metrics.step for metrics in seen)]
+    assert (np.diff(steps) > 0).all()  # none twice, and none that the checkpoint had
     assert run.config["mixer"]["K"] == 4
     assert run.classes == ["down", "up"]
     assert run.records[-1]["step"] == seen[-1].steps
@@ -314,6 +318,16 @@ class Failing(filtra.Callback):
 
     def on_step(self, trainer: Any, metrics: Any) -> None:
         raise ValueError("mine")
+
+
+def test_a_run_changes_images(device: filtra.Device, tmp_path: Path) -> None:
+    images = np.zeros((8, 6, 6), np.uint8)
+    images[::2] = 200
+    data = Dataset.from_arrays(images, [0, 1] * 4)
+    changes = {"hflip": 0.5, "crop_scale": 0.5, "rand_augment": 2, "random_erasing": 0.5}
+    config = {"layers": 1, "width": 16, "heads": 2, "epochs": 1, **changes}
+    run = filtra.train(tmp_path / "run", config, data, device=device)
+    assert np.isfinite(run.records[-1]["validation_loss"])
 
 
 def test_interrupts_end_a_run_in_good_order(

@@ -225,6 +225,39 @@ static filtra_status name_classes(const filtra_dataset_arrays *a, filtra_dataset
   return FILTRA_OK;
 }
 
+static bool are_bytes(const ft_samples *s) {
+  for (size_t i = 0; i < s->value_count; i++)
+    if (!(s->values[i] >= 0.0f && s->values[i] <= 255.0f && floorf(s->values[i]) == s->values[i]))
+      return false;
+  return true;
+}
+
+static filtra_status make_bytes(ft_samples *s) {
+  if (!s->value_count) return FILTRA_OK;
+  s->bytes = ft_calloc(s->value_count, 1);
+  if (!s->bytes) return FILTRA_ERROR_HOST_MEMORY;
+  s->byte_count = s->byte_capacity = s->value_count;
+  for (size_t i = 0; i < s->byte_count; i++)
+    s->bytes[i] = (uint8_t)s->values[i];
+  free(s->values);
+  s->values = NULL;
+  s->value_count = s->value_capacity = 0;
+  return FILTRA_OK;
+}
+
+/* Keeps images as bytes, as those of files are, which augmentation needs, if all of their numbers
+ * are such: a row's `first` means the same in both. Columns have means that bytes do not. */
+static filtra_status keep_pixels(const filtra_dataset_arrays *a, filtra_dataset *ds) {
+  if (!a->height || a->columns || (a->features != 1 && a->features != 3)) return FILTRA_OK;
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    if (!are_bytes(&ds->samples[i])) return FILTRA_OK;
+  ds->stored_height = a->height;
+  ds->stored_width = a->width;
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    FT_TRY(make_bytes(&ds->samples[i]));
+  return FILTRA_OK;
+}
+
 /* Standardises by the caller's moments, or by the training split's. */
 static filtra_status standardise(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   const ft_data_fit fit = {.mean = a->feature_mean,
@@ -255,6 +288,7 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   FT_TRY(ft_warn_of_alike_names(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
+  FT_TRY(keep_pixels(a, ds));
   for (int i = FILTRA_SPLIT_TEST; a->columns && i >= 0; i--)
     if (ds->samples[i].count) ds->columns = ds->samples[i].rows->length;
   FT_TRY(ft_make_splits(ds, a->hold_out, a->validation_share, a->seed));

@@ -13,6 +13,25 @@ enum { TRIES = 10 }; /* boxes drawn until one fits, as in torchvision and timm *
 
 /* ---- checks ---- */
 
+static bool crops(const filtra_augmentation *a) {
+  return a->crop_scale > 0.0f && a->crop_scale < 1.0f;
+}
+
+/* Pixels that an application gives may be any numbers; single samples are changed as bytes. */
+static filtra_status check_bytes(const filtra_augmentation *a, const filtra_dataset *ds) {
+  bool numbers = false;
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    numbers = numbers || ds->samples[i].values;
+  if (!numbers || !ft_augments_samples(a)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "augmentation: %s is for images of 1 or 3 whole numbers, 0 to 255, a pixel; the "
+                 "data hold others",
+                 crops(a)          ? "crop_scale"
+                 : a->hflip > 0.0f ? "hflip"
+                 : a->rand_augment ? "rand_augment"
+                                   : "random_erasing");
+}
+
 filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_dataset *ds) {
   filtra_augmentation complete = *a; /* only this copy gets defaults; in *a, 0 means none */
   FT_TRY(FT_CHECK_RESERVED(filtra_augmentation, a));
@@ -33,16 +52,12 @@ filtra_status ft_augmentation_check(const filtra_augmentation *a, const filtra_d
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixup and cutmix mix classes, and the data's targets are %s",
                    ds->info.target == FILTRA_TARGET_LABELS ? "any number of labels" : "numbers");
-  if (ds->info.height && ds->info.input == FILTRA_INPUT_FEATURES) return FILTRA_OK;
+  if (ds->info.height && ds->info.input == FILTRA_INPUT_FEATURES) return check_bytes(a, ds);
   return ft_fail(FILTRA_ERROR_ARGUMENT,
                  "crop_scale, hflip, rand_augment, random_erasing, mixup and cutmix are for images "
                  "whose pixels are numbers (pixels grey_features or rgb); the data, of format %s, "
                  "%s",
                  ds->info.format, ds->info.height ? "have tokens" : "hold none");
-}
-
-static bool crops(const filtra_augmentation *a) {
-  return a->crop_scale > 0.0f && a->crop_scale < 1.0f;
 }
 
 bool ft_augments_samples(const filtra_augmentation *a) {
@@ -130,10 +145,10 @@ static filtra_status take_pixels(const filtra_dataset *ds, const ft_samples *sam
   return status;
 }
 
-/* The mean pixel, which standardising maps to 0. */
+/* The mean pixel, which standardising maps to 0; 0 of data that are not standardised. */
 static void mean_pixel(const filtra_dataset *ds, uint8_t fill[3]) {
   for (uint32_t k = 0; k < ds->info.features && k < 3; k++) {
-    double mean = ds->feature_mean[k] + 0.5;
+    double mean = ds->feature_mean ? ds->feature_mean[k] + 0.5 : 0.0;
     fill[k] = (uint8_t)(mean < 0.0 ? 0.0 : mean > 255.0 ? 255.0 : mean);
   }
 }

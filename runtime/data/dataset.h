@@ -163,6 +163,7 @@ typedef struct ft_data_fit {
   bool plain;                       /* numbers are not standardised */
   const struct ft_table_fit *table; /* columns of the training table; NULL: the data's own */
   uint32_t height, width;           /* of images; 0: the data's own */
+  bool bytes;                       /* features were bytes of images; false: or it is unknown */
 } ft_data_fit;
 
 /** Advice about a sequence longer than max_length, which a trained model fixes; ends an error
@@ -202,7 +203,8 @@ filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed);
 /** Fails with ARGUMENT unless the fraction is 0 (a tenth) or within (0, 1). */
 filtra_status ft_check_share(float share);
 
-/** Converts features from bytes to standardised numbers; `count` is a multiple of info.features. */
+/** Converts features from bytes to numbers, standardised ones if those of the dataset are; `count`
+ * is a multiple of info.features. */
 void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features);
 
 /** Number of values in a sample that have their own mean each: info.features, or the columns of a

@@ -18,6 +18,14 @@ static bool set_classes(json_t *object, const filtra_dataset *data, uint32_t cou
   return !json_object_set_new(object, "classes", list);
 }
 
+/* Whether each number of a feature was a byte of an image. */
+static bool reads_bytes(const filtra_dataset *data) {
+  bool bytes = false;
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    bytes = bytes || data->samples[i].bytes || data->samples[i].files;
+  return bytes && data->info.features;
+}
+
 json_t *ft_dataset_fit_write(const filtra_dataset *data) {
   const filtra_dataset_info *info = &data->info;
   const bool standard = data->feature_mean != NULL;
@@ -30,7 +38,8 @@ json_t *ft_dataset_fit_write(const filtra_dataset *data) {
       (data->table ? ft_table_fit_write(object, data->table)
                    : !data->columns || !json_object_set_new(object, "columns", json_true())) &&
       (!info->height || (!json_object_set_new(object, "image_height", json_integer(info->height)) &&
-                         !json_object_set_new(object, "image_width", json_integer(info->width)))))
+                         !json_object_set_new(object, "image_width", json_integer(info->width)))) &&
+      (!reads_bytes(data) || !json_object_set_new(object, "bytes", json_true())))
     return object;
   json_decref(object);
   return NULL;

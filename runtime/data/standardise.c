@@ -81,8 +81,9 @@ static void apply_moments(const filtra_dataset *ds, ft_samples *samples) {
 
 void ft_scale_bytes(const filtra_dataset *ds, const uint8_t *bytes, size_t count, float *features) {
   uint32_t width = ds->info.features;
+  const float *scale = ds->feature_scale, *offset = ds->feature_offset;
   for (size_t i = 0; i < count; i++)
-    features[i] = ds->feature_scale[i % width] * (float)bytes[i] + ds->feature_offset[i % width];
+    features[i] = scale ? scale[i % width] * (float)bytes[i] + offset[i % width] : (float)bytes[i];
 }
 
 static filtra_status keep_for_bytes(filtra_dataset *ds) {

@@ -145,6 +145,7 @@ static filtra_status read_fit(ft_run_fit *fit, const char *path) {
   fit->data.plain = json_is_false(json_object_get(fit->json, "standardised"));
   fit->data.height = read_size(fit->json, "image_height");
   fit->data.width = read_size(fit->json, "image_width");
+  fit->data.bytes = json_is_true(json_object_get(fit->json, "bytes"));
   FT_TRY(ft_table_fit_read(fit->json, path, &fit->table));
   fit->data.table = fit->table;
   fit->data.columns = json_is_true(json_object_get(fit->json, "columns")) ||

@@ -101,9 +101,13 @@ static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const
                                  uint32_t length) {
   if (!p->info.features) return ft_fail(FILTRA_ERROR_INPUT, "the model reads tokens, not numbers");
   FT_TRY(check_numbers(p));
+  const ft_data_fit *fit = &p->input.fit.data;
+  if (fit->bytes)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the model reads images, whose pixels are bytes, 0 to 255; give pixels, not "
+                   "other numbers");
   FT_TRY(keep_words(p, s, 0, series, length));
   float *to = (float *)s->words[0];
-  const ft_data_fit *fit = &p->input.fit.data;
   const size_t count = (size_t)s->lengths[0] * p->columns;
   if (fit->columns && count != fit->features)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training data has %u", count,
@@ -121,6 +125,24 @@ static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const
   return FILTRA_OK;
 }
 
+/* Fails unless an image has the size of the training data's, if these had one. */
+static filtra_status check_size(const ft_reader *p, const filtra_request *r) {
+  const filtra_model_config *config = &p->model->options.config;
+  const ft_data_fit *fit = &p->input.fit.data;
+  const int64_t height = config->image_height ? config->image_height : fit->height,
+                width = config->image_height ? config->image_width : fit->width;
+  if (r->height && r->length % r->height)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "%u pixels in %u rows of one length", r->length,
+                   r->height);
+  if (height && r->length != height * width)
+    return ft_fail(FILTRA_ERROR_INPUT, "%u pixels; the model's images are %lld x %lld", r->length,
+                   (long long)width, (long long)height);
+  if (height && r->height && r->height != height)
+    return ft_fail(FILTRA_ERROR_INPUT, "an image of %u x %u pixels; the model's are %lld x %lld",
+                   r->length / r->height, r->height, (long long)width, (long long)height);
+  return FILTRA_OK;
+}
+
 static filtra_status read_pixels(const ft_reader *p, ft_request_sample *s,
                                  const filtra_request *r) {
   const ft_data_fit *fit = &p->input.fit.data;
@@ -129,10 +151,7 @@ static filtra_status read_pixels(const ft_reader *p, ft_request_sample *s,
                    r->channels);
   if (p->columns != 1 && p->columns != 3)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads %zu numbers a step, no pixels", p->columns);
-  const filtra_model_config *config = &p->model->options.config;
-  if (config->image_height && r->length != config->image_height * config->image_width)
-    return ft_fail(FILTRA_ERROR_INPUT, "%u pixels; the model's images are %lld x %lld", r->length,
-                   (long long)config->image_width, (long long)config->image_height);
+  FT_TRY(check_size(p, r));
   FT_TRY(check_numbers(p));
   FT_TRY(keep_words(p, s, 0, NULL, r->length));
   for (size_t i = 0; i < (size_t)s->lengths[0]; i++) {

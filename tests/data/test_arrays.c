@@ -243,4 +243,70 @@ TEST(mixed_samples_have_classes) {
   assert_fails(filtra_loader_create(numbers, &o, &l), FILTRA_ERROR_ARGUMENT, "targets are numbers");
 }
 
+static filtra_dataset_arrays images(const float *pixels) {
+  static const uint32_t six[] = {6, 6}, one[] = {6};
+  static const int32_t kinds[] = {0, 1};
+  filtra_dataset_arrays a = {.classes = 2, .features = 1, .height = 2, .width = 3};
+  a.splits[FILTRA_SPLIT_TRAIN] =
+      (filtra_samples){.count = 2, .features = pixels, .lengths = six, .labels = kinds};
+  a.splits[FILTRA_SPLIT_VAL] =
+      (filtra_samples){.count = 1, .features = pixels, .lengths = one, .labels = kinds};
+  return a;
+}
+
+static void first_image(const filtra_dataset *ds, const filtra_augmentation *a, float got[6]) {
+  filtra_batch batch;
+  owned_loader *l = test_loader(ds, &(filtra_loader_options){.batch_size = 2, .augmentation = a});
+  assert_ok(filtra_loader_next(l, &batch));
+  memcpy(got, batch.features, 6 * sizeof *got);
+}
+
+/* Every change works on images that an application gives, standardised or as they are. */
+TEST(images_are_augmented) {
+  static const float pixels[] = {0, 10, 255, 30, 40, 50, 1, 2, 3, 4, 5, 6};
+  static const filtra_augmentation all[] = {{.crop_scale = 0.3f},
+                                            {.hflip = 1.0f},
+                                            {.rand_augment = 5, .rand_augment_magnitude = 9.0f},
+                                            {.random_erasing = 1.0f},
+                                            {.mixup = 1.0f},
+                                            {.cutmix = 1.0f}};
+  for (int standardise = 0; standardise < 2; standardise++) {
+    float plain[6], got[6];
+    filtra_dataset_arrays a = images(pixels);
+    a.standardise = standardise;
+    owned_dataset *ds = test_dataset(&a);
+    first_image(ds, NULL, plain);
+    for (int k = 0; k < 6 && !standardise; k++)
+      assert_true(plain[k] == pixels[k]);
+    for (size_t i = 0; i < FT_COUNT(all); i++) {
+      first_image(ds, &all[i], got);
+      for (int k = 0; k < 6; k++)
+        assert_true(isfinite(got[k]) && (!all[i].hflip || got[k] == plain[k / 3 * 3 + 2 - k % 3]));
+    }
+  }
+}
+
+/* Of other numbers, changes of single images are refused, and mixing works. */
+TEST(images_of_other_numbers) {
+  static const float pixels[] = {0, 10, 255, 30, 40, 50, 0.5f, 2, 3, 4, 5, 6};
+  static const struct {
+    filtra_augmentation a;
+    const char *part;
+  } cases[] = {{{.crop_scale = 0.5f}, "crop_scale is for images of 1 or 3 whole numbers"},
+               {{.hflip = 0.5f}, "hflip is for images"},
+               {{.rand_augment = 1}, "rand_augment is for images"},
+               {{.random_erasing = 0.5f}, "random_erasing is for images"}};
+  float got[6];
+  const filtra_dataset_arrays a = images(pixels);
+  owned_dataset *ds = test_dataset(&a);
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_loader *none;
+    const filtra_loader_options o = {.batch_size = 2, .augmentation = &cases[i].a};
+    assert_fails(filtra_loader_create(ds, &o, &none), FILTRA_ERROR_ARGUMENT, cases[i].part);
+  }
+  first_image(ds, &(filtra_augmentation){.mixup = 1.0f}, got);
+  first_image(ds, NULL, got);
+  assert_memory_equal(got, pixels, sizeof got);
+}
+
 TEST_MAIN(NULL, test_teardown)

@@ -174,9 +174,21 @@ TEST(pixels_are_read_as_the_data_are) {
     assert_string_equal(answer.name, filtra_dataset_class_name(data, (uint32_t)answer.label));
     assert_int_equal(answer.label, ask(p, request).label);
     request.length = 1023;
-    if (filtra_predictor_get_info(p)->features)
-      assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
-                   "1023 pixels; the model's images are 32 x 32");
+    assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                 "1023 pixels; the model's images are 32 x 32");
+    request.length = 1024;
+    request.height = 32;
+    assert_ok(filtra_predictor_predict(p, 1, &request, &answer));
+    request.height = 16;
+    assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                 "an image of 64 x 16 pixels; the model's are 32 x 32");
+    request.height = 5;
+    assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
+                 "1024 pixels in 5 rows of one length");
+    const float numbers[3072] = {0.5f};
+    request = (filtra_request){.series = numbers, .length = 1024};
+    assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+                 k ? "the model reads images, whose pixels are bytes" : "the model reads tokens");
     filtra_model_destroy(&model);
   }
 }

@@ -41,6 +41,16 @@ static bool watch_progress(void *user, const filtra_run_progress *progress) {
   return w->calls++ != w->stop_after;
 }
 
+/* Of each call's step, how far it is behind the submitted ones. */
+static bool watch_steps(void *user, const filtra_run_progress *p) {
+  watch *w = user;
+  const uint64_t submitted = (uint64_t)w->calls++;
+  assert_true(p->step <= submitted && p->step + 2 >= submitted && p->step >= w->last.step);
+  assert_true(p->last.step == p->step && (!p->evaluated || p->step == submitted));
+  w->last = *p;
+  return true;
+}
+
 /* NULL resumes. */
 static filtra_status run(const char *config, const char *folder, watch *w) {
   watch unused = {.stop_after = -1};
@@ -134,6 +144,18 @@ TEST(test_data_in_memory) {
   filtra_run_close(&opened);
   assert_fails(run_on(data, config_text(""), test_new_run(), &w), FILTRA_ERROR_ARGUMENT,
                "the options give data in memory");
+}
+
+/* A call for each submitted step and one before; it tells of the newest finished one. */
+TEST(test_progress) {
+  watch w = {0};
+  const filtra_run_options o = {.config = config_text(", \"eval_every\": 5"),
+                                .folder = test_new_run(),
+                                .progress = watch_steps,
+                                .user = &w};
+  assert_ok(filtra_run_train(test_device(), &o));
+  assert_int_equal(w.calls, 13);
+  assert_int_equal(w.last.step, 12);
 }
 
 /* Stopped before the first step, and after each of some, also twice. */

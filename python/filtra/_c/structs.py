@@ -335,9 +335,9 @@ class filtra_request(Structure):
     _fields_ = [
         ("text", c_char_p), ("text_length", c_size_t), ("second", c_char_p),
         ("second_length", c_size_t), ("tokens", P(c_int32)), ("series", P(c_float)),
-        ("pixels", P(c_uint8)), ("length", c_uint32), ("channels", c_uint32),
+        ("pixels", P(c_uint8)), ("length", c_uint32), ("channels", c_uint32), ("height", c_uint32),
         ("logits", P(c_float)), ("probabilities", P(c_float)), ("vector", P(c_float)),
-        ("reserved", c_uint64 * 7),
+        ("reserved", c_uint64 * 6),
     ]
 
 class filtra_prediction(Structure):

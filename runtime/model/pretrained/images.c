@@ -74,8 +74,8 @@ filtra_status ft_hf_image_fit(const json_t *keys, json_t *fit) {
   double m[3], f[3];
   ft_fixed_moments(half ? FILTRA_NORMALIZE_HALF : FILTRA_NORMALIZE_IMAGENET, m, f);
   json_t *more =
-      json_pack("{s[fff] s[fff] sO sO}", "feature_mean", m[0], m[1], m[2], "feature_factor", f[0],
-                f[1], f[2], "image_height", side, "image_width", side);
+      json_pack("{s[fff] s[fff] sO sO sb}", "feature_mean", m[0], m[1], m[2], "feature_factor",
+                f[0], f[1], f[2], "image_height", side, "image_width", side, "bytes", 1);
   const bool failed = !more || json_object_update(fit, more);
   json_decref(more);
   return failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
