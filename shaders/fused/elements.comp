@@ -22,7 +22,7 @@ const uint NONE = 15;
 vec4 r[FUSED_INPUTS + FUSED_STEPS];
 
 uint field(const uint word, const uint low, const uint bits) {
-  return bitfieldExtract(word, int(low), int(bits));
+  return word >> low & (1u << bits) - 1u;
 }
 
 // One component after the other in a loop that is not unrolled here, so that the module holds the

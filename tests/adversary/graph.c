@@ -197,7 +197,7 @@ static void begin_lives(const ft_program *p, size_t index, adv_memory *memory, u
     adv_region_forget(at.region, at.offset, s->bytes, seed);
   }
   for (size_t i = index;
-       i < plan->tape->call_count && plan->calls[i].interval == plan->calls[index].interval; i++) {
+       i < plan->call_count && plan->calls[i].interval == plan->calls[index].interval; i++) {
     const ft_recorded_call *c = plan->calls[i].call;
     for (uint32_t k = 0; k < c->arg_count; k++)
       if (c->args[k].tensor && ft_life_begins(plan, index, c->args[k].tensor->storage))
@@ -261,7 +261,7 @@ filtra_status adv_run_program(ft_program *p, ft_slot *slot, const adv_manner *ma
                               adv_memory *memory, adv_report *report) {
   FT_TRY(take_snapshot(p, memory));
   upload(p, slot, memory, manner);
-  for (size_t i = 0; i < p->plan->tape->call_count; i++)
+  for (size_t i = 0; i < p->plan->call_count; i++)
     FT_TRY(run_call(p, i, manner, memory, report));
   FT_TRY(download(p, slot, memory));
   adv_report_end(report, gives_nonfinite(p, slot));

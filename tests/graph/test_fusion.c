@@ -1,5 +1,5 @@
-/* Fused elementwise calls give the bits of the calls that they replace, and are fewer. test_random.c
- * compares whole numbers in random graphs with another interpreter. */
+/* Fused elementwise calls give the bits of the calls that they replace, and are fewer.
+ * test_random.c compares whole numbers in random graphs with another interpreter. */
 #include "graph/plan.h"
 #include "support/harness.h"
 

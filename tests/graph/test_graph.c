@@ -67,7 +67,7 @@ TEST(checker_finds_hazards) {
   assert_ok(filtra_graph_compile(g));
   assert_ok(ft_graph_check(g));
   ft_planned_call *calls = g->plan->calls;
-  for (size_t i = 0; i < g->tape.call_count; i++) {
+  for (size_t i = 0; i < g->plan->call_count; i++) {
     if (!calls[i].barrier) continue;
     calls[i].barrier = false;
     assert_fails(ft_graph_check(g), FILTRA_ERROR_ARGUMENT, "without a barrier");
@@ -86,7 +86,7 @@ TEST(checker_finds_hazards) {
 
 static size_t barriers_of(const filtra_graph *g) {
   size_t count = 0;
-  for (size_t i = 0; i < g->tape.call_count; i++)
+  for (size_t i = 0; i < g->plan->call_count; i++)
     count += g->plan->calls[i].barrier;
   return count;
 }
@@ -367,9 +367,15 @@ TEST(profile_times_every_call) {
     skip();
   }
   assert_ok(ft_graph_profile(g, &entries, &count));
-  assert_int_equal(count, g->tape.call_count);
+  assert_int_equal(count, g->plan->call_count);
   for (size_t i = 0; i < count; i++)
     assert_true(entries[i].seconds > 0.0 && entries[i].seconds < 1.0);
 }
 
-TEST_MAIN(NULL, test_teardown)
+/* Calls are planned as they are recorded; fusion has a test of its own. */
+static int setup(void **state) {
+  (void)state;
+  return test_use_variant("fusion=off") ? 0 : -1;
+}
+
+TEST_MAIN(setup, test_teardown)

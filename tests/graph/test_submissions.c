@@ -114,7 +114,7 @@ TEST(test_looking_inside) {
   size_t count;
   assert_ok(ft_graph_profile(w.graph, &entries, &count));
   if (!too_fast()) assert_true(ft_submissions_count(w.graph->program) > 2);
-  assert_int_equal(count, w.graph->tape.call_count);
+  assert_int_equal(count, w.graph->plan->call_count);
   for (size_t i = 0; i < count; i++)
     assert_true(entries[i].seconds > 0.0 && entries[i].seconds < 10.0);
   const char *name;

@@ -92,8 +92,8 @@ static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op)
 static bool is_concerned(const filtra_graph *g) {
   const char *families = getenv("FILTRA_TEST_FAMILIES");
   if (!families || !*families) return true;
-  for (size_t i = 0; i < g->tape.call_count; i++) {
-    const char *kernel = g->tape.calls[i].key.kernel;
+  for (size_t i = 0; i < g->plan->call_count; i++) {
+    const char *kernel = g->plan->tasks[i]->key.kernel;
     size_t length = strcspn(kernel, "/");
     for (const char *at = families; *at; at += strcspn(at, " "), at += strspn(at, " "))
       if (strcspn(at, " ") == length && !strncmp(at, kernel, length)) return true;
@@ -119,8 +119,8 @@ bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char pat
   mix(&hash, op->dims, sizeof op->dims);
   mix_device(&hash, ft_caps_of(g->device));
   mix_inputs(&hash, g, op);
-  for (size_t i = 0; i < g->tape.call_count; i++)
-    mix_call(&hash, &g->tape.calls[i]);
+  for (size_t i = 0; i < g->plan->call_count; i++)
+    mix_call(&hash, g->plan->tasks[i]);
   snprintf(path, TEST_SEEN_PATH, "%s/%s-%016llx", folder, program_invocation_short_name,
            (unsigned long long)hash);
   bool seen = ft_file_exists(path);

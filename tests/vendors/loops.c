@@ -136,9 +136,9 @@ static void judge_step(const filtra_graph *g, const char *mixer, table *steps) {
   row *r = row_of(steps, mixer);
   double useful = 0, done = 0, barriers = 0, alone = 0;
   const ft_planned_call *calls = g->plan->calls;
-  for (size_t i = 0; i < g->tape.call_count; i++) {
+  for (size_t i = 0; i < g->plan->call_count; i++) {
     const ft_recorded_call *c = calls[i].call;
-    bool last = i + 1 == g->tape.call_count || calls[i + 1].barrier;
+    bool last = i + 1 == g->plan->call_count || calls[i + 1].barrier;
     barriers += calls[i].barrier;
     alone +=
         (calls[i].barrier || i == 0) && last && c->groups[0] * c->groups[1] * c->groups[2] < FEW;
@@ -147,7 +147,7 @@ static void judge_step(const filtra_graph *g, const char *mixer, table *steps) {
     useful += c->flops;
     done += executed(c);
   }
-  r->value[CALLS] = (double)g->tape.call_count;
+  r->value[CALLS] = (double)g->plan->call_count;
   r->value[BARRIERS] = barriers;
   r->value[ALONE] = alone;
   r->value[EXECUTED] = useful > 0 ? done / useful : -1;
@@ -255,7 +255,7 @@ static filtra_status add_step(gate *gt, const struct shape *s, const char *name,
   if (!status) {
     const filtra_graph *g = trainer->graphs[0]->graph;
     judge_step(g, name, steps);
-    for (size_t i = 0; i < g->tape.call_count; i++)
+    for (size_t i = 0; i < g->plan->call_count; i++)
       work[index_of(gt->device, g->program->pipelines[i])] += work_of(g->plan->calls[i].call);
   }
   filtra_trainer_destroy(&trainer);
