@@ -49,8 +49,7 @@ vec4 combine(const uint number, const uint step, vec4 a, vec4 b) {
   return derivative ? y * b : y;
 }
 
-void store(const uint target, uint i, vec4 x) {
-  F32 to = target == 0 ? p.out0 : target == 1 ? p.out1 : p.out2;
+void store(F32 to, uint i, vec4 x) {
   if (WHOLE)
     by_fours(to).v[i] = x;
   else
@@ -63,7 +62,9 @@ void run(const uint number, const uint step, uint i) {
   const uint sum = field(step, FUSED_SUM, 4), target = field(step, FUSED_TARGET, 2);
   if (sum != NONE) y += r[sum];
   r[FUSED_INPUTS + number] = y;
-  if (target < FUSED_OUTPUTS) store(target, i, y);
+  if (target == 0) store(p.out0, i, y);
+  if (target == 1) store(p.out1, i, y);
+  if (target == 2) store(p.out2, i, y);
 }
 
 // The element of input `number` at these coordinates.
@@ -75,18 +76,18 @@ vec4 load(const uint number, F32 t, uint i, uvec4 at) {
     [[unroll]] for (uint k = 1; k < 4; ++k)
       if ((own >> k & 1) != 0) from = from * p.shape[k - 1] + at[k];
   }
-  if (!WHOLE || (own & 8) == 0) return vec4(t.v[from]);
-  return by_fours(t).v[from];
+  if (WHOLE && (own & 8) != 0) return by_fours(t).v[from];
+  return vec4(t.v[from]);
 }
 
 uvec4 coordinates(uint i) {
   uvec4 at = uvec4(i, 0, 0, 0);
-  if (!SPREAD) return at;
-  [[unroll]] for (uint k = 3; k > 0; --k) {
-    const uint outer = quotient(at[0], p.factor[k - 1], p.shift[k - 1]);
-    at[k] = at[0] - outer * p.shape[k - 1];
-    at[0] = outer;
-  }
+  if (SPREAD)
+    [[unroll]] for (uint k = 3; k > 0; --k) {
+      const uint outer = quotient(at[0], p.factor[k - 1], p.shift[k - 1]);
+      at[k] = at[0] - outer * p.shape[k - 1];
+      at[0] = outer;
+    }
   return at;
 }
 
