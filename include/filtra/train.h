@@ -221,10 +221,11 @@ typedef struct filtra_run_options {
    * metrics.jsonl, model.safetensors, checkpoint/. A new run needs an empty folder, or creates one.
    */
   const char *folder;
-  /** Called before the first step and after each is submitted. The device may be up to two steps
-   * behind: `step` and `last` are of the newest finished step, so that calls may repeat one or pass
-   * over it. After an evaluation and after the last step all are finished. If it returns false, the
-   * run writes a checkpoint after the submitted steps and stops with status CANCELLED. */
+  /** Called before the first step and after each is submitted. Up to two submitted steps may be
+   * unfinished: `step` and `last` are of the newest finished step, so that calls may repeat one or
+   * pass over it. After an evaluation and after the last step all are finished. If it returns
+   * false, the run writes a checkpoint after the submitted steps and stops with status CANCELLED.
+   */
   bool (*progress)(void *user, const filtra_run_progress *progress);
   void *user;
   /** Resume even if settings or data differ from those of the checkpoint. Otherwise the call fails

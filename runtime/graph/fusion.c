@@ -1,6 +1,6 @@
 /* Fusion: elementwise calls that follow one another become one call of shaders/fused, which keeps
  * what only they read in registers. A call joins an earlier one if its result has the same shape
- * and no call between them accesses the bytes of either; results have the same bits. The first step
+ * and no call between them writes what it accesses or accesses what it writes. The first step
  * of ft_plan_make; ops say which of their calls are elementwise (ft_step). */
 #include "fused/contract.h"
 #include "graph/plan.h"
@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  WINDOW = 16, /* calls that one may be moved before */
-  NO_OPERAND = 15,
-  ALL_AXES = 15
-};
+enum { WINDOW = 16 }; /* calls that one may be moved before */
 
 /** A tensor in a register: an input, or the result of a step. */
 typedef struct value {
@@ -26,7 +22,8 @@ typedef struct fused {
   int64_t shape[FILTRA_MAX_DIMS]; /* without axes of length 1 */
   int ndim;
   value inputs[FUSED_INPUTS], results[FUSED_STEPS]; /* of results the latest of each tensor */
-  uint32_t input_count, result_count, step_count, number_count; /* steps with gaps */
+  uint32_t input_count, result_count, number_count;
+  uint32_t step_count; /* with the gaps before activations */
   uint32_t steps[FUSED_STEPS];
   float numbers[FUSED_NUMBERS];
   const filtra_tensor *outputs[FUSED_OUTPUTS];
@@ -77,7 +74,7 @@ static uint32_t axes_of(const filtra_tensor *t, const filtra_tensor *y, int with
     const bool has = without >= 0 ? i != without : own >= 0 && t->shape[own] == y->shape[i];
     axes |= (uint32_t)has << axis++;
   }
-  return axes | (ALL_AXES << axis & ALL_AXES);
+  return axes | (FUSED_ALL_AXES << axis & FUSED_ALL_AXES);
 }
 
 /* ---- putting a call together ---- */
@@ -93,7 +90,7 @@ static bool operand_of(fused *f, const filtra_tensor *t, uint32_t axes, uint32_t
   for (uint32_t i = 0; i < f->result_count; i++) {
     if (f->results[i].tensor->storage != t->storage) continue;
     *operand = f->results[i].operand;
-    return same_elements(f->results[i].tensor, t) && axes == ALL_AXES;
+    return same_elements(f->results[i].tensor, t) && axes == FUSED_ALL_AXES;
   }
   for (uint32_t i = 0; i < f->input_count; i++) {
     *operand = i;
@@ -110,14 +107,14 @@ static bool operand_of(fused *f, const filtra_tensor *t, uint32_t axes, uint32_t
 static bool set_result(fused *f, const filtra_tensor *t, uint32_t operand) {
   for (uint32_t i = 0; i < f->input_count; i++)
     if (f->inputs[i].tensor->storage == t->storage &&
-        !(f->inputs[i].axes == ALL_AXES && same_elements(f->inputs[i].tensor, t)))
+        !(f->inputs[i].axes == FUSED_ALL_AXES && same_elements(f->inputs[i].tensor, t)))
       return false;
   for (uint32_t i = 0; i < f->result_count; i++) {
     if (f->results[i].tensor->storage != t->storage) continue;
     f->results[i].operand = operand;
     return same_elements(f->results[i].tensor, t);
   }
-  f->results[f->result_count++] = (value){t, ALL_AXES, operand};
+  f->results[f->result_count++] = (value){t, FUSED_ALL_AXES, operand};
   return true;
 }
 
@@ -145,12 +142,13 @@ static bool add_step(fused *f, const ft_recorded_call *c) {
   const ft_step *step = &c->step;
   const filtra_tensor *y = target_of(c), *b = c->arg_count > 2 ? c->args[1].tensor : NULL;
   const uint32_t place = next_place(f, step);
-  uint32_t a_operand, b_operand = 0, sum = NO_OPERAND, number;
+  uint32_t a_operand, b_operand = 0, sum = FUSED_NONE, number;
   if (place == FUSED_STEPS || !has_shape(f, y)) return false;
   const int without = step->operation == STEP_SCALE ? (int)step->axis : -1;
   if (!operand_of(f, c->args[0].tensor, axes_of(c->args[0].tensor, y, without), &a_operand) ||
       (b && !operand_of(f, b, axes_of(b, y, -1), &b_operand)) ||
-      ((c->args[c->arg_count - 1].mode & FT_ACCESS_READ) && !operand_of(f, y, ALL_AXES, &sum)) ||
+      ((c->args[c->arg_count - 1].mode & FT_ACCESS_READ) &&
+       !operand_of(f, y, FUSED_ALL_AXES, &sum)) ||
       !add_numbers(f, step, &number) || !set_result(f, y, FUSED_INPUTS + place))
     return false;
   f->step_count = place + 1;
@@ -239,8 +237,9 @@ static bool join(const fusion *all, group *members, uint32_t position) {
 /* Adds a call to the nearest group that it may join, or makes a new one. */
 static void place(fusion *all, uint32_t position) {
   const ft_recorded_call *c = &all->tape->calls[position];
+  const bool joins = is_elementwise(c);
   const size_t end = all->group_count, begin = end > WINDOW ? end - WINDOW : 0;
-  for (size_t i = end; is_elementwise(c) && i-- > begin;) {
+  for (size_t i = end; joins && i-- > begin;) {
     if (join(all, &all->groups[i], position)) return;
     if (group_conflicts(all, &all->groups[i], c)) break;
   }
@@ -281,7 +280,7 @@ static void merge_axes(fused *f) {
     f->shape[k] = 1;
   for (uint32_t i = 0; i < f->input_count; i++) {
     const uint32_t own = f->inputs[i].axes & ((1U << count) - 1), all = (1U << count) - 1;
-    f->inputs[i].axes = own == all ? ALL_AXES : own << before;
+    f->inputs[i].axes = own == all ? FUSED_ALL_AXES : own << before;
   }
 }
 
@@ -321,7 +320,7 @@ static uint32_t packed_axes(const fused *f, bool *spread) {
   uint32_t axes = 0;
   for (uint32_t i = 0; i < f->input_count; i++) {
     axes |= f->inputs[i].axes << 4 * i;
-    *spread = *spread || f->inputs[i].axes != ALL_AXES;
+    *spread = *spread || f->inputs[i].axes != FUSED_ALL_AXES;
   }
   return axes;
 }

@@ -33,8 +33,8 @@ typedef struct ft_planned_call {
 typedef struct ft_plan {
   const struct ft_tape *tape;
   const ft_recorded_call **tasks; /* calls of the tape and fused ones, in the tape's order */
-  ft_recorded_call *fused;
-  ft_planned_call *calls; /* the tasks in order of execution */
+  ft_recorded_call *fused;        /* the tasks that are not on the tape */
+  ft_planned_call *calls;         /* the tasks in order of execution */
   size_t call_count;
   ft_planned_storage *storages; /* tape->storage_count, by number */
   uint64_t *blocks;             /* bytes of each block that the arena must have */

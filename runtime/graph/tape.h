@@ -100,7 +100,7 @@ struct filtra_graph {
   uint32_t part[3]; /* of the next execution: first sample, samples, the batch's other samples */
 };
 
-/** Copies what a call says, without its limits. */
+/** Copies what a call says, without checking its limits. */
 void ft_call_take(const ft_kernel_call *call, ft_recorded_call *to);
 
 /** Fails with ARGUMENT for an input or parameter without name or shape. */

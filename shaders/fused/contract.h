@@ -35,7 +35,10 @@ FT_DECLARE_VALUES(fused_step)
 #define FUSED_B          12 /* 4 bits: operand */
 #define FUSED_NUMBER     16 /* 3 bits: its first number */
 #define FUSED_TARGET     20 /* 2 bits: output that receives the result; 3: none */
-#define FUSED_SUM        24 /* 4 bits: operand that is added to the result; 15: none */
+#define FUSED_SUM        24 /* 4 bits: operand that is added to the result; FUSED_NONE: none */
+#define FUSED_NONE       15
+
+#define FUSED_ALL_AXES 15 /* an input's four bits of the constant `axes` that is not repeated */
 
 #define fused_elements_TENSORS(TENSOR)                                                             \
   TENSOR(F32, in0)                                                                                 \

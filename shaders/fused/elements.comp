@@ -18,7 +18,6 @@ const uint ACTIVATIONS = 0;
 #else
 const uint ACTIVATIONS = FUSED_ACTIVATIONS;
 #endif
-const uint NONE = 15;
 vec4 r[FUSED_INPUTS + FUSED_STEPS];
 
 uint field(const uint word, const uint low, const uint bits) {
@@ -60,7 +59,7 @@ void run(const uint number, const uint step, uint i) {
   if (step == STEP_NONE) return;
   precise vec4 y = combine(number, step, r[field(step, FUSED_A, 4)], r[field(step, FUSED_B, 4)]);
   const uint sum = field(step, FUSED_SUM, 4), target = field(step, FUSED_TARGET, 2);
-  if (sum != NONE) y += r[sum];
+  if (sum != FUSED_NONE) y += r[sum];
   r[FUSED_INPUTS + number] = y;
   if (target == 0) store(p.out0, i, y);
   if (target == 1) store(p.out1, i, y);
@@ -71,7 +70,7 @@ void run(const uint number, const uint step, uint i) {
 vec4 load(const uint number, F32 t, uint i, uvec4 at) {
   const uint own = field(axes, 4 * number, 4);
   uint from = i;
-  if (own != 15) {
+  if (own != FUSED_ALL_AXES) {
     from = (own & 1) != 0 ? at[0] : 0;
     [[unroll]] for (uint k = 1; k < 4; ++k)
       if ((own >> k & 1) != 0) from = from * p.shape[k - 1] + at[k];

@@ -41,7 +41,7 @@ static bool watch_progress(void *user, const filtra_run_progress *progress) {
   return w->calls++ != w->stop_after;
 }
 
-/* Of each call's step, how far it is behind the submitted ones. */
+/* Checks that at most two submitted steps are unfinished, and none after an evaluation. */
 static bool watch_steps(void *user, const filtra_run_progress *p) {
   watch *w = user;
   const uint64_t submitted = (uint64_t)w->calls++;
