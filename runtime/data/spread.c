@@ -24,7 +24,7 @@ filtra_status ft_spread_check(const ft_spread *s, const char *path, const char *
                  path, feature, s->low, s->high);
 }
 
-filtra_status ft_spread_check_targets(const ft_spread *s, const filtra_dataset *ds,
+filtra_status ft_spread_check_targets(const ft_spread *targets, const filtra_dataset *dataset,
                                       const char *path) {
-  return ds->fit->values ? FILTRA_OK : ft_spread_check(s, path, "the target");
+  return dataset->fit->values ? FILTRA_OK : ft_spread_check(targets, path, "the target");
 }

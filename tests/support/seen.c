@@ -25,12 +25,13 @@ static void mix_number(uint64_t *hash, uint64_t number) {
   mix(hash, &number, sizeof number);
 }
 
-/* Hashes driver and device, and the settings that decide how a run is submitted. */
+/* Hashes driver and device, and the settings that decide how calls are fused and submitted. */
 static void mix_device(uint64_t *hash, const ft_caps *caps) {
   mix_text(hash, caps->info.name);
   mix_text(hash, caps->info.driver);
   mix_number(hash, caps->subgroup_least);
   mix_number(hash, caps->subgroup_most);
+  mix_number(hash, caps->fuses);
   mix(hash, &caps->submission_seconds, sizeof caps->submission_seconds);
   mix(hash, &caps->timestamp_ns, sizeof caps->timestamp_ns);
 }
@@ -87,16 +88,22 @@ static void mix_inputs(uint64_t *hash, const filtra_graph *g, const test_op *op)
     mix_tensor(hash, g->tape.outputs[i].tensor);
 }
 
+static bool is_listed(const char *families, const char *family, size_t length) {
+  for (const char *at = families; *at; at += strcspn(at, " "), at += strspn(at, " "))
+    if (strcspn(at, " ") == length && !strncmp(at, family, length)) return true;
+  return false;
+}
+
 /* Whether the graph runs a kernel of one of the families in FILTRA_TEST_FAMILIES, a space-separated
- * list of folders of shaders/. Without the variable every graph counts. */
+ * list of folders of shaders/. Without the variable every graph counts. Elementwise calls count as
+ * `fused`, since planning may make a kernel of that family of them. */
 static bool is_concerned(const filtra_graph *g) {
   const char *families = getenv("FILTRA_TEST_FAMILIES");
   if (!families || !*families) return true;
-  for (size_t i = 0; i < g->plan->call_count; i++) {
-    const char *kernel = g->plan->tasks[i]->key.kernel;
-    size_t length = strcspn(kernel, "/");
-    for (const char *at = families; *at; at += strcspn(at, " "), at += strspn(at, " "))
-      if (strcspn(at, " ") == length && !strncmp(at, kernel, length)) return true;
+  for (size_t i = 0; i < g->tape.call_count; i++) {
+    const ft_recorded_call *c = &g->tape.calls[i];
+    if (is_listed(families, c->key.kernel, strcspn(c->key.kernel, "/"))) return true;
+    if (c->step.operation && is_listed(families, "fused", strlen("fused"))) return true;
   }
   return false;
 }
@@ -119,8 +126,8 @@ bool test_seen(const filtra_graph *g, const test_op *op, uint64_t seed, char pat
   mix(&hash, op->dims, sizeof op->dims);
   mix_device(&hash, ft_caps_of(g->device));
   mix_inputs(&hash, g, op);
-  for (size_t i = 0; i < g->plan->call_count; i++)
-    mix_call(&hash, g->plan->tasks[i]);
+  for (size_t i = 0; i < g->tape.call_count; i++)
+    mix_call(&hash, &g->tape.calls[i]);
   snprintf(path, TEST_SEEN_PATH, "%s/%s-%016llx", folder, program_invocation_short_name,
            (unsigned long long)hash);
   bool seen = ft_file_exists(path);
