@@ -34,7 +34,6 @@ void move_four(uint from, uint to) {
 }
 
 void main() {
-  p = given;
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;

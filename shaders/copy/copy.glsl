@@ -3,5 +3,5 @@
 
 FT_VALUES(copy_mode)
 FT_CONSTANTS(copy_axes)
-FT_ARGUMENTS_COPIED(copy)
+FT_ARGUMENTS(copy)
 #include "common/axes.glsl"

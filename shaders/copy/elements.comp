@@ -9,7 +9,6 @@
 #include "copy/copy.glsl"
 
 void main() {
-  p = given;
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;

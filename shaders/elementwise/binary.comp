@@ -7,7 +7,7 @@
 // its axes, where their strides are 0.
 FT_VALUES(elementwise_operation)
 FT_CONSTANTS(elementwise_binary)
-FT_ARGUMENTS_COPIED(elementwise_binary)
+FT_ARGUMENTS(elementwise_binary)
 #include "common/axes.glsl"
 
 vec4 combine(vec4 a, vec4 b) {
@@ -23,7 +23,6 @@ vec4 group(F32 t, uint i, bool repeated) {
 }
 
 void main() {
-  p = given;
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;

@@ -8,7 +8,7 @@
 // invocations read neighbouring elements, whichever axis it is.
 FT_VALUES(reduce_fours)
 FT_CONSTANTS(reduce_axis)
-FT_ARGUMENTS_COPIED(reduce_axis)
+FT_ARGUMENTS(reduce_axis)
 
 vec4 group(uint i) {
   const vec4 x = by_fours(p.x).v[i];
@@ -35,7 +35,6 @@ vec4 sum_of(uint at, uint part) {
 }
 
 void main() {
-  p = given;
   uint to = gl_GlobalInvocationID.x;
   if (to >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;

@@ -6,11 +6,10 @@
 // Gradient of sums and of the largest along the middle axis of [outer, n, inner]:
 // dx[o, i, k] = scale * dy[o, k], or only where i is index[o, k]; dx += it when accumulating.
 FT_CONSTANTS(reduce_spread)
-FT_ARGUMENTS_COPIED(reduce_spread)
+FT_ARGUMENTS(reduce_spread)
 #include "common/axes.glsl"
 
 void main() {
-  p = given;
   uint i = gl_GlobalInvocationID.x;
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
