@@ -8,7 +8,10 @@
 #include <filtra/ops.h>
 #include <string.h>
 
-enum { MOST_TERMS = 64 }; /* terms that an invocation adds up */
+enum {
+  MOST_TERMS = 64, /* terms that an invocation adds up */
+  MOST_PARTS = 4   /* parts that an invocation takes, one after the other */
+};
 
 ft_axis ft_axis_of(const filtra_tensor *x, int axis) {
   ft_axis a = {1, x->shape[axis], 1};
@@ -47,37 +50,39 @@ static uint32_t fours(const filtra_tensor *x, const filtra_tensor *z, ft_axis ax
 }
 
 static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
-                           const filtra_tensor *z, ft_axis axis, int64_t parts, float scale,
-                           const filtra_tensor *y, bool accumulate) {
+                           const filtra_tensor *z, ft_axis axis, int64_t parts, int64_t together,
+                           float scale, const filtra_tensor *y, bool accumulate) {
   const int64_t sums = axis.outer * parts * axis.inner;
   const double count = (double)(axis.outer * axis.n * axis.inner);
-  const uint32_t how = fours(x, z, axis, parts, y);
+  const uint32_t how = fours(x, z, axis, parts * together, y);
   const int64_t inner = how == AXIS_ACROSS ? axis.inner / 4 : axis.inner;
   const uint32_t groups = (uint32_t)(axis.outer * parts * inner);
-  ft_record_call(g, &(ft_kernel_call){.label = label,
-                                      .kernel = "reduce/axis",
-                                      FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z),
-                                                   .y = FT_TARGET(y, accumulate), .count = groups,
-                                                   .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
-                                                   .inner = (uint32_t)inner, .scale = scale),
-                                      FT_CONSTANTS(reduce_axis, .product = z != NULL,
-                                                   .accumulate = accumulate, .FOURS = how),
-                                      FT_FLAT(g, sums),
-                                      .flops = z ? 2.0 * count : count,
-                                      .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
+  ft_record_call(
+      g,
+      &(ft_kernel_call){
+          .label = label,
+          .kernel = "reduce/axis",
+          FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z), .y = FT_TARGET(y, accumulate),
+                       .count = groups, .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
+                       .together = (uint32_t)together, .inner = (uint32_t)inner, .scale = scale),
+          FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate, .FOURS = how),
+          FT_FLAT(g, sums),
+          .flops = z ? 2.0 * count : count,
+          .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
 }
 
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                       const filtra_tensor *z, ft_axis axis, float scale, const filtra_tensor *y,
                       bool accumulate) {
-  for (int64_t parts; (parts = ft_axis_parts(axis)) > 1; axis.n = parts, z = NULL) {
+  int64_t parts;
+  for (; (parts = ft_axis_parts(axis)) > MOST_PARTS; axis.n = parts, z = NULL) {
     filtra_tensor *sums =
         ft_tensor_new(g, label, FILTRA_F32, 3, (int64_t[]){axis.outer, parts, axis.inner});
     if (!sums) return;
-    emit_part_sums(g, label, x, z, axis, parts, 1, sums, false);
+    emit_part_sums(g, label, x, z, axis, parts, 1, 1, sums, false);
     x = sums;
   }
-  emit_part_sums(g, label, x, z, axis, 1, scale, y, accumulate);
+  emit_part_sums(g, label, x, z, axis, 1, parts, scale, y, accumulate);
 }
 
 /* Sums neighbouring axes together, from the innermost on: at most two groups. */
@@ -129,7 +134,7 @@ static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const fil
 static void emit_largest(filtra_graph *g, const filtra_tensor *x, ft_axis axis,
                          const filtra_tensor *y, const filtra_tensor *y_index) {
   const filtra_tensor *x_index = NULL;
-  for (int64_t parts; (parts = ft_axis_parts(axis)) > 1; axis.n = parts) {
+  for (int64_t parts; (parts = ft_axis_parts(axis)) > MOST_PARTS; axis.n = parts) {
     const int64_t shape[] = {axis.outer, parts, axis.inner};
     filtra_tensor *values = ft_tensor_new(g, "max", FILTRA_F32, 3, shape);
     filtra_tensor *index = ft_tensor_new(g, "max index", FILTRA_I32, 3, shape);

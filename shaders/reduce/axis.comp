@@ -4,8 +4,9 @@
 #include "reduce/contract.h"
 
 // Sums along the middle axis of [outer, n, inner], of x or of x * z, cut into interleaved parts:
-// y[o, part, k] = scale * sum of x[o, i, k] over i = part, part + parts, .., in order. Neighbouring
-// invocations read neighbouring elements, whichever axis it is.
+// y[o, part, k] = scale * sum of x[o, i, k] over i = part, part + parts, .., in order; or the sum
+// of `together` such parts. Neighbouring invocations read neighbouring elements, whichever axis it
+// is.
 FT_VALUES(reduce_fours)
 FT_CONSTANTS(reduce_axis)
 FT_ARGUMENTS(reduce_axis)
@@ -15,7 +16,7 @@ vec4 group(uint i) {
   return product ? x * by_fours(p.z).v[i] : x;
 }
 
-vec4 sum_of(uint at, uint part) {
+vec4 sum_of(uint at, uint part, uint parts) {
   vec4 sum = vec4(0);
   uint i = part;
   if (i >= p.n) return sum;
@@ -28,8 +29,8 @@ vec4 sum_of(uint at, uint part) {
     } else {
       sum.x += product ? p.x.v[at] * p.z.v[at] : p.x.v[at];
     }
-    at += FOURS == AXIS_ALONG ? 4 : p.parts * p.inner;
-    i += FOURS == AXIS_ALONG ? 4 : p.parts;
+    at += FOURS == AXIS_ALONG ? 4 : parts * p.inner;
+    i += FOURS == AXIS_ALONG ? 4 : parts;
   } while (i < p.n);
   return sum;
 }
@@ -41,7 +42,9 @@ void main() {
   do {
     const uint row = to / p.inner, part = row % p.parts;
     const uint at = (row / p.parts * p.n + part) * p.inner + to % p.inner;
-    vec4 sum = p.scale * sum_of(at, part);
+    vec4 sum = sum_of(at, part, p.parts * p.together);
+    for (uint k = 1; k < p.together; ++k) sum += sum_of(at + k * p.inner, k, p.together);
+    sum *= p.scale;
     if (FOURS == AXIS_ACROSS) {
       F32x4 y = by_fours(p.y);
       if (accumulate) sum += y.v[to];

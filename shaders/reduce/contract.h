@@ -13,6 +13,7 @@
   SCALAR(uint, count) /* of y */                                                                   \
   SCALAR(uint, n)                                                                                  \
   SCALAR(uint, parts)                                                                              \
+  SCALAR(uint, together) /* 1, or the number of parts of which y, then with one, has the sum */    \
   SCALAR(uint, inner)                                                                              \
   SCALAR(float, scale)
 #define reduce_axis_CONSTANTS(CONSTANT)                                                            \
