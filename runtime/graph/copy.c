@@ -1,5 +1,6 @@
 /* Copying and filling of tensors. Called by graph/gradients.c, by ops, and by the optimizer. */
 #include "copy/contract.h"
+#include "fused/contract.h"
 #include "graph/tape.h"
 
 #include <string.h>
@@ -84,6 +85,7 @@ static void emit_copy(filtra_graph *g, filtra_tensor *x, filtra_tensor *y, uint3
                            FT_ARGUMENTS_AT(copy, &given),
                            FT_CONSTANTS(copy, .mode = mode, .AXES = axes.axes, .WHOLE = axes.whole),
                            .cheap = true,
+                           .step = {.operation = mode == COPY_FILL ? STEP_NONE : STEP_COPY},
                            FT_FLAT(g, count),
                            .bytes = (words ? 4.0 : 2.0) * (double)count *
                                     (mode == COPY_FILL  ? 1

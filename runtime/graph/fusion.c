@@ -1,7 +1,9 @@
-/* Fusion: elementwise calls that follow one another become one call of shaders/fused, which keeps
- * what only they read in registers. A call joins an earlier one if its result has the same shape
- * and no call between them writes what it accesses or accesses what it writes. The first step
- * of ft_plan_make; ops say which of their calls are elementwise (ft_step). */
+/* Fusion: elementwise calls and copies that follow one another become one call of shaders/fused,
+ * which keeps what only they read in registers. A call joins an earlier one if its result has the
+ * same shape and no call between them writes what it accesses or accesses what it writes. A copy
+ * has the shape of its source or its target, with the axes in the order in which that is stored;
+ * the other may be stored differently. The first step of ft_plan_make; ops say which of their calls
+ * are elementwise (ft_step). */
 #include "fused/contract.h"
 #include "graph/plan.h"
 
@@ -10,10 +12,17 @@
 
 enum { WINDOW = 16 }; /* calls that one may be moved before */
 
+/** Where elements are that are not stored dense (shaders/fused/contract.h). */
+typedef struct layout {
+  int64_t row;
+  bool swapped;
+} layout;
+
 /** A tensor in a register: an input, or the result of a step. */
 typedef struct value {
   const filtra_tensor *tensor;
-  uint32_t axes; /* bit k: it has axis k of the shape, else it is repeated */
+  uint32_t axes;   /* bit k: it has axis k of the shape, else it is repeated */
+  uint32_t stored; /* 0: dense, else the number of its layout */
   uint32_t operand;
 } value;
 
@@ -26,10 +35,18 @@ typedef struct fused {
   uint32_t step_count; /* with the gaps before activations */
   uint32_t steps[FUSED_STEPS];
   float numbers[FUSED_NUMBERS];
-  const filtra_tensor *outputs[FUSED_OUTPUTS];
+  layout layouts[FUSED_LAYOUTS];
+  uint32_t layout_count;
+  value outputs[FUSED_OUTPUTS];
   uint32_t output_count;
   bool activates;
 } fused;
+
+/** The axes of a copy that are longer than 1, with the strides of its source and its target. */
+typedef struct frame {
+  int64_t shape[FILTRA_MAX_DIMS], stride[2][FILTRA_MAX_DIMS];
+  int ndim;
+} frame;
 
 /** Calls of the tape that are one call of the plan. */
 typedef struct group {
@@ -58,10 +75,68 @@ static int long_axes(const filtra_tensor *t, int64_t shape[FILTRA_MAX_DIMS]) {
   return count;
 }
 
-static bool has_shape(const fused *f, const filtra_tensor *t) {
+static bool has_shape(const fused *f, int ndim, const int64_t *shape) {
+  return ndim == f->ndim && !memcmp(shape, f->shape, (size_t)ndim * sizeof *shape);
+}
+
+static bool tensor_has_shape(const fused *f, const filtra_tensor *t) {
   int64_t shape[FILTRA_MAX_DIMS];
-  return long_axes(t, shape) == f->ndim &&
-         !memcmp(shape, f->shape, (size_t)f->ndim * sizeof *shape);
+  return has_shape(f, long_axes(t, shape), shape);
+}
+
+/* Of a copy between tensors of one shape: axes in the order in which the source (by = 0) or the
+ * target (1) has them in memory. */
+static frame strided_frame(const filtra_tensor *const tensors[2], int by) {
+  frame f = {0};
+  for (int i = 0; i < tensors[0]->ndim; i++) {
+    if (tensors[0]->shape[i] == 1) continue;
+    int k = f.ndim++;
+    for (; k > 0 && f.stride[by][k - 1] < tensors[by]->stride[i]; k--) {
+      f.shape[k] = f.shape[k - 1];
+      for (int t = 0; t < 2; t++)
+        f.stride[t][k] = f.stride[t][k - 1];
+    }
+    f.shape[k] = tensors[0]->shape[i];
+    for (int t = 0; t < 2; t++)
+      f.stride[t][k] = tensors[t]->stride[i];
+  }
+  return f;
+}
+
+static frame frame_of(const ft_recorded_call *copy, int by) {
+  const filtra_tensor *tensors[] = {copy->args[0].tensor, target_of(copy)};
+  if (!ft_dense(tensors[0]) || !ft_dense(tensors[1])) return strided_frame(tensors, by);
+  frame f = {0};
+  f.ndim = long_axes(tensors[by], f.shape);
+  int64_t stride = 1;
+  for (int k = f.ndim; k-- > 0; stride *= f.shape[k])
+    f.stride[0][k] = f.stride[1][k] = stride;
+  return f;
+}
+
+/* Finds how a tensor with these strides along the shape is stored, as a new layout if it is none of
+ * the known ones. False if no layout describes it, or there is no room. */
+static bool stored_as(fused *f, const int64_t *strides, uint32_t *stored) {
+  int64_t n[FILTRA_MAX_DIMS] = {1, 1, 1, 1}, stride[FILTRA_MAX_DIMS] = {0};
+  const int before = FILTRA_MAX_DIMS - f->ndim;
+  memcpy(n + before, f->shape, (size_t)f->ndim * sizeof *n);
+  memcpy(stride + before, strides, (size_t)f->ndim * sizeof *n);
+  const int64_t row = n[2] > 1 ? stride[2] : n[3];
+  const bool plain = n[1] == 1 || stride[1] == n[2] * row;
+  const layout found = {row, !plain};
+  if (f->ndim && stride[3] != 1) return false;
+  if (!plain && stride[1] != n[3]) return false;
+  if (n[0] > 1 && stride[0] != (plain ? n[1] : 1) * n[2] * row) return false;
+  *stored = 0;
+  if (plain && row == n[3]) return true;
+  for (uint32_t i = 0; i < f->layout_count; i++) {
+    *stored = i + 1;
+    if (f->layouts[i].row == found.row && f->layouts[i].swapped == found.swapped) return true;
+  }
+  if (f->layout_count == FUSED_LAYOUTS) return false;
+  f->layouts[f->layout_count++] = found;
+  *stored = f->layout_count;
+  return true;
 }
 
 /* Which axes of y the operand has. It is aligned with y at the last axis, or has all axes of y
@@ -79,42 +154,54 @@ static uint32_t axes_of(const filtra_tensor *t, const filtra_tensor *y, int with
 
 /* ---- putting a call together ---- */
 
-static bool same_elements(const filtra_tensor *a, const filtra_tensor *b) {
-  return a->storage == b->storage && a->offset == b->offset &&
-         filtra_tensor_elements(a) == filtra_tensor_elements(b);
+static bool same_elements(const value *a, const value *b) {
+  return a->tensor->storage == b->tensor->storage && a->tensor->offset == b->tensor->offset &&
+         filtra_tensor_elements(a->tensor) == filtra_tensor_elements(b->tensor) &&
+         a->axes == b->axes && a->stored == b->stored;
 }
 
-/* The register that holds t; a new input, if there is none. False if there is no room, or t shares
- * bytes with a result in another way. */
-static bool operand_of(fused *f, const filtra_tensor *t, uint32_t axes, uint32_t *operand) {
+/* Whether the values share no byte: other storages, or slices of the same rows. */
+static bool are_apart(const fused *f, const value *a, const value *b) {
+  if (a->tensor->storage != b->tensor->storage) return true;
+  if (!a->stored || a->stored != b->stored) return false;
+  const layout *l = &f->layouts[a->stored - 1];
+  const int64_t width = f->shape[f->ndim - 1] * (l->swapped ? f->shape[f->ndim - 3] : 1);
+  const int64_t distance = llabs(a->tensor->offset - b->tensor->offset);
+  return distance >= width && distance + width <= l->row;
+}
+
+/* The register that holds a tensor; a new input, if there is none. False if there is no room, or it
+ * shares bytes with a result in another way. */
+static bool operand_of(fused *f, value wanted, uint32_t *operand) {
   for (uint32_t i = 0; i < f->result_count; i++) {
-    if (f->results[i].tensor->storage != t->storage) continue;
     *operand = f->results[i].operand;
-    return same_elements(f->results[i].tensor, t) && axes == FUSED_ALL_AXES;
+    if (same_elements(&f->results[i], &wanted)) return true;
+    if (!are_apart(f, &f->results[i], &wanted)) return false;
   }
   for (uint32_t i = 0; i < f->input_count; i++) {
     *operand = i;
-    if (same_elements(f->inputs[i].tensor, t) && f->inputs[i].axes == axes) return true;
+    if (same_elements(&f->inputs[i], &wanted)) return true;
   }
   if (f->input_count == FUSED_INPUTS) return false;
-  *operand = f->input_count;
-  f->inputs[f->input_count++] = (value){t, axes, *operand};
+  *operand = wanted.operand = f->input_count;
+  f->inputs[f->input_count++] = wanted;
   return true;
 }
 
-/* Makes `operand` the value of t. False if another part of its bytes is read or written, since the
- * order of elements is not that of calls. */
-static bool set_result(fused *f, const filtra_tensor *t, uint32_t operand) {
+/* Adds a result, or replaces that of the same tensor. False if another part of its bytes is read or
+ * written, since the order of elements is not that of calls. */
+static bool set_result(fused *f, value result) {
   for (uint32_t i = 0; i < f->input_count; i++)
-    if (f->inputs[i].tensor->storage == t->storage &&
-        !(f->inputs[i].axes == FUSED_ALL_AXES && same_elements(f->inputs[i].tensor, t)))
+    if (!same_elements(&f->inputs[i], &result) && !are_apart(f, &f->inputs[i], &result))
       return false;
   for (uint32_t i = 0; i < f->result_count; i++) {
-    if (f->results[i].tensor->storage != t->storage) continue;
-    f->results[i].operand = operand;
-    return same_elements(f->results[i].tensor, t);
+    if (same_elements(&f->results[i], &result)) {
+      f->results[i].operand = result.operand;
+      return true;
+    }
+    if (!are_apart(f, &f->results[i], &result)) return false;
   }
-  f->results[f->result_count++] = (value){t, FUSED_ALL_AXES, operand};
+  f->results[f->result_count++] = result;
   return true;
 }
 
@@ -137,19 +224,16 @@ static uint32_t next_place(const fused *f, const ft_step *step) {
   return place;
 }
 
-/* Appends a call's step. */
-static bool add_step(fused *f, const ft_recorded_call *c) {
+/* Appends a step that computes `result` of a and, unless b.tensor is NULL, of b. */
+static bool add_step(fused *f, const ft_recorded_call *c, value a, value b, value result) {
   const ft_step *step = &c->step;
-  const filtra_tensor *y = target_of(c), *b = c->arg_count > 2 ? c->args[1].tensor : NULL;
   const uint32_t place = next_place(f, step);
   uint32_t a_operand, b_operand = 0, sum = FUSED_NONE, number;
-  if (place == FUSED_STEPS || !has_shape(f, y)) return false;
-  const int without = step->operation == STEP_SCALE ? (int)step->axis : -1;
-  if (!operand_of(f, c->args[0].tensor, axes_of(c->args[0].tensor, y, without), &a_operand) ||
-      (b && !operand_of(f, b, axes_of(b, y, -1), &b_operand)) ||
-      ((c->args[c->arg_count - 1].mode & FT_ACCESS_READ) &&
-       !operand_of(f, y, FUSED_ALL_AXES, &sum)) ||
-      !add_numbers(f, step, &number) || !set_result(f, y, FUSED_INPUTS + place))
+  result.operand = FUSED_INPUTS + place;
+  if (place == FUSED_STEPS || !operand_of(f, a, &a_operand) ||
+      (b.tensor && !operand_of(f, b, &b_operand)) ||
+      ((c->args[c->arg_count - 1].mode & FT_ACCESS_READ) && !operand_of(f, result, &sum)) ||
+      !add_numbers(f, step, &number) || !set_result(f, result))
     return false;
   f->step_count = place + 1;
   f->activates = f->activates || step->operation >= STEP_ACTIVATE;
@@ -157,6 +241,26 @@ static bool add_step(fused *f, const ft_recorded_call *c) {
                     a_operand << FUSED_A | b_operand << FUSED_B | number << FUSED_NUMBER |
                     FUSED_OUTPUTS << FUSED_TARGET | sum << FUSED_SUM;
   return true;
+}
+
+static bool add_elementwise(fused *f, const ft_recorded_call *c) {
+  const filtra_tensor *x = c->args[0].tensor, *y = target_of(c);
+  const filtra_tensor *z = c->arg_count > 2 ? c->args[1].tensor : NULL;
+  const int without = c->step.operation == STEP_SCALE ? (int)c->step.axis : -1;
+  return tensor_has_shape(f, y) &&
+         add_step(f, c, (value){x, axes_of(x, y, without), 0, 0},
+                  (value){z, z ? axes_of(z, y, -1) : 0, 0, 0}, (value){y, FUSED_ALL_AXES, 0, 0});
+}
+
+static bool add_copy(fused *f, const ft_recorded_call *c) {
+  for (int by = 2; by-- > 0;) {
+    const frame own = frame_of(c, by);
+    value x = {c->args[0].tensor, FUSED_ALL_AXES, 0, 0}, y = {target_of(c), FUSED_ALL_AXES, 0, 0};
+    if (has_shape(f, own.ndim, own.shape) && stored_as(f, own.stride[0], &x.stored) &&
+        stored_as(f, own.stride[1], &y.stored))
+      return add_step(f, c, x, (value){0}, y);
+  }
+  return false;
 }
 
 /* Whether calls outside of the group access what the group writes. */
@@ -178,30 +282,45 @@ static bool add_outputs(const fusion *all, const group *members, fused *f) {
     if (!is_needed(all, members, result->tensor->storage)) continue;
     if (f->output_count == FUSED_OUTPUTS) return false;
     *step ^= (FUSED_OUTPUTS ^ f->output_count) << FUSED_TARGET;
-    f->outputs[f->output_count++] = result->tensor;
+    f->outputs[f->output_count++] = *result;
   }
   return true;
 }
 
+/* The shape of all members is that of the first. */
+static void set_frame(fused *f, const ft_recorded_call *first) {
+  if (first->step.operation == STEP_COPY) {
+    const frame own = frame_of(first, 1);
+    f->ndim = own.ndim;
+    memcpy(f->shape, own.shape, sizeof f->shape);
+  } else {
+    f->ndim = long_axes(target_of(first), f->shape);
+  }
+}
+
 static bool put_together(const fusion *all, const group *members, fused *f) {
   memset(f, 0, sizeof *f);
-  f->ndim = long_axes(target_of(&all->tape->calls[members->members[0]]), f->shape);
-  for (uint32_t m = 0; m < members->count; m++)
-    if (!add_step(f, &all->tape->calls[members->members[m]])) return false;
+  for (uint32_t m = 0; m < members->count; m++) {
+    const ft_recorded_call *c = &all->tape->calls[members->members[m]];
+    const bool copies = c->step.operation == STEP_COPY;
+    if (m == 0) set_frame(f, c);
+    if (!(copies ? add_copy(f, c) : add_elementwise(f, c))) return false;
+  }
   return add_outputs(all, members, f);
 }
 
 /* ---- grouping ---- */
 
-static bool is_dense_input(const filtra_tensor *t) {
-  return !t || (ft_dense(t) && t->storage->home != FT_HOME_BUFFER && !t->storage->shared &&
+static bool can_be_fused(const filtra_tensor *t) {
+  return !t || (t->storage->home != FT_HOME_BUFFER && !t->storage->shared &&
                 !t->storage->recomputed && filtra_tensor_dtype(t) == FILTRA_F32);
 }
 
 static bool is_elementwise(const ft_recorded_call *c) {
   bool can = c->step.operation && !c->recomputes;
   for (uint32_t k = 0; k < c->arg_count && can; k++)
-    can = is_dense_input(c->args[k].tensor);
+    can = can_be_fused(c->args[k].tensor) &&
+          (c->step.operation == STEP_COPY || !c->args[k].tensor || ft_dense(c->args[k].tensor));
   return can && filtra_tensor_elements(target_of(c));
 }
 
@@ -225,7 +344,8 @@ static bool group_conflicts(const fusion *all, const group *members, const ft_re
 }
 
 static bool join(const fusion *all, group *members, uint32_t position) {
-  if (!is_elementwise(&all->tape->calls[members->members[0]]) || members->count == FUSED_STEPS)
+  if (!members->count || members->count == FUSED_STEPS ||
+      !is_elementwise(&all->tape->calls[members->members[0]]))
     return false;
   fused f;
   members->members[members->count++] = position;
@@ -234,7 +354,21 @@ static bool join(const fusion *all, group *members, uint32_t position) {
   return false;
 }
 
-/* Adds a call to the nearest group that it may join, or makes a new one. */
+/* Moves the members of an earlier group to the last one, whose call cannot be moved to them. */
+static bool delay(fusion *all, size_t from) {
+  group *last = &all->groups[all->group_count - 1], joined = all->groups[from];
+  if (!join(all, &joined, last->members[0])) return false;
+  for (size_t i = from + 1; i + 1 < all->group_count; i++)
+    for (uint32_t m = 0; m < all->groups[i].count; m++)
+      if (group_conflicts(all, &all->groups[from], &all->tape->calls[all->groups[i].members[m]]))
+        return false;
+  *last = joined;
+  all->groups[from].count = 0;
+  return true;
+}
+
+/* Adds a call to the nearest group that it may join, or makes a new one, of which the nearest
+ * group is a part that may be delayed until then. */
 static void place(fusion *all, uint32_t position) {
   const ft_recorded_call *c = &all->tape->calls[position];
   const bool joins = is_elementwise(c);
@@ -244,6 +378,8 @@ static void place(fusion *all, uint32_t position) {
     if (group_conflicts(all, &all->groups[i], c)) break;
   }
   all->groups[all->group_count++] = (group){.members = {position}, .count = 1};
+  for (size_t i = end; joins && i-- > begin;)
+    if (delay(all, i)) return;
 }
 
 static void count_uses(fusion *all) {
@@ -258,11 +394,12 @@ static void count_uses(fusion *all) {
 
 /* ---- the calls ---- */
 
-/* Merges axes that all inputs have, or all lack, and moves the rest to the end of four axes. */
+/* Merges axes that all inputs have, or all lack, unless a layout counts on them, and moves the rest
+ * to the end of four axes. */
 static void merge_axes(fused *f) {
   int count = 0;
   for (int k = 0; k < f->ndim; k++) {
-    bool joins = count > 0;
+    bool joins = count > 0 && !f->layout_count;
     for (uint32_t i = 0; i < f->input_count && joins; i++)
       joins = (f->inputs[i].axes >> (count - 1) & 1) == (f->inputs[i].axes >> k & 1);
     for (uint32_t i = 0; i < f->input_count && !joins; i++) {
@@ -291,7 +428,9 @@ static bool by_fours(const fused *f) {
   for (uint32_t i = 0; i < f->input_count && whole; i++)
     whole = !(f->inputs[i].axes & last) || ft_begins_at(f->inputs[i].tensor, 16);
   for (uint32_t i = 0; i < f->output_count && whole; i++)
-    whole = ft_begins_at(f->outputs[i], 16);
+    whole = ft_begins_at(f->outputs[i].tensor, 16);
+  for (uint32_t i = 0; i < f->layout_count && whole; i++)
+    whole = f->layouts[i].row % 4 == 0;
   return whole;
 }
 
@@ -301,10 +440,14 @@ static void set_shape(const fused *f, bool whole, struct ft_fused_elements_argum
   if (whole) shape[FILTRA_MAX_DIMS - 1] /= 4;
   given->count = (uint32_t)shape[0];
   for (int k = 1; k < FILTRA_MAX_DIMS; k++) {
+    uint32_t shift = 0;
     given->count *= (uint32_t)shape[k];
     given->shape[k - 1] = (uint32_t)shape[k];
-    ft_divide_by((uint32_t)shape[k], &given->factor[k - 1], &given->shift[k - 1]);
+    ft_divide_by((uint32_t)shape[k], &given->factor[k - 1], &shift);
+    given->shifts |= shift << 5 * (k - 1);
   }
+  for (uint32_t i = 0; i < f->layout_count; i++)
+    given->row[i] = (uint32_t)(whole ? f->layouts[i].row / 4 : f->layouts[i].row);
 }
 
 static void set_tensors(const fused *f, struct ft_fused_elements_arguments *given) {
@@ -313,7 +456,7 @@ static void set_tensors(const fused *f, struct ft_fused_elements_arguments *give
   for (uint32_t i = 0; i < f->input_count; i++)
     *in[i] = (ft_arg)FT_READ(f->inputs[i].tensor);
   for (uint32_t i = 0; i < f->output_count; i++)
-    *out[i] = (ft_arg)FT_WRITE(f->outputs[i]);
+    *out[i] = (ft_arg)FT_WRITE(f->outputs[i].tensor);
 }
 
 static uint32_t packed_axes(const fused *f, bool *spread) {
@@ -325,12 +468,23 @@ static uint32_t packed_axes(const fused *f, bool *spread) {
   return axes;
 }
 
+static uint32_t packed_layouts(const fused *f) {
+  uint32_t word = f->input_count << FUSED_INPUT_COUNT;
+  for (uint32_t i = 0; i < f->input_count; i++)
+    word |= f->inputs[i].stored << FUSED_LAYOUT(i);
+  for (uint32_t i = 0; i < f->output_count; i++)
+    word |= f->outputs[i].stored << FUSED_LAYOUT(FUSED_INPUTS + i);
+  for (uint32_t i = 0; i < f->layout_count; i++)
+    word |= (uint32_t)f->layouts[i].swapped << (FUSED_SWAPPED + i);
+  return word;
+}
+
 static void make_call(const fusion *all, const group *members, ft_recorded_call *call) {
   fused f;
   put_together(all, members, &f);
   merge_axes(&f);
   const bool whole = by_fours(&f);
-  bool spread = false;
+  bool spread = f.layout_count > 0;
   const uint32_t axes = packed_axes(&f, &spread);
   struct ft_fused_elements_arguments given = {0};
   set_tensors(&f, &given);
@@ -344,7 +498,7 @@ static void make_call(const fusion *all, const group *members, ft_recorded_call 
                         FT_ARGUMENTS_AT(fused_elements, &given),
                         FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2],
                                      .step3 = s[3], .step4 = s[4], .step5 = s[5], .step6 = s[6],
-                                     .step7 = s[7], .axes = axes, .INPUTS = f.input_count,
+                                     .step7 = s[7], .axes = axes, .layouts = packed_layouts(&f),
                                      .SPREAD = spread, .WHOLE = whole),
                         .workgroup = first->key.workgroup,
                         .groups = {first->groups[0]}},
@@ -367,6 +521,7 @@ static filtra_status take_groups(ft_plan *plan, const fusion *all) {
   ft_recorded_call *next = plan->fused;
   for (size_t i = 0; i < all->group_count; i++) {
     const group *members = &all->groups[i];
+    if (!members->count) continue;
     const ft_recorded_call *call = &plan->tape->calls[members->members[0]];
     if (members->count > 1) {
       make_call(all, members, next);

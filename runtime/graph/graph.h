@@ -83,9 +83,10 @@ typedef struct ft_arg {
 #define FT_TARGET(t, accumulate)                                                                   \
   { (t), (accumulate) ? (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) : FT_ACCESS_WRITE }
 
-/** What an elementwise call computes, so that it can be fused with others (graph/fusion.c): of its
- * first argument and, if there are three, the second; both F32. The last argument receives the
- * result, to which it is added if the call reads it. */
+/** What an elementwise call or a copy computes, so that it can be fused with others
+ * (graph/fusion.c): of its first argument and, if there are three, the second; both F32, and dense
+ * except those of copies. The last argument receives the result, which is added to it if the call
+ * reads it. */
 typedef struct ft_step {
   uint32_t operation;  /* STEP_... of shaders/fused/contract.h; 0: the call is no step */
   uint32_t activation; /* filtra_activation, of STEP_ACTIVATE and STEP_DERIVATIVE */

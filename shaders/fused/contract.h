@@ -1,5 +1,6 @@
-/* Several elementwise calls as one, for runtime/graph/fusion.c. All results have one shape, stored
- * dense, along which inputs may be repeated. */
+/* Several elementwise calls and copies as one, for runtime/graph/fusion.c. All results have one
+ * shape, along which inputs may be repeated. Tensors are stored dense or, those of copies, in one
+ * of two other layouts. */
 #ifndef FT_FUSED_CONTRACT_H
 #define FT_FUSED_CONTRACT_H
 
@@ -15,8 +16,9 @@
   VALUE(STEP_MINUS_PRODUCT, 5)                                                                     \
   VALUE(STEP_AFFINE, 6) /* scale a + offset */                                                     \
   VALUE(STEP_SCALE, 7)  /* scale a */                                                              \
-  VALUE(STEP_ACTIVATE, 8)                                                                          \
-  VALUE(STEP_DERIVATIVE, 9) /* activation'(a) b */
+  VALUE(STEP_COPY, 8)   /* a */                                                                    \
+  VALUE(STEP_ACTIVATE, 9)                                                                          \
+  VALUE(STEP_DERIVATIVE, 10) /* activation'(a) b */
 FT_DECLARE_VALUES(fused_step)
 
 #define FUSED_INPUTS  5
@@ -40,6 +42,13 @@ FT_DECLARE_VALUES(fused_step)
 
 #define FUSED_ALL_AXES 15 /* an input's four bits of the constant `axes` that is not repeated */
 
+/* The constant `layouts`: two bits for each input, then for each output, 0 for a dense tensor, else
+ * the number of its layout. */
+#define FUSED_LAYOUTS        2
+#define FUSED_LAYOUT(tensor) (2 * (tensor)) /* lowest bit; outputs follow inputs */
+#define FUSED_SWAPPED        16             /* bit of the first layout: see below */
+#define FUSED_INPUT_COUNT    18             /* 3 bits */
+
 #define fused_elements_TENSORS(TENSOR)                                                             \
   TENSOR(F32, in0)                                                                                 \
   TENSOR(F32, in1)                                                                                 \
@@ -53,10 +62,13 @@ FT_DECLARE_VALUES(fused_step)
   SCALAR(uint, count)     /* elements, or groups of four */                                        \
   SCALAR(uint, shape[3])  /* without the outermost axis; groups of four along the last */          \
   SCALAR(uint, factor[3]) /* division by shape: common/quotient.glsl */                            \
-  SCALAR(uint, shift[3])                                                                           \
+  SCALAR(uint, shifts)    /* of the same, five bits each */                                        \
+  SCALAR(uint, row[FUSED_LAYOUTS])                                                                 \
   SCALAR(float, number[FUSED_NUMBERS])
 /* axes: bit k of input i's four bits, bit 4 i + k of the word, says that the input has axis k;
- * where it has not, it is repeated. */
+ * where it has not, it is repeated. In layout m the last axis is contiguous and one element of the
+ * last axis but one is row[m - 1] after the one before it: rows lie in the order of the axes or, if
+ * swapped, those of the second axis side by side, as the heads of a token do. */
 #define fused_elements_CONSTANTS(CONSTANT)                                                         \
   CONSTANT(1, uint, step0, 0)                                                                      \
   CONSTANT(2, uint, step1, 0)                                                                      \
@@ -67,7 +79,7 @@ FT_DECLARE_VALUES(fused_step)
   CONSTANT(7, uint, step6, 0)                                                                      \
   CONSTANT(8, uint, step7, 0)                                                                      \
   CONSTANT(9, uint, axes, 0)                                                                       \
-  CONSTANT(10, uint, INPUTS, 0)                                                                    \
+  CONSTANT(10, uint, layouts, 0)                                                                   \
   CONSTANT(11, bool, SPREAD, false) /* an input is repeated */                                     \
   CONSTANT(12, bool, WHOLE, false)
 FT_CONTRACT(fused_elements)

@@ -42,34 +42,46 @@ vec4 combine(const uint number, const uint step, vec4 a, vec4 b) {
   if (operation == STEP_MINUS_PRODUCT) return -(a * b);
   if (operation == STEP_AFFINE) return p.number[first] * a + p.number[first + 1];
   if (operation == STEP_SCALE) return p.number[first] * a;
+  if (operation == STEP_COPY) return a;
   if ((ACTIVATIONS >> number & 1) == 0) return a;
   const bool derivative = operation == STEP_DERIVATIVE;
   const vec4 y = activated(activation, derivative, a);
   return derivative ? y * b : y;
 }
 
-void store(F32 to, uint i, vec4 x) {
-  if (WHOLE)
-    by_fours(to).v[i] = x;
-  else
-    to.v[i] = x.x;
+// Where tensor `number`, counted inputs first, has the element at these coordinates.
+uint place(const uint number, uint i, uvec4 at) {
+  const uint stored = field(layouts, FUSED_LAYOUT(number), 2);
+  if (stored == 0) return i;
+  const uint row = p.row[stored - 1];
+  if ((layouts >> (FUSED_SWAPPED + stored - 1) & 1) != 0)
+    return (at[0] * p.shape[1] + at[2]) * row + at[1] * p.shape[2] + at[3];
+  return ((at[0] * p.shape[0] + at[1]) * p.shape[1] + at[2]) * row + at[3];
 }
 
-void run(const uint number, const uint step, uint i) {
+void store(const uint number, F32 to, uint i, uvec4 at, vec4 x) {
+  const uint k = place(FUSED_INPUTS + number, i, at);
+  if (WHOLE)
+    by_fours(to).v[k] = x;
+  else
+    to.v[k] = x.x;
+}
+
+void run(const uint number, const uint step, uint i, uvec4 at) {
   if (step == STEP_NONE) return;
   precise vec4 y = combine(number, step, r[field(step, FUSED_A, 4)], r[field(step, FUSED_B, 4)]);
   const uint sum = field(step, FUSED_SUM, 4), target = field(step, FUSED_TARGET, 2);
   if (sum != FUSED_NONE) y += r[sum];
   r[FUSED_INPUTS + number] = y;
-  if (target == 0) store(p.out0, i, y);
-  if (target == 1) store(p.out1, i, y);
-  if (target == 2) store(p.out2, i, y);
+  if (target == 0) store(0, p.out0, i, at, y);
+  if (target == 1) store(1, p.out1, i, at, y);
+  if (target == 2) store(2, p.out2, i, at, y);
 }
 
 // The element of input `number` at these coordinates.
 vec4 load(const uint number, F32 t, uint i, uvec4 at) {
   const uint own = field(axes, 4 * number, 4);
-  uint from = i;
+  uint from = place(number, i, at);
   if (own != FUSED_ALL_AXES) {
     from = (own & 1) != 0 ? at[0] : 0;
     [[unroll]] for (uint k = 1; k < 4; ++k)
@@ -83,7 +95,7 @@ uvec4 coordinates(uint i) {
   uvec4 at = uvec4(i, 0, 0, 0);
   if (SPREAD)
     [[unroll]] for (uint k = 3; k > 0; --k) {
-      const uint outer = quotient(at[0], p.factor[k - 1], p.shift[k - 1]);
+      const uint outer = quotient(at[0], p.factor[k - 1], p.shifts >> 5 * (k - 1) & 31);
       at[k] = at[0] - outer * p.shape[k - 1];
       at[0] = outer;
     }
@@ -96,19 +108,20 @@ void main() {
   const uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const uvec4 at = coordinates(i);
-    if (INPUTS > 0) r[0] = load(0, p.in0, i, at);
-    if (INPUTS > 1) r[1] = load(1, p.in1, i, at);
-    if (INPUTS > 2) r[2] = load(2, p.in2, i, at);
-    if (INPUTS > 3) r[3] = load(3, p.in3, i, at);
-    if (INPUTS > 4) r[4] = load(4, p.in4, i, at);
-    run(0, step0, i);
-    run(1, step1, i);
-    run(2, step2, i);
-    run(3, step3, i);
-    run(4, step4, i);
-    run(5, step5, i);
-    run(6, step6, i);
-    run(7, step7, i);
+    const uint inputs = field(layouts, FUSED_INPUT_COUNT, 3);
+    if (inputs > 0) r[0] = load(0, p.in0, i, at);
+    if (inputs > 1) r[1] = load(1, p.in1, i, at);
+    if (inputs > 2) r[2] = load(2, p.in2, i, at);
+    if (inputs > 3) r[3] = load(3, p.in3, i, at);
+    if (inputs > 4) r[4] = load(4, p.in4, i, at);
+    run(0, step0, i, at);
+    run(1, step1, i, at);
+    run(2, step2, i, at);
+    run(3, step3, i, at);
+    run(4, step4, i, at);
+    run(5, step5, i, at);
+    run(6, step6, i, at);
+    run(7, step7, i, at);
     i += stride;
   } while (i < p.count);
 }
