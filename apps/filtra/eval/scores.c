@@ -60,16 +60,12 @@ void scores_print(const filtra_scores *s, class_names names) {
 
 /* ---- JSON ---- */
 
-static json_t *number(double value) {
-  return isnan(value) ? json_null() : json_real(value);
-}
-
 static json_t *class_json(const filtra_scores *s, class_names names, uint32_t k) {
   const filtra_class_scores *c = &s->of_class[k];
   return json_pack("{ss sI sI sI so so so so}", "name", name_of(names, k), "samples",
                    (json_int_t)c->samples, "predicted", (json_int_t)c->predicted, "hits",
-                   (json_int_t)c->hits, "precision", number(c->precision), "recall",
-                   number(c->recall), "f1", number(c->f1), "auc", number(c->auc));
+                   (json_int_t)c->hits, "precision", number_json(c->precision), "recall",
+                   number_json(c->recall), "f1", number_json(c->f1), "auc", number_json(c->auc));
 }
 
 static json_t *confusion_json(const filtra_scores *s) {
@@ -88,7 +84,8 @@ json_t *scores_json(const filtra_scores *s, class_names names) {
   for (uint32_t k = 0; k < s->classes; k++)
     ft_json_append(&classes, class_json(s, names, k));
   return json_pack("{sf sf so so so so so so}", "accuracy_low", s->accuracy_low, "accuracy_high",
-                   s->accuracy_high, "balanced_accuracy", number(s->balanced_accuracy), "macro_f1",
-                   number(s->macro_f1), "auc", number(s->auc), "matthews", number(s->matthews),
-                   "classes", classes, "confusion", s->confusion ? confusion_json(s) : json_null());
+                   s->accuracy_high, "balanced_accuracy", number_json(s->balanced_accuracy),
+                   "macro_f1", number_json(s->macro_f1), "auc", number_json(s->auc), "matthews",
+                   number_json(s->matthews), "classes", classes, "confusion",
+                   s->confusion ? confusion_json(s) : json_null());
 }
