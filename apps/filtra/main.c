@@ -7,7 +7,6 @@
 #include "common/system.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,10 +117,6 @@ static void *allocate_json(size_t size) {
 
 bool command_json_starved(void) {
   return atomic_load(&json_starved);
-}
-
-json_t *number_json(double x) {
-  return isfinite(x) ? json_real(x) : json_null();
 }
 
 static int print_json(const char *name, json_t *root, size_t digits) {

@@ -1,25 +1,25 @@
 /* Writes analyses as JSON. */
 #include "analyze.h"
-#include "common/command.h"
+#include "common/fields.h"
 
 static json_t *numbers(const double *x, size_t count) {
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++)
-    json_array_append_new(list, number_json(x[i]));
+    json_array_append_new(list, fields_number(x[i]));
   return list;
 }
 
 static json_t *frequencies(void) {
   json_t *list = json_array();
   for (size_t band = 0; band < SPECTRA_BANDS; band++)
-    json_array_append_new(list, number_json(spectra_frequency(band)));
+    json_array_append_new(list, fields_number(spectra_frequency(band)));
   return list;
 }
 
 static json_t *filters(const analysis *a) {
   json_t *list = json_array(), *x = json_array();
   for (size_t i = 0; i < ANALYSIS_POINTS && a->filter_count; i++)
-    json_array_append_new(x, number_json(analyze_argument(a, i)));
+    json_array_append_new(x, fields_number(analyze_argument(a, i)));
   for (size_t i = 0; i < a->filter_count; i++)
     json_array_append_new(list, json_pack("{ss so}", "layer", a->filters[i].layer, "gain",
                                           numbers(a->filters[i].y, ANALYSIS_POINTS)));
@@ -32,7 +32,7 @@ static json_t *coefficients(const analysis *a) {
     const analysis_coefficients *c = &a->coefficients[i];
     json_t *values = json_array();
     for (size_t k = 0; k < c->count; k++)
-      json_array_append_new(values, number_json((double)c->values[k]));
+      json_array_append_new(values, fields_number((double)c->values[k]));
     json_array_append_new(list, json_pack("{ss ss so}", "layer", c->layer, "name",
                                           c->kind->parameter, "values", values));
   }
@@ -45,9 +45,9 @@ static json_t *stages(const analysis *a) {
     const analysis_stage *s = &a->stages[i];
     json_array_append_new(list,
                           json_pack("{ss so so so so}", "name", s->name, "similarity",
-                                    number_json(s->similarity), "effective_rank",
-                                    number_json(s->effective_rank), "low_energy",
-                                    number_json(s->low), "high_energy", number_json(s->high)));
+                                    fields_number(s->similarity), "effective_rank",
+                                    fields_number(s->effective_rank), "low_energy",
+                                    fields_number(s->low), "high_energy", fields_number(s->high)));
   }
   return list;
 }
@@ -59,12 +59,12 @@ static json_t *mixers(const analysis *a) {
     json_array_append_new(
         list,
         json_pack("{ss so so so so so so so so so so so}", "name", m->name, "response",
-                  numbers(m->response, SPECTRA_BANDS), "row_sum", number_json(m->matrix.row_sum),
-                  "least_row_sum", number_json(m->matrix.least_row_sum), "most_row_sum",
-                  number_json(m->matrix.most_row_sum), "largest_eigenvalue",
-                  number_json(m->matrix.eigenvalue), "value_cosine",
-                  number_json(m->matrix.value_cosine), "homophily",
-                  number_json(m->matrix.homophily), "energy", number_json(m->matrix.energy),
+                  numbers(m->response, SPECTRA_BANDS), "row_sum", fields_number(m->matrix.row_sum),
+                  "least_row_sum", fields_number(m->matrix.least_row_sum), "most_row_sum",
+                  fields_number(m->matrix.most_row_sum), "largest_eigenvalue",
+                  fields_number(m->matrix.eigenvalue), "value_cosine",
+                  fields_number(m->matrix.value_cosine), "homophily",
+                  fields_number(m->matrix.homophily), "energy", fields_number(m->matrix.energy),
                   "gfsa_errors", numbers(m->matrix.error, MATRIX_ORDERS), "log10_high_over_low",
                   numbers(m->matrix.high_over_low, MATRIX_EXPONENTS), "singular_values",
                   numbers(m->singular, m->singular_count)));

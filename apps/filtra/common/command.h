@@ -68,8 +68,6 @@ bool command_interrupted(void);
 /** Whether Jansson ever ran out of memory. Then any JSON may be incomplete, since the calls that
  * add to lists and objects are not checked. */
 bool command_json_starved(void);
-/** A JSON number, null if x is not finite; NULL when out of memory. */
-json_t *number_json(double x);
 /** Prints the object of --json and releases it; NULL means that building it failed. Returns the
  * exit code. */
 int command_print_json(const char *name, json_t *root);

@@ -4,6 +4,10 @@
 
 enum { LONGEST_TEXT = 4096 };
 
+json_t *fields_number(double x) {
+  return isfinite(x) ? json_real(x) : json_null();
+}
+
 const char *fields_type(const json_t *value) {
   static const char *const NAMES[] = {"an object", "a list", "text",  "a number",
                                       "a number",  "true",   "false", "null"};

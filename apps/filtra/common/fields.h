@@ -1,5 +1,5 @@
 /* Reads objects from files that the command wrote, without trusting them: every error names file
- * and field, and says what is accepted. */
+ * and field, and says what is accepted. Writes their numbers. */
 #ifndef FILTRA_FIELDS_H
 #define FILTRA_FIELDS_H
 
@@ -30,6 +30,8 @@ filtra_status fields_read(const json_t *object, const field *fields, size_t coun
  * needed. */
 filtra_status fields_find(const json_t *root, const char *where, const char *name, json_type type,
                           bool needed, const json_t **out);
+/** A number as it is written: null if it is not finite. NULL when out of memory. */
+json_t *fields_number(double x);
 /** "an object", "text" and so on, for errors; `value` must not be NULL. */
 const char *fields_type(const json_t *value);
 

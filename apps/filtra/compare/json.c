@@ -1,18 +1,19 @@
 /* Writes a comparison as one JSON object. Called by compare.c. */
+#include "common/fields.h"
 #include "compare.h"
 
 #include <math.h>
 
 static json_t *machine(const compare_machine *m) {
-  return json_pack("{ss ss ss ss ss ss ss ss sb so so so so so so so so so}", "label", m->label,
-                   "file", m->path, "device", m->device, "driver", m->driver, "class", m->kind,
-                   "filtra", m->version, "commit", m->commit, "caps", m->caps, "quick", m->quick,
-                   "memory_bytes", number_json(m->memory), "subgroup_size",
-                   number_json(m->subgroup), "peak_gflops", number_json(m->peak_gflops),
-                   "peak_matrix_bf16_gflops", number_json(m->peak_bf16), "peak_matrix_fp16_gflops",
-                   number_json(m->peak_fp16), "peak_gbytes_per_second", number_json(m->peak_gbytes),
-                   "dispatch_seconds", number_json(m->dispatch), "golden_cases",
-                   number_json(m->golden_cases), "golden_passed", number_json(m->golden_passed));
+  return json_pack(
+      "{ss ss ss ss ss ss ss ss sb so so so so so so so so so}", "label", m->label, "file", m->path,
+      "device", m->device, "driver", m->driver, "class", m->kind, "filtra", m->version, "commit",
+      m->commit, "caps", m->caps, "quick", m->quick, "memory_bytes", fields_number(m->memory),
+      "subgroup_size", fields_number(m->subgroup), "peak_gflops", fields_number(m->peak_gflops),
+      "peak_matrix_bf16_gflops", fields_number(m->peak_bf16), "peak_matrix_fp16_gflops",
+      fields_number(m->peak_fp16), "peak_gbytes_per_second", fields_number(m->peak_gbytes),
+      "dispatch_seconds", fields_number(m->dispatch), "golden_cases",
+      fields_number(m->golden_cases), "golden_passed", fields_number(m->golden_passed));
 }
 
 /* A machine's cell of a row; null: not in the file. */
@@ -22,15 +23,16 @@ static json_t *cell(const compare_row *row, size_t k) {
   if (*e->error) return json_pack("{ss}", "error", e->error);
   if (*e->skipped) return json_pack("{ss}", "skipped", e->skipped);
   if (isnan(e->median))
-    return json_pack("{so so}", "time_exponent", number_json(e->time_exponent), "memory_exponent",
-                     number_json(e->memory_exponent));
-  return json_pack("{so so so so so so so so so so so}", "sequences", number_json(e->sequences),
-                   "seconds_best", number_json(e->best), "seconds_median", number_json(e->median),
-                   "seconds_worst", number_json(e->worst), "gflops", number_json(e->gflops),
-                   "gbytes_per_second", number_json(e->gbytes), "fraction_of_peak",
-                   number_json(e->fraction), "roof", *e->roof ? json_string(e->roof) : json_null(),
-                   "tokens_per_second", number_json(e->tokens), "memory_bytes",
-                   number_json(e->memory), "speed", number_json(compare_speed(row, k)));
+    return json_pack("{so so}", "time_exponent", fields_number(e->time_exponent), "memory_exponent",
+                     fields_number(e->memory_exponent));
+  return json_pack("{so so so so so so so so so so so}", "sequences", fields_number(e->sequences),
+                   "seconds_best", fields_number(e->best), "seconds_median",
+                   fields_number(e->median), "seconds_worst", fields_number(e->worst), "gflops",
+                   fields_number(e->gflops), "gbytes_per_second", fields_number(e->gbytes),
+                   "fraction_of_peak", fields_number(e->fraction), "roof",
+                   *e->roof ? json_string(e->roof) : json_null(), "tokens_per_second",
+                   fields_number(e->tokens), "memory_bytes", fields_number(e->memory), "speed",
+                   fields_number(compare_speed(row, k)));
 }
 
 static json_t *cases(const comparison *c) {
@@ -58,8 +60,8 @@ static json_t *ops(const comparison *c) {
     for (size_t k = 0; k < c->machine_count; k++) {
       size_t count;
       double speed = compare_mean_speed(c, first, end, k, &count);
-      json_array_append_new(
-          machines, json_pack("{so sI}", "speed", number_json(speed), "cases", (json_int_t)count));
+      json_array_append_new(machines, json_pack("{so sI}", "speed", fields_number(speed), "cases",
+                                                (json_int_t)count));
     }
     json_array_append_new(list,
                           json_pack("{ss so}", "op", c->rows[first].any->op, "machines", machines));
@@ -70,8 +72,8 @@ static json_t *ops(const comparison *c) {
 static json_t *crossing(const comparison *c, size_t first, size_t machine, bool memory) {
   static const char *const STATES[] = {"unknown", "below", "crosses", "beyond"};
   compare_crossing x = compare_cross(c, first, machine, memory);
-  return json_pack("{ss so so so}", "state", STATES[x.state], "length", number_json(x.length),
-                   "from", number_json(x.from), "to", number_json(x.to));
+  return json_pack("{ss so so so}", "state", STATES[x.state], "length", fields_number(x.length),
+                   "from", fields_number(x.from), "to", fields_number(x.to));
 }
 
 static json_t *crossings(const comparison *c) {
@@ -93,8 +95,8 @@ static json_t *deviation(const compare_deviation *d) {
   if (*d->losses->error) return json_pack("{ss}", "error", d->losses->error);
   if (*d->refused) return json_pack("{ss}", "refused", d->refused);
   return json_pack("{sI sb so sI so sI}", "steps", (json_int_t)d->steps, "bitwise_equal", d->equal,
-                   "max_absolute", number_json(d->absolute), "max_absolute_step",
-                   (json_int_t)d->absolute_step, "max_relative", number_json(d->relative),
+                   "max_absolute", fields_number(d->absolute), "max_absolute_step",
+                   (json_int_t)d->absolute_step, "max_relative", fields_number(d->relative),
                    "max_relative_step", (json_int_t)d->relative_step);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "common/command.h"
+#include "common/fields.h"
 #include "common/page.h"
 
 #include <math.h>
@@ -64,8 +65,9 @@ static json_t *class_json(const filtra_scores *s, class_names names, uint32_t k)
   const filtra_class_scores *c = &s->of_class[k];
   return json_pack("{ss sI sI sI so so so so}", "name", name_of(names, k), "samples",
                    (json_int_t)c->samples, "predicted", (json_int_t)c->predicted, "hits",
-                   (json_int_t)c->hits, "precision", number_json(c->precision), "recall",
-                   number_json(c->recall), "f1", number_json(c->f1), "auc", number_json(c->auc));
+                   (json_int_t)c->hits, "precision", fields_number(c->precision), "recall",
+                   fields_number(c->recall), "f1", fields_number(c->f1), "auc",
+                   fields_number(c->auc));
 }
 
 static json_t *confusion_json(const filtra_scores *s) {
@@ -84,8 +86,8 @@ json_t *scores_json(const filtra_scores *s, class_names names) {
   for (uint32_t k = 0; k < s->classes; k++)
     ft_json_append(&classes, class_json(s, names, k));
   return json_pack("{sf sf so so so so so so}", "accuracy_low", s->accuracy_low, "accuracy_high",
-                   s->accuracy_high, "balanced_accuracy", number_json(s->balanced_accuracy),
-                   "macro_f1", number_json(s->macro_f1), "auc", number_json(s->auc), "matthews",
-                   number_json(s->matthews), "classes", classes, "confusion",
+                   s->accuracy_high, "balanced_accuracy", fields_number(s->balanced_accuracy),
+                   "macro_f1", fields_number(s->macro_f1), "auc", fields_number(s->auc), "matthews",
+                   fields_number(s->matthews), "classes", classes, "confusion",
                    s->confusion ? confusion_json(s) : json_null());
 }

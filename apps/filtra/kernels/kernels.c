@@ -358,7 +358,7 @@ static void add_to_row(kernel_row *row, const ft_executable *e) {
 }
 
 /* Prints whole numbers with all digits. */
-static json_t *digits_json(double x) {
+static json_t *number_json(double x) {
   const double most = 9007199254740992.0; /* 2^53 */
   return x == floor(x) && fabs(x) <= most ? json_integer((json_int_t)x) : json_real(x);
 }
@@ -368,7 +368,7 @@ static json_t *executable_json(const ft_kernel_key *key, const ft_executable *e)
   for (uint32_t i = 0; i < key->spec_count; i++)
     json_array_append_new(constants, json_integer(key->spec[i]));
   for (uint32_t i = 0; i < e->raw_count; i++)
-    json_object_set_new(raw, e->raw[i].name, digits_json(e->raw[i].value));
+    json_object_set_new(raw, e->raw[i].name, number_json(e->raw[i].value));
   return json_pack("{ss ss sI so sI sb so}", "kernel", key->kernel, "program", e->name, "workgroup",
                    (json_int_t)key->workgroup, "constants", constants, "subgroup",
                    (json_int_t)e->subgroup, "spills", (int)wants_memory(e), "statistics", raw);

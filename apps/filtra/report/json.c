@@ -63,7 +63,7 @@ static const struct {
 static json_t *numbers(const double *values, size_t count) {
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++)
-    ft_json_append(&list, number_json(values[i]));
+    ft_json_append(&list, fields_number(values[i]));
   return list;
 }
 
@@ -83,7 +83,7 @@ static json_t *fields_json(const report_run *r) {
   for (size_t i = 0; i < FT_COUNT(RUN_FIELDS); i++) {
     const char *at = (const char *)r + RUN_FIELDS[i].offset;
     json_t *value = RUN_FIELDS[i].kind == FIELD_TEXT ? json_string(*(const char *const *)at)
-                                                     : number_json(*(const double *)at);
+                                                     : fields_number(*(const double *)at);
     all = ft_json_join(all, json_pack("{so}", RUN_FIELDS[i].name, value));
   }
   return all;
@@ -113,11 +113,11 @@ static json_t *group_json(const report_summary *s, size_t g) {
     const report_mean *mean = report_mean_of(s, g, m);
     ft_json_append(&methods,
                    json_pack("{ss sI so so so so so so}", "method", s->methods[m], "runs",
-                             (json_int_t)mean->runs, "mean", number_json(mean->mean), "deviation",
-                             number_json(mean->deviation), "rank", number_json(mean->rank),
-                             "validation", number_json(mean->validation), "milliseconds",
-                             number_json(mean->milliseconds), "seconds",
-                             number_json(mean->seconds)));
+                             (json_int_t)mean->runs, "mean", fields_number(mean->mean), "deviation",
+                             fields_number(mean->deviation), "rank", fields_number(mean->rank),
+                             "validation", fields_number(mean->validation), "milliseconds",
+                             fields_number(mean->milliseconds), "seconds",
+                             fields_number(mean->seconds)));
   }
   return json_pack("{ss ss ss so}", "data", s->groups[g].first->data, "measure",
                    report_score_name(s->groups[g].first->score), "split",
@@ -130,13 +130,13 @@ static json_t *summary_json(const report_summary *s) {
     ft_json_append(&groups, group_json(s, g));
   for (size_t m = 0; m < s->method_count; m++)
     ft_json_append(&ranks, json_pack("{ss so}", "method", s->methods[m], "mean_rank",
-                                     number_json(s->mean_ranks[m])));
+                                     fields_number(s->mean_ranks[m])));
   for (size_t i = 0; i < s->test_count; i++) {
     const report_test *t = &s->tests[i];
     ft_json_append(&tests,
                    json_pack("{ss ss sI sf sf so}", "a", s->methods[t->a], "b", s->methods[t->b],
                              "pairs", (json_int_t)t->result.pairs, "plus", t->result.plus, "minus",
-                             t->result.minus, "p", number_json(t->result.p)));
+                             t->result.minus, "p", fields_number(t->result.p)));
   }
   json_t *wilcoxon = json_pack("{ss ss so}", "measure", report_score_name(s->score), "pairs",
                                s->by_seed ? "seeds" : "data sets", "tests", tests);
