@@ -354,10 +354,15 @@ static bool join(const fusion *all, group *members, uint32_t position) {
   return false;
 }
 
-/* Moves the members of an earlier group to the last one, whose call cannot be moved to them. */
+/* Moves the members of an earlier group to the last one, whose call cannot be moved to them. Its
+ * input lives longer then, so there must be one only, in place of which its results are not stored
+ * any more. */
 static bool delay(fusion *all, size_t from) {
   group *last = &all->groups[all->group_count - 1], joined = all->groups[from];
-  if (!join(all, &joined, last->members[0])) return false;
+  fused own, whole;
+  if (!join(all, &joined, last->members[0]) || !put_together(all, &all->groups[from], &own) ||
+      !put_together(all, &joined, &whole) || own.input_count > 1 || whole.output_count > 1)
+    return false;
   for (size_t i = from + 1; i + 1 < all->group_count; i++)
     for (uint32_t m = 0; m < all->groups[i].count; m++)
       if (group_conflicts(all, &all->groups[from], &all->tape->calls[all->groups[i].members[m]]))
