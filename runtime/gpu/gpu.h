@@ -62,7 +62,7 @@ typedef struct ft_caps {
   uint32_t timestamp_bits; /* valid bits of the counter, which then wraps */
   ft_kernel_style product_style, attention_style;
   uint32_t row_workgroup;    /* invocations of kernels with one row per workgroup */
-  bool fuses;                /* elementwise calls (graph/fusion.c) */
+  bool fuses;                /* elementwise calls and sums (graph/fusion.c, graph/sums.c) */
   bool few_registers;        /* about 128 per lane, as on Intel: large register tiles would spill */
   double submission_seconds; /* longest time that one submission should take; 0: no limit */
 } ft_caps;

@@ -99,9 +99,10 @@ const ft_cap_key ft_cap_keys[KEYS] = {
     [MATRIX_SHAPE] =
         NAMES("matrix_shape", "with matrix=force, plan for this shape, M x N x K", "8x8x8",
               "8x8x16", "8x16x8", "8x16x16", "16x8x8", "16x8x16", "16x16x8", "16x16x16"),
-    [FUSION] =
-        NAMES("fusion", "whether elementwise calls and copies that follow one another become one",
-              "off", "on"),
+    [FUSION] = NAMES("fusion",
+                     "whether elementwise calls and copies that follow one another become one, "
+                     "and sums over parts",
+                     "off", "on"),
 };
 const size_t ft_cap_key_count = KEYS;
 

@@ -112,6 +112,7 @@ typedef struct ft_kernel_call {
   uint32_t subgroup;  /* required subgroup size; 0: any */
   uint32_t groups[3]; /* 0 counts as 1 */
   bool cheap;         /* one pass over memory with little arithmetic: may be recomputed */
+  bool is_sum;        /* of elementwise/sum_leading, which computes several (graph/sums.c) */
   ft_step step;
   double flops, bytes; /* for the profiler; 0: unknown */
 } ft_kernel_call;

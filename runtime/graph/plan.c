@@ -96,6 +96,7 @@ static filtra_status fill(ft_plan *plan, uint64_t block_limit) {
   for (size_t i = 0; i < plan->tape->storage_count; i++)
     plan->storages[i].place = resolve(plan->tape, plan->tape->storages[i]);
   FT_TRY(ft_plan_fuse(plan));
+  FT_TRY(ft_plan_join_sums(plan));
   FT_TRY(ft_plan_order(plan));
   FT_TRY(ft_plan_memory(plan, block_limit));
   FT_TRY(ft_plan_barriers(plan));
@@ -123,6 +124,7 @@ void ft_plan_destroy(ft_plan **plan) {
   free((*plan)->calls);
   free((*plan)->tasks);
   free((*plan)->fused);
+  free((*plan)->sums);
   free((*plan)->storages);
   free((*plan)->blocks);
   free((*plan)->readouts);

@@ -32,8 +32,8 @@ typedef struct ft_planned_call {
 
 typedef struct ft_plan {
   const struct ft_tape *tape;
-  const ft_recorded_call **tasks; /* calls of the tape and fused ones, in the tape's order */
-  ft_recorded_call *fused;        /* the tasks that are not on the tape */
+  const ft_recorded_call **tasks; /* calls of the tape, and those made of several of them */
+  ft_recorded_call *fused, *sums; /* the tasks that are not on the tape */
   ft_planned_call *calls;         /* the tasks in order of execution */
   size_t call_count;
   ft_planned_storage *storages; /* tape->storage_count, by number */
@@ -68,6 +68,8 @@ filtra_status ft_plan_check(const ft_plan *plan);
 
 /** Sets the tasks: calls of the tape, some of them fused (graph/fusion.c). */
 filtra_status ft_plan_fuse(ft_plan *plan);
+/** Makes one task of several sums (graph/sums.c). */
+filtra_status ft_plan_join_sums(ft_plan *plan);
 /** Orders the calls and numbers their intervals (graph/schedule.c). */
 filtra_status ft_plan_order(ft_plan *plan);
 /** Gives each storage of the arena its lives, block and offset (graph/memory.c). */

@@ -230,6 +230,7 @@ void ft_call_take(const ft_kernel_call *call, ft_recorded_call *to) {
   to->flops = call->flops;
   to->bytes = call->bytes;
   to->cheap = call->cheap;
+  to->is_sum = call->is_sum;
   to->step = call->step;
 }
 

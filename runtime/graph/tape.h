@@ -15,7 +15,7 @@ typedef struct ft_recorded_call {
   uint32_t push_size;
   uint32_t groups[3];
   double flops, bytes;
-  bool cheap; /* as the op says: see ft_kernel_call */
+  bool cheap, is_sum; /* as the op says: see ft_kernel_call */
   ft_step step;
   bool recomputes; /* a copy of a forward call, before backward rules that read its results */
 } ft_recorded_call;
@@ -73,7 +73,7 @@ struct ft_tape {
   ft_readout *readouts;
   size_t readout_count;
   ft_recompute recompute;
-  bool fuses; /* elementwise calls */
+  bool fuses; /* elementwise calls, and sums */
   filtra_tensor *random_state;
   uint32_t random_ids;
   int64_t part_sequences; /* sequences of this part of a batch; 0: batches are whole */

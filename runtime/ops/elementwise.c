@@ -11,36 +11,39 @@
 
 enum { SHARED_WORKGROUP = 128 };
 
-/* Number of invocations that share the slices of an element. With one invocation each, a few
- * thousand elements leave most of a GPU idle, and every slice's latency adds up: an H100 took 17 us
- * for 512 slices of 64 elements. */
-static uint32_t sharing(const filtra_graph *g, uint32_t count, uint32_t slices) {
-  enum { FEW_ELEMENTS = 1 << 14, MANY_SLICES = 64, SHARING = 16 };
+/* Whether invocations share the slices of an element. With one invocation each, a few thousand
+ * elements leave most of a GPU idle, and every slice's latency adds up: an H100 took 17 us for 512
+ * slices of 64 elements. */
+static bool is_shared(const filtra_graph *g, uint32_t count, uint32_t slices) {
+  enum { FEW_ELEMENTS = 1 << 14, MANY_SLICES = 64 };
   const bool slow = count <= FEW_ELEMENTS && slices >= MANY_SLICES;
-  return slow && !ft_caps_of(ft_graph_device(g))->cpu ? SHARING : 1;
+  return slow && !ft_caps_of(ft_graph_device(g))->cpu;
 }
 
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate) {
   uint32_t slices = (uint32_t)x->shape[0], elements = (uint32_t)filtra_tensor_elements(x);
-  const uint32_t count = (uint32_t)filtra_tensor_elements(y), down = sharing(g, count, slices);
+  const uint32_t count = (uint32_t)filtra_tensor_elements(y);
+  const bool shared = is_shared(g, count, slices);
   /* As many groups as for a flat range, but at least one element of y per invocation. */
-  const uint32_t workgroup = down > 1 ? SHARED_WORKGROUP : FT_FLAT_WORKGROUP;
-  uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, workgroup / down);
-  ft_record_call(
-      g,
-      &(ft_kernel_call){
-          .label = label,
-          .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
-                                    filtra_tensor_dtype(y)),
-          .cheap = true,
-          FT_ARGUMENTS(elementwise_sum_leading, .x = FT_READ(x), .y = FT_TARGET(y, accumulate),
-                       .count = count, .slice = slices ? elements / slices : 0, .slices = slices),
-          FT_CONSTANTS(elementwise_sum_leading, .accumulate = accumulate, .DOWN = down),
-          .workgroup = workgroup,
-          .groups = {down > 1 || groups > most ? most : groups},
-          .flops = elements,
-          .bytes = 4.0 * elements});
+  const uint32_t workgroup = shared ? SHARED_WORKGROUP : FT_FLAT_WORKGROUP;
+  const uint32_t across = shared ? SHARED_WORKGROUP / SUM_SHARING : FT_FLAT_WORKGROUP;
+  uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, across);
+  ft_record_call(g, &(ft_kernel_call){
+                        .label = label,
+                        .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
+                                                  filtra_tensor_dtype(y)),
+                        .cheap = true,
+                        .is_sum = true,
+                        FT_ARGUMENTS(elementwise_sum_leading, .x0 = FT_READ(x),
+                                     .y0 = FT_TARGET(y, accumulate), .count = {count},
+                                     .slice = {slices ? elements / slices : 0}, .slices = {slices}),
+                        FT_CONSTANTS(elementwise_sum_leading, .ACCUMULATE = accumulate,
+                                     .SHARED = shared, .COUNT = 1),
+                        .workgroup = workgroup,
+                        .groups = {shared || groups > most ? most : groups},
+                        .flops = elements,
+                        .bytes = 4.0 * elements});
 }
 
 /* ---- affine ---- */

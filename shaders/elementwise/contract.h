@@ -51,16 +51,28 @@ FT_DECLARE_VALUES(elementwise_operation)
   CONSTANT(5, uint, REPEATED, 0) /* WHOLE: tensors (1: a, 2: b) with one element for each group */
 FT_CONTRACT(elementwise_binary)
 
+/* A call has up to SUMS sums, y_i of x_i, each with workgroups of its own: the first `end[0]` are
+ * those of the first, and so on. Constants have a bit for each sum. */
+#define SUMS        4
+#define SUM_SHARING 16 /* invocations that share the slices of an element of y */
 #define elementwise_sum_leading_TENSORS(TENSOR)                                                    \
-  TENSOR(F32, x)      /* [slices, slice] */                                                        \
-  TENSOR(Elements, y) /* [count] */
+  TENSOR(F32, x0) /* [slices, slice] */                                                            \
+  TENSOR(F32, x1)                                                                                  \
+  TENSOR(F32, x2)                                                                                  \
+  TENSOR(F32, x3)                                                                                  \
+  TENSOR(Elements, y0) /* [count] */                                                               \
+  TENSOR(Elements, y1)                                                                             \
+  TENSOR(Elements, y2)                                                                             \
+  TENSOR(Elements, y3)
 #define elementwise_sum_leading_SCALARS(SCALAR)                                                    \
-  SCALAR(uint, count)                                                                              \
-  SCALAR(uint, slice)                                                                              \
-  SCALAR(uint, slices)
+  SCALAR(uint, count[SUMS])                                                                        \
+  SCALAR(uint, slice[SUMS])                                                                        \
+  SCALAR(uint, slices[SUMS])                                                                       \
+  SCALAR(uint, end[SUMS - 1])
 #define elementwise_sum_leading_CONSTANTS(CONSTANT)                                                \
-  CONSTANT(1, bool, accumulate, false)                                                             \
-  CONSTANT(2, uint, DOWN, 1) /* invocations that share the slices of an element of y */
+  CONSTANT(1, uint, ACCUMULATE, 0)                                                                 \
+  CONSTANT(2, uint, SHARED, 0)                                                                     \
+  CONSTANT(3, uint, COUNT, 1) /* of sums */
 FT_CONTRACT(elementwise_sum_leading)
 
 #endif

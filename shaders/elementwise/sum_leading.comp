@@ -7,41 +7,51 @@
 #include "elementwise/contract.h"
 
 // y[i] = sum over s of x[s, i], in order; y is at least as long as a slice, and zero past the
-// slice's length. y has the kernel's element type. If y is short and there are many slices, DOWN
-// invocations each sum a part of the slices, and the first of them adds up the parts, in order.
+// slice's length. y has the kernel's element type. If y is short and there are many slices,
+// SUM_SHARING invocations each sum a part of the slices, and the first of them adds up the parts,
+// in order.
 FT_CONSTANTS(elementwise_sum_leading)
 FT_ARGUMENTS(elementwise_sum_leading)
 
-const uint ACROSS = gl_WorkGroupSize.x / DOWN;
-shared float parts[DOWN * ACROSS];
+shared float parts[SHARED != 0 ? gl_WorkGroupSize.x : 1];
 
-void keep(uint i, float sum) {
-  if (accumulate) sum += load_element(p.y, i);
-  store_element(p.y, i, sum);
-}
-
-// The sum over part `down` of the slices.
-float part_of(uint i, uint down) {
-  const uint length = (p.slices + DOWN - 1) / DOWN, first = down * length;
-  if (i >= p.slice || first >= p.slices) return 0;
-  return sum_down(false, p.x, first * p.slice + i, p.slice, min(length, p.slices - first));
+// Computes sum k by workgroups `begin` to `end`.
+void sum_slices(uint k, F32 x, Elements y, uint begin, uint end) {
+  const bool accumulate = (ACCUMULATE >> k & 1) != 0, is_shared = (SHARED >> k & 1) != 0;
+  const uint invocations = is_shared ? SUM_SHARING : 1, across = gl_WorkGroupSize.x / invocations;
+  const uint i_first = gl_LocalInvocationID.x % across, part = gl_LocalInvocationID.x / across;
+  const uint length = (p.slices[k] + invocations - 1) / invocations, slice = part * length;
+  uint first = (gl_WorkGroupID.x - begin) * across;
+  if (first >= p.count[k]) return;
+  do {
+    const uint i = first + i_first;
+    float sum = 0;
+    if (i < p.slice[k] && slice < p.slices[k])
+      sum = sum_down(false, x, slice * p.slice[k] + i, p.slice[k],
+                     min(length, p.slices[k] - slice));
+    if (is_shared) {
+      parts[gl_LocalInvocationID.x] = sum;
+      barrier();
+      if (part == 0)
+        [[unroll]] for (uint d = 1; d < SUM_SHARING; ++d) sum += parts[d * across + i_first];
+      barrier();
+    }
+    if (part == 0 && i < p.count[k]) {
+      if (accumulate) sum += load_element(y, i);
+      store_element(y, i, sum);
+    }
+    first += (end - begin) * across;
+  } while (first < p.count[k]);
 }
 
 void main() {
-  const uint across = gl_LocalInvocationID.x % ACROSS, down = gl_LocalInvocationID.x / ACROSS;
-  uint first = gl_WorkGroupID.x * ACROSS;
-  if (first >= p.count) return;
-  do {
-    const uint i = first + across;
-    float sum = part_of(i, down);
-    if (DOWN > 1) {
-      parts[gl_LocalInvocationID.x] = sum;
-      barrier();
-      if (down == 0)
-        [[unroll]] for (uint d = 1; d < DOWN; ++d) sum += parts[d * ACROSS + across];
-      barrier();
-    }
-    if (down == 0 && i < p.count) keep(i, sum);
-    first += gl_NumWorkGroups.x * ACROSS;
-  } while (first < p.count);
+  const uint group = gl_WorkGroupID.x, groups = gl_NumWorkGroups.x;
+  if (COUNT == 1 || group < p.end[0])
+    sum_slices(0, p.x0, p.y0, 0, COUNT == 1 ? groups : p.end[0]);
+  else if (COUNT == 2 || group < p.end[1])
+    sum_slices(1, p.x1, p.y1, p.end[0], COUNT == 2 ? groups : p.end[1]);
+  else if (COUNT == 3 || group < p.end[2])
+    sum_slices(2, p.x2, p.y2, p.end[1], COUNT == 3 ? groups : p.end[2]);
+  else
+    sum_slices(3, p.x3, p.y3, p.end[2], groups);
 }
