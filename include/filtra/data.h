@@ -438,8 +438,8 @@ typedef struct filtra_batch {
   const int32_t *other_labels;
   const float *label_fractions;
   /** [size], of rows that hold two texts one after the other: where the second begins, at most the
-   * row's length; 0: there is one text. Tokens of the second have token type 1, others 0
-   * (filtra_model_config.token_types). NULL: one text in every row. */
+   * row's length; 0: there is one text, or the tokenizer gives both type 0. Tokens of the second
+   * have token type 1, others 0 (filtra_model_config.token_types). NULL: one text in every row. */
   const int32_t *second;
   /** [size, classes] for models of several labels, else NULL: 0 where a label does not apply; where
    * it does 1, or another weight above 0 of its part of the loss, as `pos_weight` of PyTorch's

@@ -48,7 +48,7 @@ FILTRA_API int64_t filtra_generator_length(const filtra_generator *generator);
 /** Appends `count` tokens to each sequence, tokens [sequences, count], and computes the logits of
  * the next token [sequences, vocabulary] (NULL: not needed). The first call after creation or reset
  * processes all its tokens in one pass. Fails with INPUT, and appends nothing, for a token outside
- * 1 .. vocabulary-1 (0 is padding), and where the text would exceed max_length without `slide`.
+ * 0 .. vocabulary-1, and where the text would exceed max_length without `slide`.
  * After any other failure the generator is reset. */
 FILTRA_API filtra_status filtra_generator_feed(filtra_generator *generator, const int32_t *tokens,
                                                size_t count, float *logits);
@@ -61,10 +61,13 @@ typedef struct filtra_sampling {
    * all. Applied after top_k. */
   float top_p;
   uint64_t seed;
+  /** Token 0 may be drawn. In Filtra's own vocabularies it is padding; in those of other programs,
+   * such as GPT-2's, it is text, and then filtra_tokenizer_symbol of 0 is not empty. */
+  bool zero;
   uint64_t reserved[8]; /**< 0 */
 } filtra_sampling;
 
-/** Samples a token id from logits [vocabulary]; never 0, which is padding. The result depends on
+/** Samples a token id from logits [vocabulary]; not 0, unless `zero` is set. The result depends on
  * the arguments only: `draw` counts the random draws of a seed. Fails with ARGUMENT for options out
  * of range, with NONFINITE where a logit is a NaN or none is finite. Thread-safe. */
 FILTRA_API filtra_status filtra_sample_token(const float *logits, int64_t vocabulary,

@@ -26,8 +26,9 @@ def sample_token(
     top_k: int = 0,
     top_p: float = 0.0,
     seed: int = 0,
+    zero: bool = False,
 ) -> int:
-    """Sample a token id from logits; never 0, which is padding.
+    """Sample a token id from logits.
 
     Parameters
     ----------
@@ -40,10 +41,13 @@ def sample_token(
         Sample from so many most probable tokens; 0: from all.
     top_p : float
         Sample from the fewest whose probabilities sum to this; 0: from all.
+    zero : bool
+        Whether token 0 may be drawn: it is padding in Filtra's own vocabularies, and text in
+        those of other programs.
     """
     numbers = _arrays.array_of(logits, _arrays.F32, (None,), "logits")
     options = _convert.fill(
-        _c.filtra_sampling, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+        _c.filtra_sampling, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, zero=zero
     )
     token = ctypes.c_int32()
     lib.filtra_sample_token(
@@ -118,6 +122,7 @@ def generate(
     top_p: float = 0.0,
     seed: int = 0,
     slide: bool = True,
+    past_end: bool = False,
 ) -> Iterator[str]:
     """Continue a text, piece by piece, as it is made.
 
@@ -132,6 +137,8 @@ def generate(
         How many are made.
     temperature, top_k, top_p, seed
         As of `sample_token`.
+    past_end : bool
+        Go on after a pretrained tokenizer's <|endoftext|>, which else ends the text.
 
     Yields
     ------
@@ -146,12 +153,17 @@ def generate(
     ids = tokenizer.encode(prompt)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     previous = int(ids[-1]) if len(ids) else -1
+    zero = tokenizer.symbol(0) != ""
+    ends = tokenizer.name == "bpe" and not past_end
     with Generator(model, slide=slide) as generator:
         logits = generator.feed(ids)
         for draw in range(_convert.whole(tokens, "tokens")):
             token = sample_token(
-                logits[0], draw, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+                logits[0], draw, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
+                zero=zero,
             )
+            if ends and tokenizer.symbol(token) == "<|endoftext|>":
+                break
             yield decoder.decode(tokenizer.decode_next(previous, token))
             previous = token
             if draw + 1 < tokens:

@@ -39,6 +39,10 @@ filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t f
   const bool pair = second < SIZE_MAX;
   size_t a = (pair ? second : tokens->count) - first, b = pair ? tokens->count - second : 0;
   const size_t taken = ft_frame_size(frame, pair);
+  if (pair && frame && frame->odd)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the tokenizer's \"post_processor\" gives the tokens of pairs other types than "
+                   "0 up to the second text, and 0 or 1 from there");
   FT_TRY(check_fit(a + b + taken, taken, limit, advice));
   if (second_at) *second_at = pair ? second - first : 0;
   if (!taken && a + b <= limit) return FILTRA_OK; /* there may be no tokens at all */

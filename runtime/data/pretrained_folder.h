@@ -20,6 +20,9 @@ typedef struct ft_pretrained_folder {
 /** Overrides parts of tokenizer.json by tokenizer_config.json (NULL: none), unless its class is
  * PreTrainedTokenizerFast or another that does not. */
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config);
+/** Gives both texts of a pair token type 0 if tokenizer_config.json lists what the model is given,
+ * and token types are not there. */
+filtra_status ft_pretrained_set_types(json_t *root, const json_t *config);
 /** Builds tokenizer.json from the other files. */
 filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root);
 

@@ -39,6 +39,7 @@ static filtra_status read_two(ft_pretrained *p, const json_t *object, bool rober
   FT_TRY(read_pair(p, object, "sep", &f->end));
   f->middle[0] = f->middle[1] = f->end;
   f->middle_count = roberta ? 2 : 1;
+  f->untyped = roberta;
   p->framed = true;
   return roberta ? read_trimming(p, object) : FILTRA_OK;
 }
@@ -50,6 +51,8 @@ enum { MOST_TOKENS = 4 };
 typedef struct template {
   int32_t ids[MOST_TOKENS];
   int count, a, b;
+  json_int_t types[2]; /* of tokens before B; of B and behind it */
+  bool mixed;          /* there are other types */
 }
 template;
 
@@ -72,16 +75,21 @@ static filtra_status read_special(const ft_pretrained *p, const json_t *tokens, 
 static filtra_status read_template(const ft_pretrained *p, const json_t *object, const char *key,
                                    template *t) {
   const json_t *list = json_object_get(object, key);
-  *t = (template){.a = -1, .b = -1};
+  *t = (template){.a = -1, .b = -1, .types = {-1, -1}};
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *item = json_array_get(list, i), *text = json_object_get(item, "Sequence");
     const char *name = ft_json_string(json_object_get(item, "SpecialToken"), "id");
     const char *which = ft_json_string(text, "id");
+    const json_t *type =
+        json_object_get(text ? text : json_object_get(item, "SpecialToken"), "type_id");
+    json_int_t *const types = &t->types[t->b >= 0 || !strcmp(which, "B")];
     int *place = !strcmp(which, "A") ? &t->a : &t->b;
     if (text && (*place >= 0 || (place == &t->a && t->b >= 0) ||
                  (strcmp(which, "A") != 0 && strcmp(which, "B") != 0)))
       return fail_template();
     if (!text && t->count == MOST_TOKENS) return fail_template();
+    if (*types >= 0 && *types != json_integer_value(type)) t->mixed = true;
+    *types = json_integer_value(type);
     if (text)
       *place = t->count;
     else
@@ -103,6 +111,8 @@ static filtra_status read_templates(ft_pretrained *p, const json_t *object) {
     return fail_template();
   *f = (ft_frame){.begin = one.a ? one.ids[0] : -1,
                   .middle_count = (uint32_t)middle,
+                  .untyped = !two.mixed && two.types[1] == 0,
+                  .odd = two.mixed || two.types[0] != 0 || two.types[1] > 1,
                   .end = after ? one.ids[one.a] : -1};
   for (int i = 0; i < middle; i++)
     f->middle[i] = two.ids[two.a + i];

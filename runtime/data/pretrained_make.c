@@ -301,6 +301,70 @@ static bool is_plain(const char *class) {
   return false;
 }
 
+#define TOKEN    "{s{sO si}}"
+#define TOKEN_ID "{sO s[O] s[O]}"
+
+/* BertProcessing as a template. */
+static json_t *as_template(const json_t *bert) {
+  const json_t *cls = json_object_get(bert, "cls"), *sep = json_object_get(bert, "sep");
+  json_t *c = json_array_get(cls, 0), *s = json_array_get(sep, 0);
+  if (!json_is_string(c) || !json_is_string(s)) return json_deep_copy(bert); /* refused later */
+  json_t *a = json_pack("{s{ss si}}", "Sequence", "id", "A", "type_id", 0);
+  json_t *b = json_pack("{s{ss si}}", "Sequence", "id", "B", "type_id", 0);
+  json_t *begin = json_pack(TOKEN, "SpecialToken", "id", c, "type_id", 0);
+  json_t *end = json_pack(TOKEN, "SpecialToken", "id", s, "type_id", 0);
+  json_t *ids = json_object();
+  int failed =
+      json_object_set_new(ids, json_string_value(c),
+                          json_pack(TOKEN_ID, "id", c, "ids", json_array_get(cls, 1), "tokens", c));
+  failed |=
+      json_object_set_new(ids, json_string_value(s),
+                          json_pack(TOKEN_ID, "id", s, "ids", json_array_get(sep, 1), "tokens", s));
+  json_t *made = json_pack("{ss s[OOO] s[OOOOO] sO}", "type", "TemplateProcessing", "single", begin,
+                           a, end, "pair", begin, a, end, b, end, "special_tokens", ids);
+  json_t *const parts[] = {a, b, begin, end, ids};
+  for (size_t i = 0; i < FT_COUNT(parts); i++)
+    json_decref(parts[i]);
+  if (!failed) return made;
+  json_decref(made);
+  return NULL;
+}
+
+/* Gives all tokens of pairs the type 0. */
+static int clear_types(json_t *processor) {
+  int failed = 0;
+  if (!strcmp(ft_json_string(processor, "type"), "BertProcessing")) {
+    json_t *made = as_template(processor);
+    failed = !made || json_object_clear(processor) || json_object_update(processor, made);
+    json_decref(made);
+  }
+  json_t *list = json_object_get(processor, "processors"),
+         *pair = json_object_get(processor, "pair");
+  for (size_t i = 0; i < json_array_size(list); i++)
+    failed |= clear_types(json_array_get(list, i));
+  for (size_t i = 0; i < json_array_size(pair); i++) {
+    json_t *item = json_object_iter_value(json_object_iter(json_array_get(pair, i)));
+    failed |= json_is_object(item) && json_object_set_new(item, "type_id", json_integer(0));
+  }
+  return failed;
+}
+
+/* Whether the model is given other inputs than token types. */
+static bool lacks_types(const json_t *config) {
+  const json_t *names = json_object_get(config, "model_input_names");
+  for (size_t i = 0; i < json_array_size(names); i++) {
+    const char *name = json_string_value(json_array_get(names, i));
+    if (name && !strcmp(name, "token_type_ids")) return false;
+  }
+  return json_is_array(names);
+}
+
+filtra_status ft_pretrained_set_types(json_t *root, const json_t *config) {
+  if (!lacks_types(config) || !clear_types(json_object_get(root, "post_processor")))
+    return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config) {
   if (is_plain(ft_json_string(config, "tokenizer_class"))) return FILTRA_OK;
   json_t *normalizer = json_object_get(root, "normalizer");

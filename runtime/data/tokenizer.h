@@ -29,6 +29,8 @@ typedef struct ft_frame {
   int32_t middle[2];
   uint32_t middle_count;
   int32_t end;
+  bool untyped; /* all tokens have type 0; else those of B, and [end], have type 1 */
+  bool odd;     /* tokens of pairs have other types: pairs are refused */
 } ft_frame;
 
 struct filtra_tokenizer {

@@ -29,9 +29,10 @@ static filtra_status check(int64_t vocabulary, const filtra_sampling *o) {
 }
 
 /* The most probable token; the first of several equal ones. */
-static filtra_status most_probable(const float *logits, int64_t vocabulary, int32_t *token) {
-  *token = 1;
-  for (int64_t i = 1; i < vocabulary; i++) {
+static filtra_status most_probable(const float *logits, int64_t vocabulary, int32_t least,
+                                   int32_t *token) {
+  *token = least;
+  for (int64_t i = least; i < vocabulary; i++) {
     if (isnan(logits[i]))
       return ft_fail(FILTRA_ERROR_NONFINITE, "sample: the logit of token %lld is not a number",
                      (long long)i);
@@ -88,13 +89,14 @@ filtra_status filtra_sample_token(const float *logits, int64_t vocabulary,
   FT_NEED(logits, token);
   FT_TRY(FT_CHECK_RESERVED(filtra_sampling, o));
   FT_TRY(check(vocabulary, o));
-  FT_TRY(most_probable(logits, vocabulary, token));
+  const int32_t least = o->zero ? 0 : 1;
+  FT_TRY(most_probable(logits, vocabulary, least, token));
   if (o->temperature == 0.0f) return FILTRA_OK;
-  size_t count = (size_t)vocabulary - 1;
+  size_t count = (size_t)(vocabulary - least);
   candidate *list = ft_calloc(count, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < count; i++)
-    list[i] = (candidate){logits[i + 1], (int32_t)i + 1};
+    list[i] = (candidate){logits[i + (size_t)least], (int32_t)i + least};
   *token = draw_from(list, count, o, draw);
   free(list);
   return FILTRA_OK;

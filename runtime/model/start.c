@@ -34,15 +34,18 @@ static const char *class_name(const json_t *labels, size_t i) {
   return json_string_value(json_object_get(labels, key));
 }
 
-/* Stores the names of all classes if each has one. */
-static filtra_status note_classes(json_t *input, const json_t *labels) {
-  const size_t count = json_object_size(labels);
+/* Stores the names of all classes if each has one. Without a list, transformers calls them LABEL_0
+ * and so on. */
+static filtra_status note_classes(json_t *input, const json_t *labels, int64_t classes) {
+  const bool unnamed = !labels || json_is_null(labels);
+  const size_t count = unnamed ? (size_t)classes : json_object_size(labels);
   for (size_t i = 0; i < count; i++)
-    if (!class_name(labels, i)) return FILTRA_OK;
+    if (!unnamed && !class_name(labels, i)) return FILTRA_OK;
   if (!count) return FILTRA_OK;
   json_t *list = json_array();
   for (size_t i = 0; i < count; i++)
-    ft_json_append(&list, json_string(class_name(labels, i)));
+    ft_json_append(&list,
+                   unnamed ? json_sprintf("LABEL_%zu", i) : json_string(class_name(labels, i)));
   if (!json_object_set_new(input, "classes", list)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
@@ -66,9 +69,10 @@ static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool 
   FT_TRY(ft_hf_read_keys(*family, &config, p->keys));
   if (!*head || !*(*family)->classifier) return FILTRA_OK;
   FT_TRY(ft_hf_read_labels(&config, p->keys));
-  return json_object_get(p->keys, "classes")
-             ? note_classes(p->input, json_object_get(config.json, "id2label"))
-             : FILTRA_OK;
+  const json_t *classes = json_object_get(p->keys, "classes");
+  if (!classes) return FILTRA_OK;
+  return note_classes(p->input, json_object_get(config.json, "id2label"),
+                      json_integer_value(classes));
 }
 
 /* Reads how images are prepared. */
@@ -279,6 +283,7 @@ typedef struct origin {
   const ft_hf_tensor *foreign;
   const ft_safetensor *own; /* neither of them: the parameter is new */
   int64_t first;            /* values to skip: positions of front tokens that the model lacks */
+  double factor, shift;     /* value * factor + shift is ours: see to_own_unit */
   uint64_t seed;
 } origin;
 
@@ -301,13 +306,15 @@ static bool is_last(const char *name) {
 /* Whether the file, of an imported run, has only initial values for the parameter. */
 static bool is_untrained(const ft_start *p, const char *name) {
   const json_t *list = json_object_get(p->input, "new");
-  for (size_t i = 0; i < json_array_size(list); i++)
-    if (!strcmp(json_string_value(json_array_get(list, i)), name)) return true;
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *other = json_string_value(json_array_get(list, i));
+    if (other && !strcmp(other, name)) return true;
+  }
   return false;
 }
 
 static origin find(const ft_start *p, const ft_parameter *parameter, bool head) {
-  origin o = {.parameter = parameter};
+  origin o = {.parameter = parameter, .factor = 1};
   if ((!head && is_last(parameter->name)) || is_untrained(p, parameter->name)) return o;
   if (p->own) o.own = ft_safetensors_find(p->own, parameter->name);
   for (size_t i = 0; i < p->tensors.count && !o.foreign; i++)
@@ -329,6 +336,14 @@ static int64_t front_of(const json_t *keys) {
          (*distillation && strcmp(distillation, "none") != 0);
 }
 
+/* Whether a last layer of another shape cannot be meant: the start's own configuration says that it
+ * has as many outputs as the model. */
+static bool contradicts(const ft_start *p, const filtra_model *model, const origin *o) {
+  const json_t *classes = json_object_get(p->keys, "classes");
+  return o->foreign && classes && is_last(o->parameter->name) &&
+         json_integer_value(classes) == model->options.config.classes;
+}
+
 /* Checks the shape; a head with another shape is new. If the model has fewer tokens in front, skips
  * the rows of the table of positions that belong to the others. */
 static filtra_status check_shape(const ft_start *p, const filtra_model *model, origin *o) {
@@ -344,7 +359,7 @@ static filtra_status check_shape(const ft_start *p, const filtra_model *model, o
     if (rows && more > 0 && q->shape[0] + more <= shape[0]) o->first = more * q->shape[1];
     return FILTRA_OK;
   }
-  if (ft_is_of_head(q->name)) {
+  if (ft_is_of_head(q->name) && !contradicts(p, model, o)) {
     o->foreign = NULL;
     o->own = NULL;
     return FILTRA_OK;
@@ -366,11 +381,31 @@ static filtra_status check_shape(const ft_start *p, const filtra_model *model, o
                  p->path, name, theirs, q->name, ours);
 }
 
+static double unit_of(float scale) {
+  return scale != 0 ? (double)scale : 1;
+}
+
+/* A regression's last layer computes u, and the value is u * scale + mean of the values that the
+ * start was trained on. Changes the layer to the model's mean and scale: the values stay. */
+static void to_own_unit(const ft_start *p, const filtra_model *model, origin *o) {
+  const filtra_model_config *own = &model->options.config;
+  const json_t *mean = json_object_get(p->keys, "target_mean"),
+               *scale = json_object_get(p->keys, "target_scale");
+  if (own->task != FILTRA_TASK_REGRESSION || !is_last(o->parameter->name) || is_new(o) ||
+      strcmp(ft_json_string(p->keys, "task"), "regression") != 0 || !mean || !scale)
+    return;
+  const double unit = unit_of(own->target_scale), their = (double)(float)json_number_value(mean);
+  o->factor = unit_of((float)json_number_value(scale)) / unit;
+  if (o->parameter->ndim == 1) o->shift = (their - (double)own->target_mean) / unit;
+}
+
 /* Writes the first `count` values of the parameter's source. */
 static filtra_status fill_from(const origin *o, size_t count, float *to) {
-  if (o->foreign) return ft_hf_fill(o->foreign, count, to);
-  for (size_t i = 0; i < count; i++)
+  if (o->foreign) FT_TRY(ft_hf_fill(o->foreign, count, to));
+  for (size_t i = 0; i < count && !o->foreign; i++)
     to[i] = (float)ft_element_get(o->own->dtype, o->own->data, i);
+  for (size_t i = 0; i < count && (o->factor != 1 || o->shift != 0); i++)
+    to[i] = (float)((double)to[i] * o->factor + o->shift);
   return FILTRA_OK;
 }
 
@@ -422,6 +457,7 @@ static filtra_status match(const ft_start *p, const filtra_model *model, bool he
     origins[i] = find(p, &params->list[i], head);
     origins[i].seed = seed;
     status = check_shape(p, model, &origins[i]);
+    to_own_unit(p, model, &origins[i]);
   }
   if (!status) report(p, params, origins);
   if (!status) return FILTRA_OK;
@@ -468,7 +504,7 @@ static filtra_status point_at_values(const origin *o, ft_safetensor *t) {
   const ft_hf_tensor *foreign = o->foreign;
   const ft_safetensor *from =
       foreign && foreign->parts == 1 && foreign->form <= FT_HF_ONE ? foreign->from[0] : o->own;
-  if (!from || from->dtype != FILTRA_F32) return FILTRA_OK;
+  if (!from || from->dtype != FILTRA_F32 || o->factor != 1 || o->shift != 0) return FILTRA_OK;
   const float *values = (const float *)from->data + o->first;
   for (int64_t i = 0; i < o->parameter->elements; i++)
     if (!isfinite(values[i]))

@@ -10,8 +10,10 @@ typedef struct ft_input {
   const filtra_tokenizer *tokenizer; /* NULL: unknown */
   filtra_tokenizer *owned; /* the same pointer if it was read from the text, to be destroyed */
   bool truncate;
-  bool imported;  /* from another program, which does not record whether samples are pairs */
-  bool untrained; /* some parameters have initial values */
+  bool imported; /* from another program, which does not record whether samples are pairs */
+  /* Parameters with initial values: of the head's last layer, of the one before, of other layers
+   * unless they begin as the model without them (GFSA's weights). */
+  bool new_head, new_layer, new_parts;
 } ft_input;
 
 /** Reads the JSON text of a model file; `text` NULL: *out is all 0. Caller frees with

@@ -278,6 +278,22 @@ static filtra_status check_classes(const filtra_predictor *p) {
                  names, (long long)classes);
 }
 
+/* Warns of results that come from initial values; refuses vectors that do. */
+static filtra_status check_trained(const ft_input *input, filtra_vector vector) {
+  if (vector == FILTRA_VECTOR_HEAD && input->new_layer)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "predictor: the head's first layer has initial values, since the imported model "
+                   "has none, so that its vectors mean nothing; take the mean or the first token");
+  if (input->new_parts)
+    ft_log(FILTRA_LOG_WARNING, "layers of the model have initial values: what it computes means "
+                               "nothing until it is trained");
+  else if (!vector && (input->new_head || input->new_layer))
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "the model's head has initial values: what it predicts means nothing until it is trained");
+  return FILTRA_OK;
+}
+
 static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_options *o) {
   const filtra_model_config *m = &p->reader.model->options.config;
   if (o->batch_size > MOST_BATCH)
@@ -299,10 +315,7 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
                         m->task != FILTRA_TASK_LANGUAGE_MODEL,
              pairs = p->reader.sequences > 1 || (fit->table && fit->table->second);
   p->reader.joined = may_join || (fit->table && fit->table->second);
-  if (p->reader.input.untrained && !o->vector)
-    ft_log(
-        FILTRA_LOG_WARNING,
-        "the model's head has initial values: what it predicts means nothing until it is trained");
+  FT_TRY(check_trained(&p->reader.input, o->vector));
   p->reader.columns = m->features ? (size_t)m->features : 1;
   p->reader.info = (filtra_predictor_info){.task = filtra_model_task(p->reader.model),
                                            .outputs = ft_model_numbers(p->reader.model),

@@ -25,7 +25,7 @@ TEST(test_means) {
   static const double y[] = {3, 1, NAN, 3, 0.5, 3};
   static const double wanted[] = {4, 2, 0, 4, 1, 4};
   double ranks[6];
-  statistics_ranks(y, 6, ranks);
+  statistics_ranks(y, 6, 0, ranks);
   for (size_t i = 0; i < 6; i++)
     if (i == 2)
       assert_true(isnan(ranks[i]));
@@ -43,7 +43,7 @@ static double enumerate(const double *differences, size_t count) {
       positive[n] = differences[i] > 0.0;
       sizes[n++] = fabs(differences[i]);
     }
-  statistics_ranks(sizes, n, ranks);
+  statistics_ranks(sizes, n, 0, ranks);
   for (size_t i = 0; i < n; i++) {
     total += ranks[i];
     plus += positive[i] ? ranks[i] : 0.0;
@@ -67,7 +67,7 @@ TEST(test_wilcoxon) {
                                      {-3, -3, -3, 3, 3, 3, 1, -1, 0, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (size_t count = 1; count <= 10; count++) {
-      statistics_wilcoxon t = statistics_test(cases[i], count);
+      statistics_wilcoxon t = statistics_test(cases[i], count, 0);
       if (t.pairs)
         assert_near(t.p, enumerate(cases[i], count));
       else
@@ -86,12 +86,29 @@ TEST(test_wilcoxon) {
         x[k - 1] = negative ? -(double)k : (double)k;
         left -= negative ? (double)k : 0.0;
       }
-      statistics_wilcoxon t = statistics_test(x, table[i].pairs);
+      statistics_wilcoxon t = statistics_test(x, table[i].pairs, 0);
       assert_near(t.minus, (double)(table[i].critical + more));
       if ((t.p <= 0.05) != !more) fail_msg("%zu pairs, sum %g: p %g", t.pairs, t.minus, t.p);
     }
   static const double ten[] = {1, 2, 3, 4, 5, 6, 7, -8, 9, 10};
-  assert_near(statistics_test(ten, 10).p, 50.0 / 1024.0); /* 25 subsets of 1..10 sum to 8 or less */
+  assert_near(statistics_test(ten, 10, 0).p, 50.0 / 1024.0); /* 25 of 1..10 sum to 8 at most */
+}
+
+/* Differences of scores that are multiples of a tenth: rounding makes equal ones differ. */
+TEST(test_rounded_differences) {
+  static const double a[] = {0.7, 0.6, 0.9, 0.8, 0.5, 0.4, 0.2, 0.1, 0.3};
+  static const double b[] = {0.6, 0.5, 0.8, 0.7, 0.4, 0.3, 0.3, 0.2, 0.1 + 0.2};
+  double differences[9], ranks[2], means[] = {0.3, 0.1 + 0.2};
+  for (size_t i = 0; i < 9; i++)
+    differences[i] = a[i] - b[i];
+  const statistics_wilcoxon t = statistics_test(differences, 9, statistics_tolerance(0.9));
+  assert_int_equal(t.pairs, 8);
+  assert_near(t.plus, 27);
+  assert_near(t.minus, 9);
+  assert_near(t.p, 2 * 37.0 / 256); /* C(8,0) + C(8,1) + C(8,2) sets of at most two of eight */
+  statistics_ranks(means, 2, statistics_tolerance(0.3), ranks);
+  assert_near(ranks[0], 1.5);
+  assert_near(ranks[1], 1.5);
 }
 
 /* ---- runs written by hand ---- */

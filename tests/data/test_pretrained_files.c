@@ -131,6 +131,11 @@ TEST(test_frames_that_lie) {
   assert_int_equal(f->begin, -1);
   assert_int_equal(f->middle_count, 1);
   assert_int_equal(f->end, 3);
+  assert_true(f->odd && !f->untyped); /* the last token has type 0, the text before it 1 */
+  ft_tokens tokens = {0};
+  assert_fails(ft_tokenizer_encode_texts(t, &(ft_texts){"a", 1, "a", 1}, 9, false, &tokens, NULL),
+               FILTRA_ERROR_INPUT, "gives the tokens of pairs other types than 0");
+  free(tokens.ids);
   filtra_tokenizer_destroy(&t);
 }
 

@@ -23,6 +23,16 @@ static filtra_tokenizer *wordpiece(void) {
   return tokenizer;
 }
 
+/* The same; tokenizer_config.json lists the model's inputs, token types or none. */
+static filtra_tokenizer *wordpiece_for(const char *inputs) {
+  const char *config = test_text("{\"model_input_names\": [%s]}", inputs);
+  filtra_tokenizer *tokenizer = wordpiece();
+  filtra_tokenizer_destroy(&tokenizer);
+  test_write(test_path(vocabulary, "tokenizer_config.json"), config, strlen(config));
+  assert_ok(filtra_tokenizer_load(vocabulary, &tokenizer));
+  return tokenizer;
+}
+
 static const char *table(const char *name, const char *text) {
   const char *path = test_path(test_folder(), name);
   test_write(path, text, strlen(text));
@@ -69,6 +79,29 @@ TEST(two_columns_one_sequence) {
 }
 
 /* The longer text is cut first, as Hugging Face's longest_first; without truncate it is refused. */
+/* Models that are not given token types have type 0 for both texts, in batches and requests. */
+TEST(types_are_the_tokenizers) {
+  static const struct {
+    const char *inputs;
+    int32_t begins[4];
+  } cases[] = {{"\"input_ids\", \"token_type_ids\"", {4, 3, 6, 4}},
+               {"\"input_ids\", \"attention_mask\"", {0}}};
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    filtra_tokenizer *tokenizer = wordpiece_for(cases[i].inputs);
+    owned_dataset *data = open_pairs(tokenizer, (filtra_dataset_options){0});
+    owned_loader *loader = NULL;
+    filtra_batch batch;
+    check_sample(data, 0, 4, 6, (int32_t[]){CLS, A, B, SEP, C, SEP});
+    assert_ok(filtra_loader_create(
+        data, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4}, &loader));
+    assert_ok(filtra_loader_next(loader, &batch));
+    assert_memory_equal(batch.second, cases[i].begins, sizeof cases[i].begins);
+    filtra_loader_destroy(&loader);
+    filtra_dataset_close(&data);
+    filtra_tokenizer_destroy(&tokenizer);
+  }
+}
+
 TEST(cut_to_length) {
   filtra_tokenizer *tokenizer = wordpiece();
   owned_dataset *data =

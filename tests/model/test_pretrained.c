@@ -295,6 +295,8 @@ TEST(configurations_are_read_closely) {
        "is"},
       {"bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
        "tensor bert.encoder.layer.1.attention.output.LayerNorm.bias is not one of a bert"},
+      {"bert", ",\n  \"2\": \"LABEL_2\"", "",
+       "tensor classifier.weight is [3, 8] as head.2.weight, which is [2, 8] in a model of"},
       {"gpt2", "\"scale_attn_weights\": true", "\"scale_attn_weights\": false",
        "\"scale_attn_weights\" is false; accepted is true"},
       {"vit", "\"image_size\": 8", "\"image_size\": [8, 9]", "\"image_size\" is not the side"},

@@ -47,6 +47,22 @@ TEST(draws_follow_the_probabilities) {
   assert_shares(&(filtra_sampling){.temperature = 1e-6f}, (double[V]){0, 1});
 }
 
+/* In other programs' vocabularies token 0 is text. */
+TEST(zero_can_be_a_token) {
+  float logits[V];
+  make_logits(logits);
+  int32_t token = -1;
+  assert_ok(filtra_sample_token(logits, V, &(filtra_sampling){.zero = true}, 0, &token));
+  assert_int_equal(token, 0);
+  size_t zeros = 0;
+  for (uint64_t i = 0; i < 900; i++) {
+    const filtra_sampling o = {.temperature = 1, .seed = 7, .zero = true};
+    assert_ok(filtra_sample_token(logits, V, &o, i, &token));
+    zeros += token == 0;
+  }
+  assert_between(zeros, 770, 830); /* 8 of 9 */
+}
+
 TEST(limits_leave_the_most_probable) {
   assert_shares(&(filtra_sampling){.temperature = 1, .top_k = 1}, (double[V]){0, 1});
   assert_shares(&(filtra_sampling){.temperature = 1, .top_k = 2},

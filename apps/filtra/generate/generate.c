@@ -18,7 +18,7 @@ typedef struct generate_arguments {
   const filtra_precision *precision;
   uint64_t tokens;
   filtra_sampling sampling;
-  bool json;
+  bool json, past_end;
 } generate_arguments;
 
 /* Growing text, not NUL-terminated. */
@@ -35,7 +35,8 @@ typedef struct writer {
   text prompt, written; /* written: kept for --json only */
   int32_t *tokens;      /* of the prompt */
   size_t count;
-  float *logits; /* [vocabulary] */
+  float *logits;  /* [vocabulary] */
+  uint64_t added; /* tokens */
   double seconds;
 } writer;
 
@@ -44,7 +45,7 @@ static void print_help(void) {
       "Usage: filtra generate RUN --prompt TEXT [OPTION]...\n"
       "Goes on with a text by the best model of a language model's run. Prints the prompt and\n"
       "what follows as it comes. A text longer than the model's max_length goes on from its\n"
-      "newest half.\n\n"
+      "newest half, and a pretrained tokenizer's <|endoftext|> ends it.\n\n"
       "  --run DIR          the run folder, too\n"
       "  --prompt TEXT      how the text begins; - reads it from standard input\n"
       "  --tokens N         tokens to add; 200\n"
@@ -53,6 +54,7 @@ static void print_help(void) {
       "  --top-p P          choose among the most probable tokens that together have the\n"
       "                     probability P, in (0,1]; 1\n"
       "  --seed S           the same seed gives the same text on the same device; 0\n"
+      "  --past-end         go on after <|endoftext|>\n"
       "%s"
       "  --json             print one JSON object\n%s",
       precision_option_help, device_options_help);
@@ -120,16 +122,26 @@ static filtra_status write_token(writer *w, int32_t previous, int32_t token, boo
   return FILTRA_OK;
 }
 
+/* Whether the token ends a text of GPT-2's kind. */
+static bool ends_text(const writer *w, int32_t token) {
+  const char *symbol = filtra_tokenizer_symbol(w->tokenizer, (uint32_t)token);
+  return !strcmp(filtra_tokenizer_name(w->tokenizer), "bpe") && symbol &&
+         !strcmp(symbol, "<|endoftext|>");
+}
+
 static filtra_status write_text(writer *w, const generate_arguments *a) {
+  filtra_sampling sampling = a->sampling;
+  sampling.zero = *filtra_tokenizer_symbol(w->tokenizer, 0) != 0;
   FT_TRY(filtra_generator_feed(w->generator, w->tokens, w->count, w->logits));
   if (!a->json) fwrite(w->prompt.bytes, 1, w->prompt.length, command_results());
   double began = ft_seconds();
   int32_t previous = w->tokens[w->count - 1];
-  for (uint64_t i = 0; i < a->tokens && !ferror(command_results()); i++) {
+  for (; w->added < a->tokens && !ferror(command_results()); w->added++) {
     int32_t token;
-    if (i) FT_TRY(filtra_generator_feed(w->generator, &previous, 1, w->logits));
-    FT_TRY(filtra_sample_token(w->logits, filtra_tokenizer_size(w->tokenizer), &a->sampling, i,
+    if (w->added) FT_TRY(filtra_generator_feed(w->generator, &previous, 1, w->logits));
+    FT_TRY(filtra_sample_token(w->logits, filtra_tokenizer_size(w->tokenizer), &sampling, w->added,
                                &token));
+    if (ends_text(w, token) && !a->past_end) break;
     FT_TRY(write_token(w, previous, token, a->json));
     previous = token;
   }
@@ -158,9 +170,9 @@ static filtra_status open_writer(writer *w, filtra_device *device, const char *r
 }
 
 static json_t *result(const writer *w, const generate_arguments *a) {
-  double rate = w->seconds > 0.0 ? (double)a->tokens / w->seconds : 0.0;
+  double rate = w->seconds > 0.0 ? (double)w->added / w->seconds : 0.0;
   return json_pack("{ss so so sI sI sf}", "run", a->run, "prompt", json_text(&w->prompt), "text",
-                   json_text(&w->written), "tokens", (json_int_t)a->tokens, "seed",
+                   json_text(&w->written), "tokens", (json_int_t)w->added, "seed",
                    (json_int_t)a->sampling.seed, "tokens_per_second", rate);
 }
 
@@ -193,6 +205,7 @@ static const command_option OPTIONS[] = {
     COMMAND_REAL("top-p", generate_arguments, sampling.top_p, 1e-9, 1.0),
     COMMAND_NUMBER("seed", generate_arguments, sampling.seed, 0, INT64_MAX),
     COMMAND_PRECISION(generate_arguments, precision),
+    COMMAND_FLAG("past-end", generate_arguments, past_end),
     COMMAND_FLAG("json", generate_arguments, json),
 };
 

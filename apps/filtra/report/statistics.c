@@ -18,13 +18,17 @@ double statistics_deviation(const double *values, size_t count) {
   return count > 1 ? sqrt(squares / (double)(count - 1)) : (double)NAN;
 }
 
+double statistics_tolerance(double largest) {
+  return 1e-12 * largest;
+}
+
 /* k equal values, after `less` smaller ones, get the mean of ranks less + 1 .. less + k. */
-void statistics_ranks(const double *values, size_t count, double *ranks) {
+void statistics_ranks(const double *values, size_t count, double tolerance, double *ranks) {
   for (size_t i = 0; i < count; i++) {
     size_t less = 0, equal = 0;
     for (size_t k = 0; k < count; k++) {
-      less += values[k] < values[i];
-      equal += values[k] == values[i];
+      less += values[k] < values[i] - tolerance;
+      equal += fabs(values[k] - values[i]) <= tolerance;
     }
     ranks[i] = isnan(values[i]) ? (double)NAN : (double)less + 0.5 * (double)(equal + 1);
   }
@@ -48,17 +52,17 @@ static double probability_up_to(const double *ranks, size_t count, double most) 
   return sum;
 }
 
-statistics_wilcoxon statistics_test(const double *differences, size_t count) {
+statistics_wilcoxon statistics_test(const double *differences, size_t count, double tolerance) {
   statistics_wilcoxon t = {.p = (double)NAN};
   double sizes[STATISTICS_MOST_PAIRS], ranks[STATISTICS_MOST_PAIRS];
   bool positive[STATISTICS_MOST_PAIRS];
   for (size_t i = 0; i < count; i++) {
-    if (differences[i] == 0.0 || isnan(differences[i])) continue;
+    if (!(fabs(differences[i]) > tolerance)) continue; /* NaN, too */
     if (t.pairs == STATISTICS_MOST_PAIRS) return t;
     positive[t.pairs] = differences[i] > 0.0;
     sizes[t.pairs++] = fabs(differences[i]);
   }
-  statistics_ranks(sizes, t.pairs, ranks);
+  statistics_ranks(sizes, t.pairs, tolerance, ranks);
   for (size_t i = 0; i < t.pairs; i++)
     *(positive[i] ? &t.plus : &t.minus) += ranks[i];
   if (t.pairs) t.p = fmin(1.0, 2.0 * probability_up_to(ranks, t.pairs, fmin(t.plus, t.minus)));

@@ -175,12 +175,20 @@ static void fill_mean(const report_set *set, const report_summary *s, size_t gro
 #undef MEAN
 }
 
+/* Of means or scores; NaN counts for nothing. */
+static double tolerance_of(const double *values, size_t count) {
+  double largest = 0.0;
+  for (size_t i = 0; i < count; i++)
+    largest = fmax(largest, fabs(values[i]));
+  return statistics_tolerance(largest);
+}
+
 /* Ranks methods; 1 is the highest accuracy, or the lowest perplexity or error. */
 static void fill_ranks(const report_summary *s, size_t group, double *values, double *ranks) {
   double sign = s->groups[group].first->score == REPORT_ACCURACY ? -1.0 : 1.0;
   for (size_t m = 0; m < s->method_count; m++)
     values[m] = sign * report_mean_of(s, group, m)->mean;
-  statistics_ranks(values, s->method_count, ranks);
+  statistics_ranks(values, s->method_count, tolerance_of(values, s->method_count), ranks);
   for (size_t m = 0; m < s->method_count; m++)
     s->means[group * s->method_count + m].rank = ranks[m];
 }
@@ -296,16 +304,19 @@ static size_t differences_by_seed(const report_set *set, const report_summary *s
 }
 
 static filtra_status run_tests(const report_set *set, report_summary *s) {
-  double differences[STATISTICS_MOST_PAIRS + 1];
+  double differences[STATISTICS_MOST_PAIRS + 1], largest = 0.0;
   s->tests = ft_calloc(s->method_count * s->method_count / 2 + 1, sizeof *s->tests);
   if (!s->tests) return FILTRA_ERROR_HOST_MEMORY;
   choose_pairs(s);
+  for (size_t i = 0; i < set->count; i++)
+    if (set->runs[i].score == s->score) largest = fmax(largest, fabs(score_of(s, &set->runs[i])));
   for (size_t a = 0; a < s->method_count; a++)
     for (size_t b = a + 1; b < s->method_count; b++) {
       size_t count = s->by_seed ? differences_by_seed(set, s, a, b, differences)
                                 : differences_by_data(s, a, b, differences);
       if (!count) continue;
-      s->tests[s->test_count++] = (report_test){a, b, statistics_test(differences, count)};
+      s->tests[s->test_count++] =
+          (report_test){a, b, statistics_test(differences, count, statistics_tolerance(largest))};
     }
   return FILTRA_OK;
 }

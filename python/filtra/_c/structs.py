@@ -272,7 +272,7 @@ class filtra_sampling(Structure):
     __slots__ = ()
     _fields_ = [
         ("temperature", c_float), ("top_k", c_int64), ("top_p", c_float), ("seed", c_uint64),
-        ("reserved", c_uint64 * 8),
+        ("zero", c_bool), ("reserved", c_uint64 * 8),
     ]
 
 class filtra_kernel_argument(Structure):
