@@ -73,9 +73,9 @@ FILTRA_API filtra_status filtra_run_create_predictor(const filtra_run *run, filt
                                                      const filtra_predictor_options *options,
                                                      filtra_predictor **out);
 /** Opens the run's data, or the data at `path` if not NULL, with the run's tokenizer, classes and
- * standardisation. A path to one file is read as `file_split`. Samples may be unlabelled: they can
- * be predicted, not evaluated. Fails with INPUT for data that does not fit the model. Caller
- * closes. */
+ * standardisation. A path to one file is read as `file_split`, unless it is the run's own file,
+ * whose splits are the run's. Samples may be unlabelled: they can be predicted, not evaluated.
+ * Fails with INPUT for data that does not fit the model. Caller closes. */
 FILTRA_API filtra_status filtra_run_open_data(const filtra_run *run, const char *path,
                                               filtra_split file_split, filtra_dataset **out);
 

@@ -267,6 +267,7 @@ static filtra_status read_bond(reader *r) {
   static const char kinds[FT_BOND_KINDS + 1] = "-=#$:";
   const size_t at = r->at++;
   const char c = r->text[at];
+  if (c == '\\' && peek(r) == c) return FILTRA_OK; /* written twice by tables that escape it */
   if (r->previous < 0) return fail_at(at, "a bond without an atom before it");
   if (r->bond != NO_BOND) return fail_at(at, "two bonds follow each other");
   const char *kind = strchr(kinds, c);

@@ -12,8 +12,18 @@
 
 /* Accepted column names if no option names the column; the first in the list that exists is
  * used. */
-static const char *const text_names[] = {"smiles",   "sequence", "seq",      "text",
-                                         "sentence", "review",   "document", NULL};
+static const char *const text_names[] = {"smiles",
+                                         "canonical_smiles",
+                                         "isomeric_smiles",
+                                         "CanonicalSMILES",
+                                         "IsomericSMILES",
+                                         "sequence",
+                                         "seq",
+                                         "text",
+                                         "sentence",
+                                         "review",
+                                         "document",
+                                         NULL};
 static const char *const target_names[] = {"label",     "class", "target", "category", "measured",
                                            "sentiment", "value", "y",      NULL};
 /* What has been found so far. */

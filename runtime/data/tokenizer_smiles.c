@@ -41,22 +41,19 @@ static const char *const symbols[1 + KIND_COUNT * (2 * MOST_CHARGE + 1)] = {"",
                                                                             KINDS("[", "-3]"),
                                                                             KINDS("[", "-4]")};
 
-static filtra_status id_of(const ft_atom *atom, size_t number, int32_t *id) {
+/* Charges beyond 4, as of ions of metals, count as 4. */
+static int32_t id_of(const ft_atom *atom) {
   uint32_t kind = atom->element;
   for (uint32_t i = 0; atom->aromatic && i < FT_COUNT(AROMATIC); i++)
     if (AROMATIC[i] == atom->element) kind = FT_ELEMENTS + i;
-  const int charge = atom->charge;
-  if (charge < -MOST_CHARGE || charge > MOST_CHARGE)
-    return ft_fail(FILTRA_ERROR_INPUT, "atom %zu has the charge %d, accepted are -%d to %d",
-                   number + 1, charge, MOST_CHARGE, MOST_CHARGE);
-  *id = (int32_t)(1 + kind) + KIND_COUNT * (charge < 0 ? MOST_CHARGE - charge : charge);
-  return FILTRA_OK;
+  const int size = abs(atom->charge) < MOST_CHARGE ? abs(atom->charge) : MOST_CHARGE;
+  return (int32_t)(1 + kind) + KIND_COUNT * (atom->charge < 0 ? MOST_CHARGE + size : size);
 }
 
 static filtra_status put(const ft_molecule *m, ft_tokens *nodes, ft_tokens *edges) {
   FT_TRY(ft_tokens_reserve(nodes, m->atom_count));
   for (size_t i = 0; i < m->atom_count; i++)
-    FT_TRY(id_of(&m->atoms[i], i, &nodes->ids[nodes->count++]));
+    nodes->ids[nodes->count++] = id_of(&m->atoms[i]);
   if (!edges) return FILTRA_OK;
   FT_TRY(ft_tokens_reserve(edges, FT_EDGE_WORDS * m->bond_count));
   for (size_t i = 0; i < m->bond_count; i++) {
@@ -71,7 +68,10 @@ static filtra_status encode_graph(const filtra_tokenizer *tokenizer, const char 
                                   size_t length, ft_tokens *nodes, ft_tokens *edges) {
   (void)tokenizer;
   ft_molecule molecule = {0};
-  filtra_status status = ft_smiles_read(text, length, &molecule);
+  size_t end = 0; /* a name or an extension (CXSMILES) may follow, behind a blank */
+  while (end < length && text[end] != ' ' && text[end] != '\t')
+    end++;
+  filtra_status status = ft_smiles_read(text, end, &molecule);
   if (!status) status = put(&molecule, nodes, edges);
   ft_molecule_free(&molecule);
   return status;

@@ -146,6 +146,20 @@ static filtra_status has_file(const reader *r, const char *what, bool *found) {
   return path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
+static filtra_status warn_of_attributes(const reader *r) {
+  static const char *const KINDS[] = {"node_attributes", "edge_attributes"};
+  for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
+    bool found;
+    FT_TRY(has_file(r, KINDS[i], &found));
+    if (found)
+      ft_log(FILTRA_LOG_WARNING,
+             "%s_%s.txt is left out: models read labels of nodes and edges, "
+             "not numbers",
+             r->stem, KINDS[i]);
+  }
+  return FILTRA_OK;
+}
+
 /* ---- graphs ---- */
 
 /* Makes a sample of each graph; its nodes must be consecutive. */
@@ -305,6 +319,7 @@ static filtra_status read_all(reader *r) {
   FT_TRY(has_file(r, "edge_labels", &labelled));
   if (labelled && r->ends.count)
     FT_TRY(read_file(r, "edge_labels", read_one, &r->types, 0, r->ends.count / 2));
+  FT_TRY(warn_of_attributes(r));
   FT_TRY(take_edges(r));
   FT_TRY(put_graphs(r, to));
   return read_targets(r, to);

@@ -79,8 +79,7 @@ static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool 
 static filtra_status read_preparation(ft_start *p) {
   const int64_t side = json_integer_value(json_object_get(p->keys, "image_height"));
   if (!side) return FILTRA_OK;
-  FT_TRY(ft_hf_image_keys(p->path, side, &p->data_keys));
-  return ft_hf_image_fit(p->data_keys, p->input);
+  return ft_hf_image_keys(p->path, side, &p->data_keys, p->input);
 }
 
 /* BERT's pooler exists also without a classifier. */

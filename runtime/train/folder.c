@@ -420,6 +420,11 @@ filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filt
   FT_NEED(run, out);
   ft_run_config config = run->config;
   config.dataset.unlabelled = true;
+  /* Of the run's own data, the splits are those of the run. */
+  if (path && file_split != FILTRA_SPLIT_TRAIN && ft_same_file(path, config.data)) {
+    path = NULL;
+    file_split = FILTRA_SPLIT_TRAIN;
+  }
   FT_TRY(open_data(&config, &run->fit.data, path, file_split, out));
   if (path) return FILTRA_OK;
   char *model = ft_path_join(run->folder, FILTRA_RUN_MODEL);

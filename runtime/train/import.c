@@ -48,6 +48,24 @@ static filtra_status describe(import *m) {
   return m->input ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
+/* Says where sentence-transformers cuts texts, if this model does not. */
+static filtra_status note_length(const char *folder, const json_t *keys) {
+  char *path = ft_path_join(folder, "sentence_bert_config.json");
+  json_t *config = NULL;
+  if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = ft_file_exists(path) ? ft_json_load_foreign(path, 0, &config) : FILTRA_OK;
+  const long long theirs = json_integer_value(json_object_get(config, "max_seq_length")),
+                  own = json_integer_value(json_object_get(keys, "max_length"));
+  if (theirs > 0 && theirs < own)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: sentence-transformers cuts texts at %lld tokens, this model at %lld: with "
+           "max_length=%lld vectors of longer texts are equal",
+           path, theirs, own, theirs);
+  json_decref(config);
+  free(path);
+  return status;
+}
+
 static filtra_status open_import(const char *path, const char *changes, import *m) {
   json_t *given = NULL;
   if (changes) FT_TRY(ft_json_parse(changes, strlen(changes), "changes", &given));
@@ -55,6 +73,8 @@ static filtra_status open_import(const char *path, const char *changes, import *
   json_object_del(given, "truncate"); /* not a key of models */
   filtra_status status = ft_start_open(path, &m->source);
   if (!status) status = ft_start_merge(ft_start_keys(m->source), given, &m->keys);
+  if (!status && ft_start_folder(m->source))
+    status = note_length(ft_start_folder(m->source), m->keys);
   if (!status) status = complete(m->keys);
   if (!status) status = ft_model_options_read(m->keys, path, &m->options);
   if (!status) status = ft_start_tokenizer(m->source, &m->tokenizer, &m->owned);

@@ -56,8 +56,9 @@ static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int whi
         "batch");
   if (!t)
     return ft_fail(FILTRA_ERROR_INPUT,
-                   "the model file does not say how text becomes tokens: its program did not name "
-                   "the data (filtra_model_config.data or filtra_model_set_data); give tokens");
+                   "the model file does not say how text becomes tokens: it was imported from a "
+                   "folder without a tokenizer, or its program did not name the data "
+                   "(filtra_model_config.data or filtra_model_set_data); give tokens");
   ft_tokens tokens = {0};
   size_t second = 0;
   if (t->encode_graph) return read_graph(p, s, texts);

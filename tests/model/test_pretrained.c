@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/safetensors.h"
 #include "graph/parameters.h"
-#include "model/model.h"
+#include "model/start.h"
 
 #include <filtra/filtra.h>
 
@@ -316,6 +316,52 @@ TEST(configurations_are_read_closely) {
     test_write(path, changed, strlen(changed));
     refuse(folder, FILTRA_ERROR_INPUT, cases[i].part);
   }
+}
+
+/* Changes text of a file in the folder. */
+static void change(const char *folder, const char *name, const char *from, const char *to) {
+  const char *path = test_path(folder, name);
+  size_t size;
+  owned char *text = test_read(path, &size);
+  const char *at = strstr(text, from);
+  if (!at) fail_msg("%s: no %s", path, from);
+  const char *changed = test_text("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  test_write(path, changed, strlen(changed));
+}
+
+/* Classes without names are called LABEL_0 and so on, as `transformers` calls them. */
+TEST(unnamed_classes_have_names) {
+  const char *folder = copy_of("bert");
+  change(folder, "config.json",
+         "\"id2label\": {\n  \"0\": \"LABEL_0\",\n  \"1\": \"LABEL_1\",\n  \"2\": \"LABEL_2\"\n }",
+         "\"num_labels\": 3");
+  ft_start *start;
+  assert_ok(ft_start_open(folder, &start));
+  const json_t *classes = json_object_get(ft_start_input(start), "classes");
+  assert_int_equal(json_array_size(classes), 3);
+  assert_string_equal(json_string_value(json_array_get(classes, 2)), "LABEL_2");
+  ft_start_close(&start);
+}
+
+/* Any mean and deviation of pixels can be imported, and comes out again. */
+TEST(pixels_are_standardised_as_theirs) {
+  const char *folder = copy_of("vit"), *run = test_path(test_folder(), "run"),
+             *out = test_path(test_folder(), "out");
+  static const char MOMENTS[] = "{\"image_mean\": [0.4, 0.5, 0.6], \"image_std\": [0.2, 0.3, 0.5]}";
+  test_write(test_path(folder, "preprocessor_config.json"), MOMENTS, sizeof MOMENTS - 1);
+  assert_ok(filtra_run_import(test_device(), folder, NULL, run));
+  assert_ok(filtra_model_export(run, out));
+  json_t *object;
+  assert_ok(ft_json_load(test_path(out, "preprocessor_config.json"), &object));
+  static const double wanted[2][3] = {{0.4, 0.5, 0.6}, {0.2, 0.3, 0.5}};
+  for (size_t i = 0; i < 6; i++)
+    assert_float_equal(json_number_value(json_array_get(
+                           json_object_get(object, i < 3 ? "image_mean" : "image_std"), i % 3)),
+                       wanted[i / 3][i % 3], 1e-6);
+  json_decref(object);
+  static const char ZERO[] = "{\"image_mean\": [0.4, 0.5, 0.6], \"image_std\": [0.2, 0, 0.5]}";
+  test_write(test_path(folder, "preprocessor_config.json"), ZERO, sizeof ZERO - 1);
+  refuse(folder, FILTRA_ERROR_INPUT, "\"image_std\" is not three numbers above 0");
 }
 
 /* Weights in two files. One may be missing, or not hold what the index says. */

@@ -152,5 +152,4 @@ const ft_hf_family ft_hf_distilbert = {.type = "distilbert",
                                                          " \"norm_epsilon\": 1e-12,"
                                                          " \"position_offset\": 0,"
                                                          " \"token_types\": 0}",
-                                       .theirs = "{\"pruned_heads\": {},"
-                                                 " \"sinusoidal_pos_embds\": false}"};
+                                       .theirs = "{\"pruned_heads\": {}}"};

@@ -16,8 +16,9 @@ static const ft_hf_row ROWS[] = {
 };
 static const ft_hf_row HEAD[] = {
     {"head.weight", {"lm_head.weight"}, .optional = true, .bare = true}};
-/* Masks that older versions saved with the weights, and the head of a classifier. */
-static const char *const UNUSED[] = {"*.attn.bias", "*.attn.masked_bias", "score.", NULL};
+/* Masks that older versions saved with the weights, and the heads of classifiers. */
+static const char *const UNUSED[] = {"*.attn.bias", "*.attn.masked_bias",    "score.",
+                                     "classifier.", "multiple_choice_head.", NULL};
 
 static const ft_hf_key KEYS[] = {
     {"vocab_size", "vocabulary", FT_HF_INT, NAN},

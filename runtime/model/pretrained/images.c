@@ -8,23 +8,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the key's three numbers are these. */
-static bool are(const json_t *object, const char *key, double a, double b, double c) {
+/* How pixels of 0 to 1 are standardised. */
+typedef struct moments {
+  double mean[3], deviation[3];
+} moments;
+
+static filtra_status read_three(const json_t *object, const char *path, const char *key,
+                                double least, double to[3]) {
   const json_t *list = json_object_get(object, key);
-  const double wanted[] = {a, b, c};
-  bool same = json_array_size(list) == 3;
-  for (size_t i = 0; i < 3 && same; i++)
-    same = fabs(json_number_value(json_array_get(list, i)) - wanted[i]) < 1e-6;
-  return same;
+  bool usable = json_array_size(list) == 3;
+  for (size_t i = 0; i < 3 && usable; i++) {
+    to[i] = json_number_value(json_array_get(list, i));
+    usable = json_is_number(json_array_get(list, i)) && to[i] > least && to[i] < 1e6;
+  }
+  return usable ? FILTRA_OK
+                : ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is not three numbers above %g", path, key,
+                          least);
 }
 
-static const char *normalization_of(const json_t *object) {
-  if (are(object, "image_mean", 0.5, 0.5, 0.5) && are(object, "image_std", 0.5, 0.5, 0.5))
-    return "half";
-  if (are(object, "image_mean", 0.485, 0.456, 0.406) &&
-      are(object, "image_std", 0.229, 0.224, 0.225))
-    return "imagenet";
-  return NULL;
+/* The kind that a run's configuration can name; "data": it has none for these. */
+static const char *kind_of(const moments *m) {
+  static const struct {
+    const char *name;
+    filtra_normalization kind;
+  } KINDS[] = {{"half", FILTRA_NORMALIZE_HALF}, {"imagenet", FILTRA_NORMALIZE_IMAGENET}};
+  for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
+    double mean[3], factor[3];
+    bool same = true;
+    ft_fixed_moments(KINDS[i].kind, mean, factor);
+    for (int k = 0; k < 3; k++)
+      same = same && fabs(255 * m->mean[k] - mean[k]) < 255e-6 &&
+             fabs(m->deviation[k] - 1 / (255 * factor[k])) < 1e-6;
+    if (same) return KINDS[i].name;
+  }
+  return "data";
 }
 
 /* The shorter side that images are resized to before the crop: a number, {"shortest_edge": n} or
@@ -37,46 +54,53 @@ static int64_t resized_side(const json_t *object) {
 }
 
 static filtra_status read_keys(const json_t *object, const char *path, int64_t side,
-                               json_t **keys) {
-  const char *normalize = normalization_of(object);
+                               const moments *m, json_t **keys) {
+  const char *kind = kind_of(m);
   const int64_t before = resized_side(object);
   const bool crops = json_is_true(json_object_get(object, "do_center_crop"));
   const double part = crops && before > side ? (double)side / (double)before : 1.0;
-  if (!normalize)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"image_mean\" and \"image_std\" are neither 0.5 nor ImageNet's", path);
   if (json_is_false(json_object_get(object, "do_rescale")) ||
       json_is_false(json_object_get(object, "do_normalize")))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"do_rescale\" and \"do_normalize\" false cannot be followed", path);
+  if (!strcmp(kind, "data"))
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: \"image_mean\" and \"image_std\" are neither 0.5 nor ImageNet's: the model has "
+           "them, but a run that begins with it standardises images by its own data",
+           path);
   *keys = json_pack("{ss sI sf ss}", "pixels", "rgb", "image_size", (json_int_t)side, "crop_pct",
-                    part, "normalize", normalize);
+                    part, "normalize", kind);
   return *keys ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-filtra_status ft_hf_image_keys(const char *folder, int64_t side, json_t **keys) {
+static filtra_status write_fit(const moments *m, int64_t side, json_t *fit) {
+  double mean[3], factor[3];
+  for (int k = 0; k < 3; k++) {
+    mean[k] = 255 * m->mean[k];
+    factor[k] = 1 / (255 * m->deviation[k]);
+  }
+  json_t *more = json_pack("{s[fff] s[fff] sI sI sb}", "feature_mean", mean[0], mean[1], mean[2],
+                           "feature_factor", factor[0], factor[1], factor[2], "image_height",
+                           (json_int_t)side, "image_width", (json_int_t)side, "bytes", 1);
+  const bool failed = !more || json_object_update(fit, more);
+  json_decref(more);
+  return failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
+}
+
+filtra_status ft_hf_image_keys(const char *folder, int64_t side, json_t **keys, json_t *fit) {
   static const char USUAL[] = "{\"image_mean\": [0.5, 0.5, 0.5], \"image_std\": [0.5, 0.5, 0.5]}";
   char *path = ft_path_join(folder, "preprocessor_config.json");
   json_t *object = NULL;
+  moments m;
   *keys = NULL;
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_file_exists(path) ? ft_json_load_foreign(path, 0, &object)
                                               : ft_json_parse(USUAL, strlen(USUAL), path, &object);
-  if (!status) status = read_keys(object, path, side, keys);
+  if (!status) status = read_three(object, path, "image_mean", -1e6, m.mean);
+  if (!status) status = read_three(object, path, "image_std", 0, m.deviation);
+  if (!status) status = read_keys(object, path, side, &m, keys);
+  if (!status) status = write_fit(&m, side, fit);
   json_decref(object);
   free(path);
   return status;
-}
-
-filtra_status ft_hf_image_fit(const json_t *keys, json_t *fit) {
-  const bool half = !strcmp(ft_json_string(keys, "normalize"), "half");
-  const json_t *side = json_object_get(keys, "image_size");
-  double m[3], f[3];
-  ft_fixed_moments(half ? FILTRA_NORMALIZE_HALF : FILTRA_NORMALIZE_IMAGENET, m, f);
-  json_t *more =
-      json_pack("{s[fff] s[fff] sO sO sb}", "feature_mean", m[0], m[1], m[2], "feature_factor",
-                f[0], f[1], f[2], "image_height", side, "image_width", side, "bytes", 1);
-  const bool failed = !more || json_object_update(fit, more);
-  json_decref(more);
-  return failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
 }
