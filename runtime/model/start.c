@@ -50,8 +50,11 @@ static filtra_status note_classes(json_t *input, const json_t *labels, int64_t c
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
+/* Whether a language model's head is not the table of tokens, of which a file has one name. */
 static bool has_own_head(const ft_hf_folder *folder) {
-  return ft_hf_folder_find(folder, "lm_head.weight") != NULL;
+  return ft_hf_folder_find(folder, "lm_head.weight") &&
+         (ft_hf_folder_find(folder, "wte.weight") ||
+          ft_hf_folder_find(folder, "transformer.wte.weight"));
 }
 
 static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool *head) {
@@ -82,11 +85,12 @@ static filtra_status read_preparation(ft_start *p) {
   return ft_hf_image_keys(p->path, side, &p->data_keys, p->input);
 }
 
-/* BERT's pooler exists also without a classifier. */
+/* BERT's pooler exists also without a classifier; a tied head is the table of tokens. */
 static filtra_status map_tensors(ft_start *p, const ft_hf_family *family, bool head,
                                  const json_t *filters) {
   ft_hf_rows rows = family->head;
   if (!head) rows.count = rows.count && rows.list[0].optional && *family->classifier ? 1 : 0;
+  if (!*family->classifier && !has_own_head(&p->folder)) rows.count = 0;
   FT_TRY(ft_hf_map(&p->folder, family, &family->rows, filters, &p->tensors));
   FT_TRY(ft_hf_map(&p->folder, family, &ft_hf_filter_rows, filters, &p->tensors));
   FT_TRY(ft_hf_map(&p->folder, family, &rows, filters, &p->tensors));

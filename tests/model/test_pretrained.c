@@ -407,6 +407,27 @@ TEST(shards_are_read) {
   refuse(folder, FILTRA_ERROR_PATH, "b.safetensors");
 }
 
+/* Of a table that is the head, too, a file may have the head's name only. */
+TEST(a_tied_table_has_either_name) {
+  const char *folder = copy_of("gpt2"), *path = test_path(folder, "model.safetensors");
+  ft_safetensors *file;
+  assert_ok(ft_safetensors_open(test_pretrained_folder("gpt2", "model.safetensors"), &file));
+  ft_safetensor list[64];
+  const size_t count = ft_safetensors_count(file);
+  for (size_t i = 0; i < count; i++) {
+    list[i] = *ft_safetensors_at(file, i);
+    if (!strcmp(list[i].name, "transformer.wte.weight")) list[i].name = "lm_head.weight";
+  }
+  assert_ok(ft_safetensors_write(path, list, count, NULL, 0));
+  ft_safetensors_close(&file);
+  test_golden_batch g;
+  test_open_golden("gpt2", &g);
+  owned_model *model = NULL;
+  assert_ok(filtra_model_import(test_device(), folder, NULL, &model));
+  assert_true(test_golden_difference(model, &g) <= 2e-5);
+  ft_safetensors_close(&g.file);
+}
+
 TEST(other_weights_are_refused) {
   const char *folder = copy_of("bert"), *path = test_path(folder, "model.safetensors");
   size_t size;

@@ -27,6 +27,7 @@ typedef struct ft_hf_row {
   /* Only layers with this mixer have the parameter, if the option is true or, for `value` not NULL,
    * has that value. */
   const char *mixer, *option, *value;
+  const char *instead; /* a tensor with the same values, where the first one is missing; or NULL */
 } ft_hf_row;
 
 typedef struct ft_hf_rows {

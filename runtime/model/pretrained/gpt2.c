@@ -4,7 +4,7 @@
 #include <math.h>
 
 static const ft_hf_row ROWS[] = {
-    {"embedding.weight", {"wte.weight"}},
+    {"embedding.weight", {"wte.weight"}, .instead = "lm_head.weight"},
     {"positions.weight", {"wpe.weight"}},
     {"layers.%d.norm1", {"h.%d.ln_1"}, .layer = true},
     {"layers.%d.mixer.qkv", {"h.%d.attn.c_attn"}, .layer = true, .form = FT_HF_TRANSPOSED},

@@ -113,6 +113,7 @@ static filtra_status add(ft_hf_folder *folder, const ft_hf_family *family, const
   ft_hf_tensor t = {.form = strcmp(ending, ".bias") ? row->form : FT_HF_ROWS};
   for (; t.parts < FT_HF_PARTS && row->from[t.parts]; t.parts++) {
     t.from[t.parts] = find(folder, family, row->from[t.parts], layer, ending);
+    if (!t.from[t.parts] && row->instead) t.from[t.parts] = ft_hf_folder_find(folder, row->instead);
     if (t.from[t.parts]) continue;
     if (row->optional) return FILTRA_OK;
     return fail_missing(folder, family, row->from[t.parts], layer, ending);
