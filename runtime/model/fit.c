@@ -48,6 +48,21 @@ static int64_t ids_of(const filtra_dataset *data) {
   return ids;
 }
 
+/* Warns of graphs whose nodes or edges have lost the kinds that the model knows. */
+static void warn_of_plain(const filtra_model_config *model, const char *context, int64_t ids,
+                          uint32_t edge_types) {
+  if (ids == 2 && model->vocabulary > 2)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: all nodes of the data are of one kind, and the model knows %lld: are their labels "
+           "missing?",
+           context, (long long)model->vocabulary - 1);
+  if (edge_types == 1 && model->edge_types > 1)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: all edges of the data are of one type, and the model knows %lld: are their labels "
+           "missing?",
+           context, (long long)model->edge_types);
+}
+
 static filtra_status fit_tokens(filtra_model_config *model, const char *context,
                                 const filtra_dataset *data) {
   const filtra_dataset_info *info = filtra_dataset_get_info(data);
@@ -63,6 +78,7 @@ static filtra_status fit_tokens(filtra_model_config *model, const char *context,
     return ft_fail(FILTRA_ERROR_INPUT, "%s: \"edge_types\" is %lld, the data are %s", context,
                    (long long)model->edge_types,
                    info->edge_types ? "graphs that have more" : "sequences");
+  if (info->edge_types && !info->tokenizer) warn_of_plain(model, context, ids, info->edge_types);
   if (model->vocabulary >= ids && model->classes >= classes && !model->features) return FILTRA_OK;
   return ft_fail(
       FILTRA_ERROR_INPUT, "%s: the data needs \"vocabulary\" %lld and \"classes\" %lld at least%s",

@@ -64,6 +64,7 @@ TEST(other_ways_to_write_a_molecule_give_the_same) {
                                         {"CCO", "CCO \t\r\n"},
                                         {"C[C@H](N)O", "CC(N)O"},
                                         {"F/C=C\\F", "FC=CF"},
+                                        {"F/C=C\\\\F", "FC=CF"},
                                         {"CO", "C(O)"},
                                         {"C1CCCCC1", "C%01CCCCC%01"},
                                         {"O=c1cc2ccccc2n1", "O=C1C=C2C=CC=CC2=N1"},
@@ -73,6 +74,21 @@ TEST(other_ways_to_write_a_molecule_give_the_same) {
     read_as(SAME[i][0], a, sizeof a);
     read_as(SAME[i][1], b, sizeof b);
     assert_string_equal(a, b);
+  }
+}
+
+/* The tokenizer leaves out what follows a molecule, and knows charges up to 4. */
+TEST(tokens_of_names_and_of_large_charges) {
+  static const char *const SAME[][2] = {
+      {"CCO", "CCO ethanol"}, {"CCO", "CCO\t|r|"}, {"[Mn+4]", "[Mn+7]"}, {"[Fe-4]", "[Fe-6]"}};
+  const filtra_tokenizer *t = filtra_tokenizer_find("smiles");
+  for (size_t i = 0; i < FT_COUNT(SAME); i++) {
+    int32_t ids[2][8] = {{0}};
+    size_t count[2];
+    for (int k = 0; k < 2; k++)
+      assert_ok(filtra_tokenizer_encode(t, SAME[i][k], strlen(SAME[i][k]), ids[k], 8, &count[k]));
+    assert_int_equal(count[0], count[1]);
+    assert_memory_equal(ids[0], ids[1], sizeof ids[0]);
   }
 }
 

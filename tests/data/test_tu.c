@@ -1,5 +1,6 @@
 /* Graphs as TU Dortmund distributes them: what is read, and what is refused. */
 #include "data/dataset.h"
+#include "model/model.h"
 #include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
@@ -75,6 +76,29 @@ TEST(graphs_with_values_and_without_labels) {
   filtra_dataset_close(&ds);
   ds = open_ok(folder_with(CLASSES, NULL), &(filtra_dataset_options){0});
   assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
+}
+
+static void count_missing(void *user, filtra_log_level level, const char *message) {
+  *(int *)user += level == FILTRA_LOG_WARNING && strstr(message, "are their labels missing?");
+}
+
+/* Numbers at nodes and edges are left out aloud, and so are labels that a model knows. */
+TEST(what_is_left_out_is_said) {
+  const char *folder = folder_with(COUNT, NULL);
+  test_write_text(folder, "T_node_attributes.txt", "1\n");
+  test_open_warns(folder, &(filtra_dataset_options){0}, "left out", "T_node_attributes.txt");
+  owned_dataset *whole = open_ok(folder_with(COUNT, NULL), &(filtra_dataset_options){0});
+  folder = folder_with(NODE_LABELS, NULL);
+  assert_int_equal(remove(test_path(folder, "T_edge_labels.txt")), 0);
+  owned_dataset *plain = open_ok(folder, &(filtra_dataset_options){0});
+  filtra_model_config model = {.width = 8};
+  int missing = 0;
+  filtra_log_set(count_missing, &missing);
+  assert_ok(ft_model_fit(&model, "whole", whole));
+  assert_int_equal(missing, 0);
+  assert_ok(ft_model_fit(&model, "plain", plain));
+  filtra_log_set(NULL, NULL);
+  assert_int_equal(missing, 2);
 }
 
 TEST(what_is_refused) {
