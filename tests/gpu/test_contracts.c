@@ -77,7 +77,7 @@ TEST(test_constants) {
 TEST(test_other_block) {
   static const char *const others[][2] = {
       {"complex/unit_phase_gradient", "has argument dx of another type than an address"},
-      {"elementwise/sum_leading", "has argument slice of another type than uint"},
+      {"reduce/columns", "has argument columns of another type than uint"},
       {"elementwise/activate", "has argument y of another type than an address"},
       {"elementwise/none", "has no contract"}};
   for (size_t i = 0; i < FT_COUNT(others); i++) {
