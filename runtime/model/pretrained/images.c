@@ -91,7 +91,7 @@ filtra_status ft_hf_image_keys(const char *folder, int64_t side, json_t **keys, 
   static const char USUAL[] = "{\"image_mean\": [0.5, 0.5, 0.5], \"image_std\": [0.5, 0.5, 0.5]}";
   char *path = ft_path_join(folder, "preprocessor_config.json");
   json_t *object = NULL;
-  moments m;
+  moments m = {{0}, {0}};
   *keys = NULL;
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_file_exists(path) ? ft_json_load_foreign(path, 0, &object)
