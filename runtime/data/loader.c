@@ -172,12 +172,6 @@ static void fill_edges(ft_loader_entry *s, uint32_t row, const filtra_sample *sa
            (size_t)sample->edge_count * FT_EDGE_WORDS * sizeof *s->edges);
 }
 
-/* Where type 1 begins; 0: nowhere. */
-static int32_t second_of(const filtra_loader *l, const filtra_sample *sample) {
-  const ft_frame *frame = ft_tokenizer_frame(l->dataset->info.tokenizer);
-  return frame && frame->untyped ? 0 : (int32_t)sample->second_at;
-}
-
 /* Fills a row, except its features. */
 static void fill_row(const filtra_loader *l, ft_loader_entry *s, uint32_t row, uint32_t index,
                      float weight) {
@@ -196,7 +190,7 @@ static void fill_row(const filtra_loader *l, ft_loader_entry *s, uint32_t row, u
   if (l->class_weights && s->labels) weight *= l->class_weights[sample.label];
   s->weights[row] = l->weighted ? weight * ft_sample_weight(l->dataset, l->split, index) : weight;
   s->indices[row] = index;
-  if (s->second) s->second[row] = second_of(l, &sample);
+  if (s->second) s->second[row] = ft_tokenizer_second(l->dataset->info.tokenizer, sample.second_at);
   if (s->edges) fill_edges(s, row, &sample);
 }
 

@@ -65,6 +65,11 @@ const ft_frame *ft_tokenizer_frame(const filtra_tokenizer *tokenizer) {
              : NULL;
 }
 
+int32_t ft_tokenizer_second(const filtra_tokenizer *tokenizer, size_t second) {
+  const ft_frame *frame = ft_tokenizer_frame(tokenizer);
+  return frame && frame->untyped ? 0 : (int32_t)second;
+}
+
 /* ---- text and ids ---- */
 
 /* Adds the special tokens around a text's tokens; their spans are empty. */

@@ -59,6 +59,8 @@ struct filtra_tokenizer {
 
 /** The special tokens around texts that a pretrained model classifies; NULL: none. */
 const ft_frame *ft_tokenizer_frame(const filtra_tokenizer *tokenizer);
+/** Where tokens of type 1 begin in a sequence whose second text is at `second`; 0: nowhere. */
+int32_t ft_tokenizer_second(const filtra_tokenizer *tokenizer, size_t second);
 /** Number of special tokens around one text, or around a pair. */
 size_t ft_frame_size(const ft_frame *frame, bool pair);
 /** Adds the frame's special tokens (NULL: none) to the texts at the end of `tokens`: A from `first`

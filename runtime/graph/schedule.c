@@ -3,7 +3,7 @@
  * So each interval takes, among the next calls on the tape, all that are independent of one
  * another; if a small call is still alone, a call from an earlier interval joins it. Calls that
  * access the same bytes, one of them writing, keep their order, so results have the same bits as in
- * the tape's order. The first step of ft_plan_make. */
+ * the tape's order. The third step of ft_plan_make. */
 #include "graph/plan.h"
 
 #include <stdlib.h>

@@ -67,8 +67,7 @@ static filtra_status read_text(const ft_reader *p, ft_request_sample *s, int whi
                                 : t->encode(t, texts->text, texts->length, &tokens);
   if (!status) ft_count_words(t, tokens.ids, tokens.count, &s->read);
   if (!status) status = keep_words(p, s, which, tokens.ids, tokens.count);
-  const ft_frame *frame = ft_tokenizer_frame(t);
-  s->second = frame && frame->untyped ? 0 : (int32_t)second;
+  s->second = ft_tokenizer_second(t, second);
   free(tokens.ids);
   return status;
 }
