@@ -229,6 +229,14 @@ static bool has_short_loops(const device_facts *facts) {
          (sscanf(facts->v12.driverInfo, "Mesa %u", &mesa) != 1 || mesa < 25);
 }
 
+/* Mesa 26's lavapipe keeps as scalars what is the same in all lanes, 25.0.7 only outside loops and
+ * only what follows from push constants. */
+static bool has_uniform_loads(const device_facts *facts) {
+  unsigned mesa = 0;
+  return facts->v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
+         sscanf(facts->v12.driverInfo, "Mesa %u", &mesa) == 1 && mesa >= 26;
+}
+
 const ft_constants *ft_constants_of(const ft_caps *caps) {
   /* Starting a workgroup takes lavapipe 0.2 us, as long as computing a row. */
   static const ft_constants cpu = {.flat_elements = 16,
@@ -282,6 +290,7 @@ filtra_status ft_caps_examine(const ft_instance *instance, VkPhysicalDevice phys
   caps->portability = has_extension(&facts, "VK_KHR_portability_subset");
   caps->pipeline_cache = true;
   caps->short_loops = has_short_loops(&facts);
+  caps->uniform_loads = has_uniform_loads(&facts);
   caps->few_registers = has_few_registers(info);
   caps->submission_seconds = ft_submission_seconds(caps->cpu);
   info->subgroup_arithmetic = caps->subgroup;

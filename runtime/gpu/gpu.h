@@ -52,8 +52,9 @@ typedef struct ft_caps {
   ft_matrix_use matrix_use;
   ft_matrix_shape matrix_f16, matrix_bf16; /* of operands of that type; see ft_matrix_shape_of */
   bool pipeline_cache;                     /* may be stored on disk */
-  bool short_loops; /* a driver fault: an invocation's loops end after 65,535 iterations in all */
-  bool portability; /* VK_KHR_portability_subset is available and must be enabled */
+  bool short_loops;   /* a driver fault: an invocation's loops end after 65,535 iterations in all */
+  bool uniform_loads; /* the compiler loads once what all lanes of a subgroup load, also in loops */
+  bool portability;   /* VK_KHR_portability_subset is available and must be enabled */
   uint32_t max_groups[3];
   uint32_t max_push_bytes;
   uint64_t memory_limit; /* bytes that one handle may allocate; 0: no limit set by Filtra */

@@ -19,13 +19,14 @@ static const ft_configuration gemm_tiled[] = {
 };
 
 /* shaders/gemm/s64.comp: rows of a lane, pairs of its columns, operands to copy into panels first
- * (1: A, 2: B). */
+ * (1: A, 2: B; 4: read both by uniform addresses). */
 static const char *const gemm_s64_fields[] = {"rows", "pairs", "pack", "parts"};
 static const ft_configuration gemm_s64[] = {
-    {{4, 1, 0}}, {{8, 1, 0}}, {{16, 1, 0}}, {{32, 2, 0}}, {{64, 2, 0}}, {{32, 4, 0}},
-    {{4, 1, 1}}, {{8, 1, 1}}, {{16, 1, 1}}, {{32, 2, 1}}, {{64, 2, 1}}, {{32, 4, 1}},
-    {{4, 1, 2}}, {{8, 1, 2}}, {{16, 1, 2}}, {{32, 2, 2}}, {{64, 2, 2}}, {{32, 4, 2}},
-    {{4, 1, 3}}, {{8, 1, 3}}, {{16, 1, 3}}, {{32, 2, 3}}, {{64, 2, 3}}, {{32, 4, 3}},
+    {{4, 1, 0}}, {{8, 1, 0}},  {{16, 1, 0}}, {{32, 2, 0}}, {{64, 2, 0}}, {{32, 4, 0}},
+    {{4, 1, 1}}, {{8, 1, 1}},  {{16, 1, 1}}, {{32, 2, 1}}, {{64, 2, 1}}, {{32, 4, 1}},
+    {{4, 1, 2}}, {{8, 1, 2}},  {{16, 1, 2}}, {{32, 2, 2}}, {{64, 2, 2}}, {{32, 4, 2}},
+    {{4, 1, 3}}, {{8, 1, 3}},  {{16, 1, 3}}, {{32, 2, 3}}, {{64, 2, 3}}, {{32, 4, 3}},
+    {{8, 1, 6}}, {{16, 1, 6}}, {{8, 1, 7}},  {{16, 1, 7}},
 };
 
 /* shaders/gemm/matrix.comp: rows and columns of C of a subgroup, step of k, subgroups, and how many

@@ -1,10 +1,10 @@
 // Complex numbers, real and imaginary part side by side. Include common/types.glsl first.
 // On CPU drivers (FILTRA_CPU) a load is a gather, which costs the same for 8 bytes as for 4.
 #ifdef FILTRA_CPU
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#include "common/word.glsl"
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Complex { uint64_t v[]; };
 vec2 read(Complex t, uint i) { return uintBitsToFloat(unpack32(t.v[i])); }
-void write(Complex t, uint i, vec2 z) { t.v[i] = pack64(floatBitsToUint(z)); }
+void write(Complex t, uint i, vec2 z) { t.v[i] = joined(floatBitsToUint(z)); }
 #else
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Complex { vec2 v[]; };
 vec2 read(Complex t, uint i) { return t.v[i]; }

@@ -1,6 +1,6 @@
 // Accesses of two neighbouring elements at once, for CPU drivers, where a load is a gather and a
 // store a scatter that take as long for 8 bytes as for 4. Include common/elements.glsl first.
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#include "common/word.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { uint64_t v[]; };
 
@@ -20,5 +20,5 @@ void store_two(const bool narrow, F32 t, uint i, vec2 x) {
     return;
   }
 #endif
-  Pairs(t).v[i] = pack64(floatBitsToUint(x));
+  Pairs(t).v[i] = joined(floatBitsToUint(x));
 }

@@ -26,7 +26,8 @@
 #define gemm_s64_VALUES(VALUE)                                                                     \
   VALUE(GEMM_ACROSS_FIRST, 1024) /* those side by side, in place of those below each other */      \
   VALUE(GEMM_ROW_SUMS, 2048)                                                                       \
-  VALUE(GEMM_ADD_ROW_SUMS, 4096)
+  VALUE(GEMM_ADD_ROW_SUMS, 4096)                                                                   \
+  VALUE(GEMM_UNIFORM_LOADS, 8192) /* B in panels by halves: see gemm/pack */
 /* Bits of EPILOGUE, with the activation above them. */
 #define gemm_epilogue_VALUES(VALUE)                                                                \
   VALUE(GEMM_ACCUMULATE, 1)                                                                        \
@@ -101,11 +102,13 @@ FT_KERNEL(gemm_s64, gemm, gemm_s64)
 FT_DECLARE_CONSTANTS(gemm_matrix)
 FT_KERNEL(gemm_matrix, gemm, gemm_matrix)
 
+#define gemm_pack_block_VALUES(VALUE) VALUE(PACK_BLOCK, 16) /* pairs along a column */
+FT_DECLARE_VALUES(gemm_pack_block)
 #define gemm_pack_TENSORS(TENSOR)                                                                  \
   TENSOR(Elements, x)                                                                              \
   TENSOR(F32, y)
 #define gemm_pack_SCALARS(SCALAR)                                                                  \
-  SCALAR(uint, count) /* of elements or pairs in a panel */                                        \
+  SCALAR(uint, count) /* of a panel: elements or pairs, in whole blocks along columns */           \
   SCALAR(uint, panels)                                                                             \
   SCALAR(uint, k)                                                                                  \
   SCALAR(uint, n)                                                                                  \
@@ -114,7 +117,8 @@ FT_KERNEL(gemm_matrix, gemm, gemm_matrix)
 #define gemm_pack_CONSTANTS(CONSTANT)                                                              \
   CONSTANT(1, uint, WIDTH, 2)          /* even */                                                  \
   CONSTANT(2, bool, ALONG_LINE, false) /* x can be read in aligned pairs: neighbours in a line */  \
-  CONSTANT(3, bool, ALONG_COLUMN, false) /* or in a column */
+  CONSTANT(3, bool, ALONG_COLUMN, false) /* or in a column */                                      \
+  CONSTANT(4, uint, LANES, 0)            /* of s64 with UNIFORM_LOADS; 0: without */
 FT_CONTRACT(gemm_pack)
 
 #endif

@@ -7,20 +7,41 @@
 #include "gemm/contract.h"
 
 // Copies a matrix x of k lines and n columns, any strides, into F32 panels of WIDTH columns for
-// s64: element (k,i) of panel j lies at (j*K + k)*WIDTH + i. Columns past n become 0. Grid:
-// elements or pairs of a panel x panels.
+// s64: element (k,i) of panel j lies at (j*K + k)*WIDTH + i. Columns past n become 0. With LANES,
+// of each 2 LANES columns the even ones come first. Grid: elements or pairs of a panel x panels.
+FT_VALUES(gemm_pack_block)
 FT_CONSTANTS(gemm_pack)
 FT_ARGUMENTS(gemm_pack)
 
+// Where column c of a panel lies in a line.
+uint placed(uint c) {
+  if (LANES == 0) return c;
+  const uint in_block = c % (2 * LANES);
+  return c - in_block + in_block % 2 * LANES + in_block / 2;
+}
+
 vec2 pair_at(uint i) { return load_two(NARROW_ELEMENTS, F32(uvec2(p.x)), i / 2); }
 
-// Element or pair i of the panel that begins at column `first`.
+// Element or pair i of the panel that begins at column `first`. Pairs along a column go by blocks
+// of neighbours in memory: columns a multiple of 1 KiB apart evict each other from the cache.
 void copy(uint first, uint i) {
   const uint across = ALONG_LINE ? WIDTH / 2 : WIDTH;
-  const uint k = i / across * (ALONG_COLUMN ? 2 : 1), c = i % across * (ALONG_LINE ? 2 : 1);
-  const uint n = first + c, from = k * p.line + n * p.column, to = first * p.k + k * WIDTH + c;
+  uint k = i / across, c = i % across * (ALONG_LINE ? 2 : 1);
+  if (ALONG_COLUMN) {
+    k = 2 * (i / (PACK_BLOCK * WIDTH) * PACK_BLOCK + i % PACK_BLOCK);
+    c = i / PACK_BLOCK % WIDTH;
+    if (k >= p.k) return;
+  }
+  const uint n = first + c, from = k * p.line + n * p.column;
+  const uint to = first * p.k + k * WIDTH + placed(c);
   if (ALONG_LINE) {
-    store_two(false, p.y, to / 2, n < p.n ? pair_at(from) : vec2(0));
+    const vec2 x = n < p.n ? pair_at(from) : vec2(0);
+    if (LANES == 0) {
+      store_two(false, p.y, to / 2, x);
+    } else {
+      p.y.v[to] = x.x;
+      p.y.v[to + LANES] = x.y;
+    }
   } else if (ALONG_COLUMN) {
     const vec2 x = n < p.n ? pair_at(from) : vec2(0);
     p.y.v[to] = x.x;

@@ -6,6 +6,11 @@
 //
 // Past the edges of M and N, the last valid row or column is loaded and results are not stored. The
 // rest of K after whole steps is added one k at a time.
+//
+// With UNIFORM_LOADS every address is uniform: the same in all lanes. A compiler that keeps such
+// numbers as scalars (lavapipe of Mesa 26) loads A's elements once, and makes one vector load of
+// each lane choosing its own among adjacent elements of B: no gathers, no shuffles. B is in panels;
+// so is A, unless it is F32 and either not transposed or a whole number of tiles high.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
@@ -167,6 +172,67 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
   }
 }
 
+// ---- UNIFORM_LOADS ----
+
+#define A_LINE (shape(GEMM_PACKED_A) ? ROWS : p.lda) // A transposed
+
+F32 after(F32 base, uint elements) {
+  return F32(unpack32(joined(uvec2(base)) + 4ul * uint64_t(elements)));
+}
+
+// Element first + lane in each lane. `first` is a constant.
+float own_of(F32 from, const uint first, uint lane) {
+  float x = from.v[first];
+  [[unroll]] for (uint i = 1; i < WIDTH; i++) {
+    const float y = from.v[first + i];
+    x = lane == i ? y : x;
+  }
+  return x;
+}
+
+uint a_row[ROWS]; // where the tile's rows of A begin, behind its first one; A not transposed
+
+// Adds `count` terms to every sum, from A's column or line at a and B's line at b on.
+void add_lines(const uint count, F32 a, F32 b, uint lane) {
+  vec2 own[STEP][PAIRS];
+  [[unroll]] for (uint kk = 0; kk < count; kk++) {
+    [[unroll]] for (uint j = 0; j < PAIRS; j++) {
+      const uint even = (kk * PAIRS + j) * ACROSS;
+      own[kk][j] = vec2(own_of(b, even, lane), own_of(b, even + WIDTH, lane));
+    }
+  }
+  [[unroll]] for (uint i = 0; i < ROWS; i++) {
+    [[unroll]] for (uint kk = 0; kk < count; kk++) {
+      const vec2 x = vec2(shape(GEMM_TRANSPOSED_A) ? after(a, kk * A_LINE).v[i]
+                                                   : after(a, a_row[i]).v[kk]);
+      [[unroll]] for (uint j = 0; j < PAIRS; j++)
+        sum[i * PAIRS + j] = fma(x, own[kk][j], sum[i * PAIRS + j]);
+    }
+  }
+}
+
+// Adds the terms of the part of K. The tile is the one in row tile.x and column tile.y of C's.
+void add_uniform(Place at, uvec2 tile, uint lane) {
+  const uint columns = PAIRS * ACROSS, m = tile.x * ROWS;
+  const uint first = shape(GEMM_PACKED_A) ? m * p.k : shape(GEMM_TRANSPOSED_A) ? m : m * p.lda;
+  const uint along = shape(GEMM_TRANSPOSED_A) ? A_LINE : 1;
+  F32 a = after(p.a, at.a + first), b = after(p.b, at.b + tile.y * columns * p.k);
+  [[unroll]] for (uint i = 0; i < ROWS; i++) a_row[i] = (min(m + i, p.m - 1) - m) * p.lda;
+  uint k = at.k_first, k_whole = k + (at.k_end - k) / STEP * STEP;
+  if (k < k_whole) {
+    do {
+      add_lines(STEP, after(a, k * along), after(b, k * columns), lane);
+      k += STEP;
+    } while (k < k_whole);
+  }
+  if (shape(GEMM_K_TAIL) && k < at.k_end) {
+    do {
+      add_lines(1, after(a, k * along), after(b, k * columns), lane);
+      k++;
+    } while (k < at.k_end);
+  }
+}
+
 // Adds the elements of A at one k to the row sums; `from`: index of row 0's element.
 void add_rows_at(F32 a_from, uint from, uint first, uint last, uint lane) {
   [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
@@ -271,6 +337,11 @@ void main() {
   uint m = tile.x * ROWS, n = tile.y * (PAIRS * ACROSS) + 2 * lane;
   Place at = place(gl_WorkGroupID.z);
   begin(at, m, n, lane);
+  if (shape(GEMM_UNIFORM_LOADS)) {
+    add_uniform(at, tile, lane);
+    store_rows(at, m, n, lane);
+    return;
+  }
 
   // Hoisted out of the loop: reading a push constant is a load with a bounds check.
   F32 a_from = p.a, b_from = p.b;
