@@ -221,20 +221,23 @@ static bool has_few_registers(const filtra_device_info *info) {
           !strncmp(info->name, "Apple ", 6));
 }
 
-/* lavapipe 22.3.6 ends loops early, 25.0.7 does not (tests/drivers/long_loops.comp). Only the
- * driver's description states its version. */
+/* Only the driver's description states Mesa's version. *mesa is 0 where it cannot be read. */
+static bool is_lavapipe(const device_facts *facts, unsigned *mesa) {
+  if (sscanf(facts->v12.driverInfo, "Mesa %u", mesa) != 1) *mesa = 0;
+  return facts->v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
+}
+
+/* lavapipe 22.3.6 ends loops early, 25.0.7 does not (tests/drivers/long_loops.comp). */
 static bool has_short_loops(const device_facts *facts) {
-  unsigned mesa = 0;
-  return facts->v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
-         (sscanf(facts->v12.driverInfo, "Mesa %u", &mesa) != 1 || mesa < 25);
+  unsigned mesa;
+  return is_lavapipe(facts, &mesa) && mesa < 25;
 }
 
 /* Mesa 26's lavapipe keeps as scalars what is the same in all lanes, 25.0.7 only outside loops and
  * only what follows from push constants. */
 static bool has_uniform_loads(const device_facts *facts) {
-  unsigned mesa = 0;
-  return facts->v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE &&
-         sscanf(facts->v12.driverInfo, "Mesa %u", &mesa) == 1 && mesa >= 26;
+  unsigned mesa;
+  return is_lavapipe(facts, &mesa) && mesa >= 26;
 }
 
 const ft_constants *ft_constants_of(const ft_caps *caps) {

@@ -67,6 +67,7 @@ static ft_gemm_plan plan_naive(const filtra_device *dev) {
 
 enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
 enum { PACK_A = 1, PACK_B = 2, UNIFORM_LOADS = 4 };
+enum { S64_MUCH = 1 << 22 }; /* multiply-adds of a large product */
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
 /* The code of a step grows with its length, and must fit into the processor's cache of decoded
@@ -90,7 +91,7 @@ static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c
                         .parts = v[S64_PARTS],
                         .pack_a = v[S64_PACK] & PACK_A,
                         .pack_b = v[S64_PACK] & PACK_B,
-                        .uniform_loads = v[S64_PACK] & UNIFORM_LOADS ? width : 0};
+                        .uniform_loads = v[S64_PACK] & UNIFORM_LOADS};
 }
 
 static ft_gemm_plan plan_tiled(const ft_configuration *c) {
@@ -114,12 +115,12 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
  * so only large products take it. GFLOP/s per core of 4096 x 64 with K 256 on lavapipe, Mesa 25.0:
  * 32 rows of two pairs 39, of four pairs 45. */
 static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
-  enum { MUCH = 1 << 22, ENOUGH = 8 };                            /* multiply-adds, workgroups */
+  enum { ENOUGH = 8 };                                            /* workgroups */
   static const uint32_t tiles[][2] = {{32, 4}, {64, 2}, {32, 2}}; /* rows, pairs */
   const uint32_t pack = c->value[S64_PACK];
   const ft_gemm_plan small = plan_s64(dev, &(ft_configuration){{16, 1, pack, 1}});
   const int64_t least = ft_gemm_tiles(p, &small) * small.tile_m * small.tile_n;
-  if (ft_gemm_batches(p) * p->m * p->n * p->k < MUCH) return;
+  if (ft_gemm_batches(p) * p->m * p->n * p->k < S64_MUCH) return;
   for (size_t i = 0; i < FT_COUNT(tiles); i++) {
     const ft_configuration large = {{tiles[i][0], tiles[i][1], pack, 1}};
     const ft_gemm_plan plan = plan_s64(dev, &large);
@@ -141,11 +142,11 @@ static bool direct_a(filtra_dtype type, int64_t column, int64_t m, int64_t rows)
  * to pay for B's panels. GFLOP/s of 1024 x 384 x 1536 on two cores of a Xeon (Cascade Lake) with
  * lavapipe of Mesa 26: 20 without and 39 with them, in vectors of 512 bits 33 and 69. */
 static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
-  enum { MUCH = 1 << 22, WIDE = 16 };   /* multiply-adds, lanes */
+  enum { WIDE = 16 };                   /* lanes */
   enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
   const ft_caps *caps = ft_caps_of(dev);
   if (!caps->uniform_loads || ft_gemm_batches(p) > 1 || p->m < LEAST_M || p->n < LEAST_N ||
-      p->m * p->n * p->k < MUCH)
+      p->m * p->n * p->k < S64_MUCH)
     return false;
   const uint32_t rows = caps->info.subgroup_size >= WIDE ? 8 : 16;
   const bool aliased = aliases(p, p->a.column == 1 ? p->a.row : p->a.column);
@@ -531,7 +532,8 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
     p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};
   }
   if (chosen.pack_b)
-    p.b = pack(g, &p, p.b.tensor, p.b.row, p.b.column, p.n, chosen.tile_n, chosen.uniform_loads);
+    p.b = pack(g, &p, p.b.tensor, p.b.row, p.b.column, p.n, chosen.tile_n,
+               chosen.uniform_loads ? chosen.subgroup : 0);
   if (!p.a.tensor || !p.b.tensor) return;
   emit_gemm(g, &p, &chosen, type);
   if (gemm->row_sums && !p.row_sums)

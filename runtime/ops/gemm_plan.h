@@ -24,7 +24,7 @@ typedef struct ft_gemm_plan {
   uint32_t wide;           /* elements of an aligned load */
   int64_t parts;           /* number of parts of K, summed separately */
   bool pack_a, pack_b;     /* copy the operand into panels first */
-  uint32_t uniform_loads;  /* lanes, if operands are read by addresses that all of them share */
+  bool uniform_loads;      /* all lanes share each address of an operand */
   bool s64;                /* the kernel is s64, which has additional bits of SHAPE */
 } ft_gemm_plan;
 

@@ -176,6 +176,7 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
 
 #define A_LINE (shape(GEMM_PACKED_A) ? ROWS : p.lda) // A transposed
 
+// As `advance`, but of floats also beside 16-bit elements, and by one sum of 64 bits.
 F32 after(F32 base, uint elements) {
   return F32(unpack32(joined(uvec2(base)) + 4ul * uint64_t(elements)));
 }
