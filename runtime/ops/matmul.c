@@ -24,12 +24,13 @@ static filtra_tensor *upstream(filtra_graph *g, const struct matmul *s) {
 }
 
 /* With op(A) = A or A^T: dop(A) = scale dC op(B)^T, dop(B) = scale op(A)^T dC. The target is viewed
- * with the operand's transposition, so that dA and dB are written. The residual's gradient is dC.
- */
+ * with the operand's transposition, so that dA and dB are written. The residual's gradient is dC:
+ * where A is the residual, too, that is the residual of dA's product. */
 static void matmul_backward(filtra_graph *g, const void *context) {
   const struct matmul *s = context;
   const filtra_matmul_options *o = &s->options;
   ft_gemm p = {.label = "matmul.backward", .outer = s->outer, .inner = s->inner, .scale = o->scale};
+  const bool joined = o->residual == s->a && !o->transpose_a;
   filtra_tensor *dc = upstream(g, s), *target;
   if (!dc) return;
   target = ft_grad_target(g, s->a, &p.accumulate);
@@ -40,6 +41,7 @@ static void matmul_backward(filtra_graph *g, const void *context) {
     p.m = s->m;
     p.n = s->k;
     p.k = s->n;
+    p.residual = joined ? ft_grad(g, s->c) : NULL;
     ft_emit_gemm(g, &p);
   }
   target = ft_grad_target(g, s->b, &p.accumulate);
@@ -50,9 +52,10 @@ static void matmul_backward(filtra_graph *g, const void *context) {
     p.m = s->k;
     p.n = s->n;
     p.k = s->m;
+    p.residual = NULL;
     ft_emit_gemm(g, &p);
   }
-  ft_grad_give(g, o->residual, ft_grad(g, s->c));
+  if (!joined) ft_grad_give(g, o->residual, ft_grad(g, s->c));
 }
 
 static bool usable(filtra_graph *g, const filtra_tensor *t, const char *argument) {
