@@ -74,6 +74,10 @@ static void emit_affine(filtra_graph *g, const char *label, const filtra_tensor 
 static void affine_backward(filtra_graph *g, const void *context) {
   const struct affine *c = context;
   bool accumulate;
+  if (c->scale == 1.0f) {
+    ft_grad_give(g, c->x, ft_grad(g, c->y));
+    return;
+  }
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (dx) emit_affine(g, "affine.backward", ft_grad(g, c->y), dx, c->scale, 0, accumulate);
 }
