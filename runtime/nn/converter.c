@@ -68,14 +68,17 @@ filtra_tensor *ft_eigenvalue_phases(const ft_scope *scope, filtra_tensor *x, int
 
 enum { ANGLES = 7, THETA = 6 }; /* per token: alpha, beta, gamma of both chains, and theta */
 
-/* Angle number `kind` of tokens [first, first + count), dense [B, count]. */
-static filtra_tensor *angle(filtra_graph *g, filtra_tensor *pooled, bool flat, int kind,
-                            int64_t first, int64_t count) {
-  int64_t batch = pooled->shape[0];
-  filtra_tensor *box =
-      flat ? filtra_slice(g, pooled, (int64_t[]){0, kind, first}, (int64_t[]){batch, 1, count})
-           : filtra_slice(g, pooled, (int64_t[]){0, first, kind}, (int64_t[]){batch, count, 1});
-  return box ? filtra_reshape(g, box, 2, (int64_t[]){batch, count}) : NULL;
+/* Cuts pooled [B,N,7] into seven angles: [B,N,1], or if `flat` runs of N numbers, [B,N]. */
+static void cut(filtra_graph *g, filtra_tensor *pooled, bool flat, filtra_tensor *angles[ANGLES]) {
+  const int64_t runs[] = {pooled->shape[0], ANGLES * pooled->shape[1]};
+  filtra_chunk(g, flat ? filtra_reshape(g, pooled, 2, runs) : pooled, ANGLES, angles);
+}
+
+static filtra_tensor *phases(filtra_graph *g, filtra_tensor *theta) {
+  if (!ft_usable(g, theta)) return NULL;
+  filtra_tensor *dense = filtra_permute(g, theta, (int[]){0, 1, 2});
+  dense = filtra_reshape(g, dense, 2, theta->shape);
+  return filtra_unit_phase(g, dense, FILTRA_TURNS);
 }
 
 ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_unitary_options *o) {
@@ -91,16 +94,11 @@ ft_unitary ft_unitary_layer(const ft_scope *scope, filtra_tensor *x, const ft_un
       filtra_pool_channels(g, filtra_scale_norm(g, features, NULL, 0.0f, FILTRA_REAL), ANGLES);
   if (heads > 1) pooled = heads_apart(g, pooled);
   if (!pooled) return u;
-  const bool flat = o->flat;
-  int64_t n = pooled->shape[1];
-  if (flat) pooled = filtra_reshape(g, pooled, 3, (int64_t[]){pooled->shape[0], ANGLES, n});
-  filtra_tensor *angles[THETA];
-  for (int i = 0; i < THETA; i++)
-    angles[i] = angle(g, pooled, flat, i, i < THETA / 2 ? 0 : 1, n - 1);
-  u.lower = filtra_givens(g, angles[0], angles[1], angles[2], o->mask);
-  u.upper = filtra_givens(g, angles[3], angles[4], angles[5], o->mask);
-  if (!o->no_phases)
-    u.phases = filtra_unit_phase(g, angle(g, pooled, flat, THETA, 0, n), FILTRA_TURNS);
+  filtra_tensor *angles[ANGLES];
+  cut(g, pooled, o->flat, angles);
+  u.lower = ft_givens_of_tokens(g, angles, 0, o->mask);
+  u.upper = ft_givens_of_tokens(g, angles + THETA / 2, 1, o->mask);
+  if (!o->no_phases) u.phases = phases(g, angles[THETA]);
   return u;
 }
 

@@ -90,6 +90,11 @@ void ft_emit_rows_gradient(filtra_graph *g, const char *label, filtra_tensor *to
 void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, float scale,
                     const filtra_tensor *y, bool accumulate);
 
+/** filtra_givens of all tokens' angles, [B,N] or [B,N,1], chunks of one tensor: rotation k has
+ * those of token k + first, which is 0 or 1. One token's angles are not used (ops/givens.c). */
+filtra_tensor *ft_givens_of_tokens(filtra_graph *g, filtra_tensor *const angles[3], int64_t first,
+                                   filtra_tensor *mask);
+
 /** scale [1] times the sum of weights * x: [1]. For a part of a batch, with scale = 1 / the sum of
  * the whole batch's weights (ops/loss.c). */
 filtra_tensor *ft_weighted_sum(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights,

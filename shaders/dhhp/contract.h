@@ -66,20 +66,26 @@ FT_KERNEL(dhhp_chain, dhhp_chain, dhhp_chain)
   CONSTANT(2, bool, accumulate, false)
 FT_CONTRACT(dhhp_products)
 
+/* Angles of token t of sequence b, and their gradients, are at b * period + t * stride. */
 #define dhhp_givens_TENSORS(TENSOR)                                                                \
-  TENSOR(F32, alpha)       /* [count] */                                                           \
-  TENSOR(F32, beta)        /* [count] */                                                           \
-  TENSOR(F32, gamma)       /* [count] */                                                           \
+  TENSOR(F32, alpha)                                                                               \
+  TENSOR(F32, beta)                                                                                \
+  TENSOR(F32, gamma)                                                                               \
   TENSOR(F32x4, rotations) /* [count,4,2], or its gradient */                                      \
-  TENSOR(F32, alpha_grad)  /* [count], or absent */                                                \
-  TENSOR(F32, beta_grad)   /* [count], or absent */                                                \
-  TENSOR(F32, gamma_grad)  /* [count], or absent */                                                \
+  TENSOR(F32, alpha_grad)  /* or absent */                                                         \
+  TENSOR(F32, beta_grad)   /* or absent */                                                         \
+  TENSOR(F32, gamma_grad)  /* or absent */                                                         \
   TENSOR(F32, mask)        /* [.., steps + 1], or absent */
 #define dhhp_givens_SCALARS(SCALAR)                                                                \
   SCALAR(uint, count)                                                                              \
-  SCALAR(uint, steps)                                                                              \
+  SCALAR(uint, steps) /* rotations of a sequence */                                                \
+  SCALAR(uint, first) /* rotation k has the angles of token k + first */                           \
+  SCALAR(uint, period)                                                                             \
+  SCALAR(uint, stride)                                                                             \
   SCALAR(uint, accumulate) /* bits 0, 1, 2: add to the gradient of alpha, beta, gamma */
-#define dhhp_givens_CONSTANTS(CONSTANT) CONSTANT(1, bool, backward, false)
+#define dhhp_givens_CONSTANTS(CONSTANT)                                                            \
+  CONSTANT(1, bool, backward, false)                                                               \
+  CONSTANT(2, bool, spare, false) /* angles have steps + 1 tokens: the other one's gradient is 0 */
 FT_CONTRACT(dhhp_givens)
 
 #endif

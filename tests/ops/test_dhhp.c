@@ -2,6 +2,7 @@
 #include "support/harness.h"
 
 #include "base/rng.h"
+#include "ops/support.h"
 #include "reference/dhhp.h"
 
 enum { X, ALPHA_L, ALPHA_U = ALPHA_L + 3, THETA = ALPHA_U + 3, INPUTS };
@@ -242,6 +243,44 @@ TEST(test_angles) {
   check_angles(1, FT_COUNT(eighths), eighths, false);
   check_angles(2, 33, NULL, true);
   check_angles(2, 0, NULL, false);
+}
+
+enum { FIRST, FLAT }; /* op->dims */
+
+TEST_BUILD(build_of_tokens) {
+  const int64_t *shape = in[0]->shape, runs[] = {shape[0], 3 * shape[1]};
+  filtra_tensor *angles[3];
+  filtra_chunk(g, op->dims[FLAT] ? filtra_reshape(g, in[0], 2, runs) : in[0], 3, angles);
+  out[0] = ft_givens_of_tokens(g, angles, op->dims[FIRST], in[1]);
+}
+
+TEST_REFERENCE(ref_of_tokens) {
+  const int64_t batch = op->in[0].shape[0], n = op->in[0].shape[1];
+  const int64_t kind = op->dims[FLAT] ? n : 1, token = op->dims[FLAT] ? 1 : 3;
+  for (int64_t i = 0; i < batch * (n - 1); i++) {
+    const int64_t b = i / (n - 1), k = i % (n - 1);
+    const double *x = in[0] + 3 * n * b + token * (k + op->dims[FIRST]), *mask = in[1] + n * b + k;
+    double complex g[4] = {1, 0, 0, 1};
+    if (mask[0] != 0 && mask[1] != 0) reference_givens(x[0], x[kind], x[2 * kind], g);
+    memcpy(out[0] + 8 * i, g, sizeof g);
+  }
+}
+
+/* Angles as columns or runs of one tensor, of all tokens but the last or the first. */
+TEST(test_angles_of_tokens) {
+  enum { BATCH = 3 };
+  static const float mask[BATCH * 5] = {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0};
+  for (int i = 0; i < 8; i++) {
+    const int64_t tokens = i < 4 ? 5 : 1;
+    test_op op = {.name = "givens",
+                  .inputs = 2,
+                  .build = build_of_tokens,
+                  .reference = ref_of_tokens,
+                  .dims = {[FIRST] = i % 2, [FLAT] = i / 2 % 2},
+                  .in = {{"angles", FILTRA_F32, 3, {BATCH, tokens, 3}, .gradient = true},
+                         {"mask", FILTRA_F32, 2, {BATCH, tokens}, .fixed = mask}}};
+    test_check_op(test_device(), &op);
+  }
 }
 
 /* ---- recurrences ---- */
