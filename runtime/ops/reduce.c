@@ -1,6 +1,6 @@
-/* Sum, mean and maximum along an axis, in steps of 64 elements, so that long axes keep the device
- * busy and sums lose little to rounding. Called by programs, mixers, and gradients of broadcasting.
- */
+/* Sum, mean and maximum along an axis, in parts of 64 elements, so that long axes keep the device
+ * busy and sums lose little to rounding. Up to 64 parts take one call. Called by programs, mixers,
+ * and gradients of broadcasting. */
 #include "ops/reduce.h"
 #include "fused/contract.h"
 #include "reduce/contract.h"
@@ -9,8 +9,10 @@
 #include <string.h>
 
 enum {
-  MOST_TERMS = 64, /* terms that an invocation adds up */
-  MOST_PARTS = 4   /* parts that an invocation takes, one after the other */
+  MOST_TERMS = 64,  /* terms that an invocation adds up */
+  MOST_PARTS = 4,   /* parts that an invocation takes, one after the other */
+  MOST_SHARED = 64, /* parts that a workgroup's invocations share */
+  SHARED_WORKGROUP = 128
 };
 
 ft_axis ft_axis_of(const filtra_tensor *x, int axis) {
@@ -49,24 +51,48 @@ static uint32_t fours(const filtra_tensor *x, const filtra_tensor *z, ft_axis ax
   return axis.inner == 1 && parts == 1 && axis.n % 4 == 0 ? AXIS_ALONG : AXIS_SINGLY;
 }
 
+/* Parts that one call takes. A CPU driver's invocations do not share them; where there are enough
+ * sums for its threads, an invocation takes all parts of one. */
+static int64_t most_parts(const filtra_graph *g, ft_axis axis) {
+  enum { MANY_SUMS = 1024 };
+  const bool few = axis.outer * axis.inner < MANY_SUMS;
+  return few && ft_caps_of(ft_graph_device(g))->cpu ? MOST_PARTS : MOST_SHARED;
+}
+
+/* Invocations that share that many parts. */
+static uint32_t sharing(const filtra_graph *g, int64_t parts) {
+  uint32_t count = 1;
+  if (parts <= MOST_PARTS || ft_caps_of(ft_graph_device(g))->cpu) return count;
+  while (count < parts)
+    count *= 2;
+  return count;
+}
+
+/* Members of a call that writes `elements`, as `items` of one or four. */
+#define FT_SHARED(g, elements, items, shared)                                                      \
+  .workgroup = (shared) > 1 ? SHARED_WORKGROUP : FT_FLAT_WORKGROUP,                                \
+  .groups = {(shared) > 1 ? ft_groups_for(items, SHARED_WORKGROUP / (shared))                      \
+                          : ft_flat_groups(g, elements)}
+
 static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
                            const filtra_tensor *z, ft_axis axis, int64_t parts, int64_t together,
                            float scale, const filtra_tensor *y, bool accumulate) {
   const int64_t sums = axis.outer * parts * axis.inner;
   const double count = (double)(axis.outer * axis.n * axis.inner);
-  const uint32_t how = fours(x, z, axis, parts * together, y);
+  const uint32_t how = fours(x, z, axis, parts * together, y), shared = sharing(g, together);
   const int64_t inner = how == AXIS_ACROSS ? axis.inner / 4 : axis.inner;
-  const uint32_t groups = (uint32_t)(axis.outer * parts * inner);
+  const uint32_t items = (uint32_t)(axis.outer * parts * inner);
   ft_record_call(
       g,
       &(ft_kernel_call){
           .label = label,
           .kernel = "reduce/axis",
           FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z), .y = FT_TARGET(y, accumulate),
-                       .count = groups, .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
+                       .count = items, .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
                        .together = (uint32_t)together, .inner = (uint32_t)inner, .scale = scale),
-          FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate, .FOURS = how),
-          FT_FLAT(g, sums),
+          FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate, .FOURS = how,
+                       .SHARING = shared),
+          FT_SHARED(g, sums, items, shared),
           .flops = z ? 2.0 * count : count,
           .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
 }
@@ -75,7 +101,7 @@ void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x
                       const filtra_tensor *z, ft_axis axis, float scale, const filtra_tensor *y,
                       bool accumulate) {
   int64_t parts;
-  for (; (parts = ft_axis_parts(axis)) > MOST_PARTS; axis.n = parts, z = NULL) {
+  for (; (parts = ft_axis_parts(axis)) > most_parts(g, axis); axis.n = parts, z = NULL) {
     filtra_tensor *sums =
         ft_tensor_new(g, label, FILTRA_F32, 3, (int64_t[]){axis.outer, parts, axis.inner});
     if (!sums) return;
@@ -119,6 +145,7 @@ static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const fil
                               ft_axis axis, int64_t parts, const filtra_tensor *y,
                               const filtra_tensor *y_index) {
   const uint32_t count = (uint32_t)(axis.outer * parts * axis.inner);
+  const uint32_t shared = parts == 1 ? sharing(g, ft_axis_parts(axis)) : 1;
   ft_record_call(g, &(ft_kernel_call){
                         .label = "max",
                         .kernel = "reduce/largest",
@@ -126,15 +153,15 @@ static void emit_part_largest(filtra_graph *g, const filtra_tensor *x, const fil
                                      .y = FT_WRITE(y), .y_index = FT_WRITE(y_index), .count = count,
                                      .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
                                      .inner = (uint32_t)axis.inner),
-                        FT_CONSTANTS(reduce_largest, .indexed = x_index != NULL),
-                        FT_FLAT(g, count),
+                        FT_CONSTANTS(reduce_largest, .indexed = x_index != NULL, .SHARING = shared),
+                        FT_SHARED(g, count, count, shared),
                         .bytes = 4.0 * (double)(axis.outer * axis.n * axis.inner) + 8.0 * count});
 }
 
 static void emit_largest(filtra_graph *g, const filtra_tensor *x, ft_axis axis,
                          const filtra_tensor *y, const filtra_tensor *y_index) {
   const filtra_tensor *x_index = NULL;
-  for (int64_t parts; (parts = ft_axis_parts(axis)) > MOST_PARTS; axis.n = parts) {
+  for (int64_t parts; (parts = ft_axis_parts(axis)) > most_parts(g, axis); axis.n = parts) {
     const int64_t shape[] = {axis.outer, parts, axis.inner};
     filtra_tensor *values = ft_tensor_new(g, "max", FILTRA_F32, 3, shape);
     filtra_tensor *index = ft_tensor_new(g, "max index", FILTRA_I32, 3, shape);

@@ -35,7 +35,46 @@ vec4 sum_of(uint at, uint part, uint parts) {
   return sum;
 }
 
+void put(uint to, vec4 sum) {
+  sum *= p.scale;
+  if (FOURS == AXIS_ACROSS) {
+    F32x4 y = by_fours(p.y);
+    if (accumulate) sum += y.v[to];
+    y.v[to] = sum;
+  } else {
+    if (accumulate) sum.x += p.y.v[to];
+    p.y.v[to] = sum.x;
+  }
+}
+
+shared vec4 partial[SHARING > 1 ? gl_WorkGroupSize.x : 1];
+
+// Each of SHARING invocations takes a part, and the first of them adds up the parts, in order.
+void share_sums() {
+  const uint across = gl_WorkGroupSize.x / SHARING, id = gl_LocalInvocationID.x;
+  const uint i = p.inner == 1 ? id / SHARING : id % across;
+  const uint part = p.inner == 1 ? id % SHARING : id / across;
+  for (uint first = gl_WorkGroupID.x * across; first < p.count;
+       first += gl_NumWorkGroups.x * across) {
+    const uint to = first + i;
+    vec4 sum = vec4(0);
+    if (to < p.count && part < p.together)
+      sum = sum_of((to / p.inner * p.n + part) * p.inner + to % p.inner, part, p.together);
+    partial[part * across + i] = sum;
+    barrier();
+    if (part == 0 && to < p.count) {
+      for (uint k = 1; k < p.together; ++k) sum += partial[k * across + i];
+      put(to, sum);
+    }
+    barrier();
+  }
+}
+
 void main() {
+  if (SHARING > 1) {
+    share_sums();
+    return;
+  }
   uint to = gl_GlobalInvocationID.x;
   if (to >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
@@ -44,15 +83,7 @@ void main() {
     const uint at = (row / p.parts * p.n + part) * p.inner + to % p.inner;
     vec4 sum = sum_of(at, part, p.parts * p.together);
     for (uint k = 1; k < p.together; ++k) sum += sum_of(at + k * p.inner, k, p.together);
-    sum *= p.scale;
-    if (FOURS == AXIS_ACROSS) {
-      F32x4 y = by_fours(p.y);
-      if (accumulate) sum += y.v[to];
-      y.v[to] = sum;
-    } else {
-      if (accumulate) sum.x += p.y.v[to];
-      p.y.v[to] = sum.x;
-    }
+    put(to, sum);
     to += step;
   } while (to < p.count);
 }

@@ -19,7 +19,8 @@
 #define reduce_axis_CONSTANTS(CONSTANT)                                                            \
   CONSTANT(1, bool, product, false)                                                                \
   CONSTANT(2, bool, accumulate, false)                                                             \
-  CONSTANT(3, uint, FOURS, 0)
+  CONSTANT(3, uint, FOURS, 0)                                                                      \
+  CONSTANT(4, uint, SHARING, 1) /* invocations that share a sum, `together` or more; or 1 */
 /* FOURS: how elements are read in groups of four; AXIS_ACROSS: count and inner are in groups of
  * four. */
 #define reduce_fours_VALUES(VALUE)                                                                 \
@@ -50,7 +51,8 @@ FT_CONTRACT(reduce_columns)
   SCALAR(uint, parts)                                                                              \
   SCALAR(uint, inner)
 #define reduce_largest_CONSTANTS(CONSTANT)                                                         \
-  CONSTANT(1, bool, indexed, false) /* x comes with indices, from an earlier step */
+  CONSTANT(1, bool, indexed, false) /* x comes with indices, from an earlier step */               \
+  CONSTANT(2, uint, SHARING, 1)     /* invocations that share an element of y, with one part */
 FT_CONTRACT(reduce_largest)
 
 #define reduce_spread_TENSORS(TENSOR)                                                              \
