@@ -76,39 +76,39 @@ static uint32_t sharing(const filtra_graph *g, int64_t parts) {
 
 static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
                            const filtra_tensor *z, ft_axis axis, int64_t parts, int64_t together,
-                           float scale, const filtra_tensor *y, bool accumulate) {
+                           float scale, float offset, const filtra_tensor *y, bool accumulate) {
   const int64_t sums = axis.outer * parts * axis.inner;
   const double count = (double)(axis.outer * axis.n * axis.inner);
   const uint32_t how = fours(x, z, axis, parts * together, y), shared = sharing(g, together);
   const int64_t inner = how == AXIS_ACROSS ? axis.inner / 4 : axis.inner;
   const uint32_t items = (uint32_t)(axis.outer * parts * inner);
   ft_record_call(
-      g,
-      &(ft_kernel_call){
-          .label = label,
-          .kernel = "reduce/axis",
-          FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z), .y = FT_TARGET(y, accumulate),
-                       .count = items, .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
-                       .together = (uint32_t)together, .inner = (uint32_t)inner, .scale = scale),
-          FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate, .FOURS = how,
-                       .SHARING = shared),
-          FT_SHARED(g, sums, items, shared),
-          .flops = z ? 2.0 * count : count,
-          .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
+      g, &(ft_kernel_call){.label = label,
+                           .kernel = "reduce/axis",
+                           FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z),
+                                        .y = FT_TARGET(y, accumulate), .count = items,
+                                        .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
+                                        .together = (uint32_t)together, .inner = (uint32_t)inner,
+                                        .scale = scale, .offset = offset),
+                           FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate,
+                                        .FOURS = how, .SHARING = shared),
+                           FT_SHARED(g, sums, items, shared),
+                           .flops = z ? 2.0 * count : count,
+                           .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
 }
 
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
-                      const filtra_tensor *z, ft_axis axis, float scale, const filtra_tensor *y,
-                      bool accumulate) {
+                      const filtra_tensor *z, ft_axis axis, float scale, float offset,
+                      const filtra_tensor *y, bool accumulate) {
   int64_t parts;
   for (; (parts = ft_axis_parts(axis)) > most_parts(g, axis); axis.n = parts, z = NULL) {
     filtra_tensor *sums =
         ft_tensor_new(g, label, FILTRA_F32, 3, (int64_t[]){axis.outer, parts, axis.inner});
     if (!sums) return;
-    emit_part_sums(g, label, x, z, axis, parts, 1, 1, sums, false);
+    emit_part_sums(g, label, x, z, axis, parts, 1, 1, 0, sums, false);
     x = sums;
   }
-  emit_part_sums(g, label, x, z, axis, 1, parts, scale, y, accumulate);
+  emit_part_sums(g, label, x, z, axis, 1, parts, scale, offset, y, accumulate);
 }
 
 /* Sums neighbouring axes together, from the innermost on: at most two groups. */
@@ -133,10 +133,10 @@ void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, 
     filtra_tensor *sums =
         ft_tensor_new(g, label, FILTRA_F32, 2, (int64_t[]){runs[i].outer, runs[i].inner});
     if (!sums) return;
-    ft_emit_axis_sum(g, label, x, NULL, runs[i], 1, sums, false);
+    ft_emit_axis_sum(g, label, x, NULL, runs[i], 1, 0, sums, false);
     x = sums;
   }
-  ft_emit_axis_sum(g, label, x, NULL, runs[count - 1], scale, y, accumulate);
+  ft_emit_axis_sum(g, label, x, NULL, runs[count - 1], scale, 0, y, accumulate);
 }
 
 /* ---- maximum ---- */
@@ -235,23 +235,27 @@ static filtra_tensor *record(filtra_graph *g, const char *op, struct reduce call
 }
 
 static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode,
-                          const char *op, bool mean) {
+                          const char *op, bool mean, float offset) {
   if (!ft_usable_axis(g, x, axis, !mean, op)) return NULL;
   struct reduce call = {.x = x,
                         .y = reduced(g, x, axis, mode, FILTRA_F32, op),
                         .axis = ft_axis_of(x, axis),
                         .scale = mean ? 1.0f / (float)x->shape[axis] : 1.0f};
   if (!call.y) return NULL;
-  ft_emit_axis_sum(g, op, x, NULL, call.axis, call.scale, call.y, false);
+  ft_emit_axis_sum(g, op, x, NULL, call.axis, call.scale, offset, call.y, false);
   return record(g, op, call);
 }
 
 filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {
-  return sum(g, x, axis, mode, "sum", false);
+  return sum(g, x, axis, mode, "sum", false, 0.0f);
+}
+
+filtra_tensor *ft_sum_plus(filtra_graph *g, filtra_tensor *x, int axis, float offset) {
+  return sum(g, x, axis, FILTRA_KEEP_AXIS, "sum", false, offset);
 }
 
 filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {
-  return sum(g, x, axis, mode, "mean", true);
+  return sum(g, x, axis, mode, "mean", true, 0.0f);
 }
 
 filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {

@@ -15,10 +15,10 @@ int64_t ft_axis_parts(ft_axis axis);
 /** As ft_usable_dense for x, which must have that axis; `empty`: the axis may be empty. */
 bool ft_usable_axis(filtra_graph *g, const filtra_tensor *x, int axis, bool empty, const char *op);
 
-/** y [outer, inner] = scale * sum of x, or of x * z if z is not NULL, along the axis; y += that if
- * `accumulate`. All dense. */
+/** y [outer, inner] = scale * sum of x, or of x * z if z is not NULL, along the axis, plus offset;
+ * y += that if `accumulate`. All dense. */
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
-                      const filtra_tensor *z, ft_axis axis, float scale, const filtra_tensor *y,
-                      bool accumulate);
+                      const filtra_tensor *z, ft_axis axis, float scale, float offset,
+                      const filtra_tensor *y, bool accumulate);
 
 #endif

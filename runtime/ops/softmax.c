@@ -62,7 +62,7 @@ static void softmax_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dot = ft_tensor_new(g, "softmax.backward", FILTRA_F32, 2,
                                      (int64_t[]){c->axis.outer, c->axis.inner});
   if (!dot) return;
-  ft_emit_axis_sum(g, "softmax.backward", c->y, dy, c->axis, 1, dot, false);
+  ft_emit_axis_sum(g, "softmax.backward", c->y, dy, c->axis, 1, 0, dot, false);
   emit_apply(g, c->y, dy, (struct stats){dot, NULL}, c->axis, dx, accumulate);
 }
 

@@ -95,6 +95,9 @@ void ft_emit_sum_to(filtra_graph *g, const char *label, const filtra_tensor *x, 
 filtra_tensor *ft_givens_of_tokens(filtra_graph *g, filtra_tensor *const angles[3], int64_t first,
                                    filtra_tensor *mask);
 
+/** filtra_sum plus a number; the axis keeps length 1 (ops/reduce.c). */
+filtra_tensor *ft_sum_plus(filtra_graph *g, filtra_tensor *x, int axis, float offset);
+
 /** scale [1] times the sum of weights * x: [1]. For a part of a batch, with scale = 1 / the sum of
  * the whole batch's weights (ops/loss.c). */
 filtra_tensor *ft_weighted_sum(filtra_graph *g, filtra_tensor *x, filtra_tensor *weights,

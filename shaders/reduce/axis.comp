@@ -4,9 +4,9 @@
 #include "reduce/contract.h"
 
 // Sums along the middle axis of [outer, n, inner], of x or of x * z, cut into interleaved parts:
-// y[o, part, k] = scale * sum of x[o, i, k] over i = part, part + parts, .., in order; or the sum
-// of `together` such parts. Neighbouring invocations read neighbouring elements, whichever axis it
-// is.
+// y[o, part, k] = scale * sum of x[o, i, k] over i = part, part + parts, .., in order, + offset. Or
+// such parts' sum, of `together` of them. Neighbouring invocations read neighbouring elements,
+// whichever axis it is.
 FT_VALUES(reduce_fours)
 FT_CONSTANTS(reduce_axis)
 FT_ARGUMENTS(reduce_axis)
@@ -36,7 +36,7 @@ vec4 sum_of(uint at, uint part, uint parts) {
 }
 
 void put(uint to, vec4 sum) {
-  sum *= p.scale;
+  sum = sum * p.scale + p.offset;
   if (FOURS == AXIS_ACROSS) {
     F32x4 y = by_fours(p.y);
     if (accumulate) sum += y.v[to];

@@ -15,7 +15,8 @@
   SCALAR(uint, parts)                                                                              \
   SCALAR(uint, together) /* 1, or the number of parts of which y, then with one, has the sum */    \
   SCALAR(uint, inner)                                                                              \
-  SCALAR(float, scale)
+  SCALAR(float, scale)                                                                             \
+  SCALAR(float, offset)
 #define reduce_axis_CONSTANTS(CONSTANT)                                                            \
   CONSTANT(1, bool, product, false)                                                                \
   CONSTANT(2, bool, accumulate, false)                                                             \

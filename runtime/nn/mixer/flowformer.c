@@ -2,6 +2,7 @@
  * and sinks, so that values compete (softmax) and results are allocated (sigmoid); O(n d^2). */
 #include "nn/feature_attention.h"
 #include "nn/mixer.h"
+#include "ops/support.h"
 
 struct flowformer_options {
   float eps;
@@ -15,9 +16,8 @@ static const ft_key KEYS[] = {
 /* A token's flow: its features times the sum of the other side's features, [B,H,N,1]. */
 static filtra_tensor *flow(filtra_graph *g, filtra_tensor *features, filtra_tensor *others,
                            float eps) {
-  filtra_tensor *sum = filtra_sum(g, others, 2, FILTRA_KEEP_AXIS);
-  filtra_tensor *products =
-      filtra_multiply(g, filtra_affine(g, features, 1.0f, eps), filtra_affine(g, sum, 1.0f, eps));
+  filtra_tensor *sum = ft_sum_plus(g, others, 2, eps);
+  filtra_tensor *products = filtra_multiply(g, filtra_affine(g, features, 1.0f, eps), sum);
   return filtra_sum(g, products, 3, FILTRA_KEEP_AXIS);
 }
 
@@ -39,7 +39,7 @@ static filtra_tensor *competition(const ft_scope *scope, const filtra_mixer_inpu
   if (!ft_usable(g, powers)) return NULL;
   const int64_t batch[] = {powers->shape[0], 1, 1, 1};
   filtra_tensor *count = filtra_reshape(g, filtra_sum(g, in->mask, 1, FILTRA_DROP_AXIS), 4, batch);
-  filtra_tensor *below = filtra_affine(g, filtra_sum(g, powers, 2, FILTRA_KEEP_AXIS), 1.0f, 1e-12f);
+  filtra_tensor *below = ft_sum_plus(g, powers, 2, 1e-12f);
   return filtra_multiply(g, filtra_divide(g, powers, below), count);
 }
 
