@@ -81,8 +81,9 @@ static filtra_status read_config(ft_start *p, const ft_hf_family **family, bool 
 /* Reads how images are prepared. */
 static filtra_status read_preparation(ft_start *p) {
   const int64_t side = json_integer_value(json_object_get(p->keys, "image_height"));
+  const int64_t channels = json_integer_value(json_object_get(p->keys, "features"));
   if (!side) return FILTRA_OK;
-  return ft_hf_image_keys(p->path, side, &p->data_keys, p->input);
+  return ft_hf_image_keys(p->path, side, channels, &p->data_keys, p->input);
 }
 
 /* BERT's pooler exists also without a classifier; a tied head is the table of tokens. */

@@ -364,6 +364,51 @@ TEST(pixels_are_standardised_as_theirs) {
   refuse(folder, FILTRA_ERROR_INPUT, "\"image_std\" is not three numbers above 0");
 }
 
+/* Leaves the first of three channels of the patches' weights. */
+static void make_grey(const char *folder) {
+  const char *path = test_path(folder, "model.safetensors");
+  ft_safetensors *file;
+  assert_ok(ft_safetensors_open(path, &file));
+  ft_safetensor list[64];
+  const size_t count = ft_safetensors_count(file);
+  owned float *grey = NULL;
+  for (size_t i = 0; i < count; i++) {
+    list[i] = *ft_safetensors_at(file, i);
+    if (!strstr(list[i].name, "patch_embeddings.projection.weight")) continue;
+    const size_t area = (size_t)(list[i].shape[2] * list[i].shape[3]);
+    const float *all = list[i].data;
+    grey = test_alloc((size_t)list[i].shape[0] * area * sizeof *grey);
+    for (size_t row = 0; row < (size_t)list[i].shape[0]; row++)
+      memcpy(grey + row * area, all + 3 * row * area, area * sizeof *grey);
+    list[i].shape[1] = 1;
+    list[i].data = grey;
+  }
+  const char *made = test_path(folder, "grey");
+  assert_ok(ft_safetensors_write(made, list, count, NULL, 0));
+  ft_safetensors_close(&file);
+  assert_int_equal(rename(made, path), 0);
+  change(folder, "config.json", "\"num_channels\": 3", "\"num_channels\": 1");
+}
+
+/* Images of one channel: imported, exported, and imported again. */
+TEST(grey_images_are_imported) {
+  const char *folder = copy_of("vit"), *out = test_path(test_folder(), "out");
+  make_grey(folder);
+  for (int i = 0; i < 2; i++) {
+    const char *run = test_path(test_folder(), "run");
+    assert_ok(filtra_run_import(test_device(), i ? out : folder, NULL, run));
+    json_t *config;
+    assert_ok(ft_json_load(test_path(run, "config.json"), &config));
+    assert_string_equal(json_string_value(json_object_get(config, "pixels")), "grey_features");
+    json_decref(config);
+    if (!i) assert_ok(filtra_model_export(run, out));
+  }
+  change(out, "preprocessor_config.json", "\"image_std\": [", "\"image_std\": [0.5, ");
+  refuse(out, FILTRA_ERROR_INPUT, "\"image_std\" is not one number above 0");
+  change(folder, "config.json", "\"num_channels\": 1", "\"num_channels\": 2");
+  refuse(folder, FILTRA_ERROR_INPUT, "\"num_channels\" is 2, accepted are 1 and 3");
+}
+
 /* Weights in two files. One may be missing, or not hold what the index says. */
 TEST(shards_are_read) {
   const char *folder = copy_of("vit"), *whole = test_path(folder, "model.safetensors");

@@ -8,35 +8,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GREY = 1, COLOURS = 3 };
+
 /* How pixels of 0 to 1 are standardised. */
 typedef struct moments {
-  double mean[3], deviation[3];
+  size_t channels; /* GREY or COLOURS */
+  double mean[COLOURS], deviation[COLOURS];
 } moments;
 
-static filtra_status read_three(const json_t *object, const char *path, const char *key,
-                                double least, double to[3]) {
+static filtra_status read_numbers(const json_t *object, const char *path, const char *key,
+                                  double least, size_t count, double *to) {
   const json_t *list = json_object_get(object, key);
-  bool usable = json_array_size(list) == 3;
-  for (size_t i = 0; i < 3 && usable; i++) {
+  bool usable = json_array_size(list) == count;
+  for (size_t i = 0; i < count && usable; i++) {
     to[i] = json_number_value(json_array_get(list, i));
     usable = json_is_number(json_array_get(list, i)) && to[i] > least && to[i] < 1e6;
   }
   return usable ? FILTRA_OK
-                : ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is not three numbers above %g", path, key,
-                          least);
+                : ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is not %s above %g", path, key,
+                          count == GREY ? "one number" : "three numbers", least);
 }
 
 /* The kind that a run's configuration can name; "data": it has none for these. */
 static const char *kind_of(const moments *m) {
+  if (m->channels == GREY) return "data";
   static const struct {
     const char *name;
     filtra_normalization kind;
   } KINDS[] = {{"half", FILTRA_NORMALIZE_HALF}, {"imagenet", FILTRA_NORMALIZE_IMAGENET}};
   for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
-    double mean[3], factor[3];
+    double mean[COLOURS], factor[COLOURS];
     bool same = true;
     ft_fixed_moments(KINDS[i].kind, mean, factor);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < COLOURS; k++)
       same = same && fabs(255 * m->mean[k] - mean[k]) < 255e-6 &&
              fabs(m->deviation[k] - 1 / (255 * factor[k])) < 1e-6;
     if (same) return KINDS[i].name;
@@ -65,39 +69,48 @@ static filtra_status read_keys(const json_t *object, const char *path, int64_t s
                    "%s: \"do_rescale\" and \"do_normalize\" false cannot be followed", path);
   if (!strcmp(kind, "data"))
     ft_log(FILTRA_LOG_WARNING,
-           "%s: \"image_mean\" and \"image_std\" are neither 0.5 nor ImageNet's: the model has "
-           "them, but a run that begins with it standardises images by its own data",
-           path);
-  *keys = json_pack("{ss sI sf ss}", "pixels", "rgb", "image_size", (json_int_t)side, "crop_pct",
-                    part, "normalize", kind);
+           "%s: %s: the model has them, but a run that begins with it standardises images by its "
+           "own data",
+           path,
+           m->channels == GREY ? "mean and deviation are those of grey images"
+                               : "\"image_mean\" and \"image_std\" are neither 0.5 nor ImageNet's");
+  *keys = json_pack("{ss sI sf ss}", "pixels", m->channels == GREY ? "grey_features" : "rgb",
+                    "image_size", (json_int_t)side, "crop_pct", part, "normalize", kind);
   return *keys ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
 static filtra_status write_fit(const moments *m, int64_t side, json_t *fit) {
-  double mean[3], factor[3];
-  for (int k = 0; k < 3; k++) {
-    mean[k] = 255 * m->mean[k];
-    factor[k] = 1 / (255 * m->deviation[k]);
+  json_t *mean = json_array(), *factor = json_array();
+  for (size_t k = 0; k < m->channels; k++) {
+    ft_json_append(&mean, json_real(255 * m->mean[k]));
+    ft_json_append(&factor, json_real(1 / (255 * m->deviation[k])));
   }
-  json_t *more = json_pack("{s[fff] s[fff] sI sI sb}", "feature_mean", mean[0], mean[1], mean[2],
-                           "feature_factor", factor[0], factor[1], factor[2], "image_height",
-                           (json_int_t)side, "image_width", (json_int_t)side, "bytes", 1);
+  json_t *more =
+      json_pack("{so so sI sI sb}", "feature_mean", mean, "feature_factor", factor, "image_height",
+                (json_int_t)side, "image_width", (json_int_t)side, "bytes", 1);
   const bool failed = !more || json_object_update(fit, more);
   json_decref(more);
   return failed ? ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory") : FILTRA_OK;
 }
 
-filtra_status ft_hf_image_keys(const char *folder, int64_t side, json_t **keys, json_t *fit) {
-  static const char USUAL[] = "{\"image_mean\": [0.5, 0.5, 0.5], \"image_std\": [0.5, 0.5, 0.5]}";
+filtra_status ft_hf_image_keys(const char *folder, int64_t side, int64_t channels, json_t **keys,
+                               json_t *fit) {
+  static const char *const USUAL[] = {
+      [GREY] = "{\"image_mean\": [0.5], \"image_std\": [0.5]}",
+      [COLOURS] = "{\"image_mean\": [0.5, 0.5, 0.5], \"image_std\": [0.5, 0.5, 0.5]}"};
+  *keys = NULL;
+  if (channels != GREY && channels != COLOURS)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"num_channels\" is %lld, accepted are 1 and 3", folder,
+                   (long long)channels);
   char *path = ft_path_join(folder, "preprocessor_config.json");
   json_t *object = NULL;
-  moments m = {{0}, {0}};
-  *keys = NULL;
+  moments m = {.channels = (size_t)channels};
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
+  const char *usual = USUAL[channels];
   filtra_status status = ft_file_exists(path) ? ft_json_load_foreign(path, 0, &object)
-                                              : ft_json_parse(USUAL, strlen(USUAL), path, &object);
-  if (!status) status = read_three(object, path, "image_mean", -1e6, m.mean);
-  if (!status) status = read_three(object, path, "image_std", 0, m.deviation);
+                                              : ft_json_parse(usual, strlen(usual), path, &object);
+  if (!status) status = read_numbers(object, path, "image_mean", -1e6, m.channels, m.mean);
+  if (!status) status = read_numbers(object, path, "image_std", 0, m.channels, m.deviation);
   if (!status) status = read_keys(object, path, side, &m, keys);
   if (!status) status = write_fit(&m, side, fit);
   json_decref(object);
