@@ -73,13 +73,14 @@ static void emit_affine(filtra_graph *g, const char *label, const filtra_tensor 
 
 static void affine_backward(filtra_graph *g, const void *context) {
   const struct affine *c = context;
-  bool accumulate;
+  filtra_tensor *dy = ft_grad(g, c->y);
   if (c->scale == 1.0f) {
-    ft_grad_give(g, c->x, ft_grad(g, c->y));
+    ft_grad_give(g, c->x, dy);
     return;
   }
+  bool accumulate;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
-  if (dx) emit_affine(g, "affine.backward", ft_grad(g, c->y), dx, c->scale, 0, accumulate);
+  if (dx) emit_affine(g, "affine.backward", dy, dx, c->scale, 0, accumulate);
 }
 
 filtra_tensor *filtra_affine(filtra_graph *g, filtra_tensor *x, float scale, float offset) {

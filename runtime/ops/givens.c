@@ -10,7 +10,7 @@ struct givens {
   filtra_tensor *angle[ANGLES]; /* alpha, beta, gamma: [B,N-1], or [B,N] of all tokens */
   filtra_tensor *mask;          /* or NULL */
   filtra_tensor *rotations;
-  int64_t first; /* token to whose angles the first rotation belongs */
+  int64_t first; /* token whose angles the first rotation has */
 };
 
 /* Angles whose gradients are wanted; all NULL in the forward pass. */
@@ -19,7 +19,7 @@ struct targets {
   bool add[ANGLES];
 };
 
-/* A sequence of one token has no rotation. */
+/* A sequence of one token has no rotation that reads its angles. */
 static void clear_unused(filtra_graph *g, const struct targets *t) {
   for (int i = 0; i < ANGLES; i++)
     if (t->angle[i] && !t->add[i]) ft_emit_fill(g, t->angle[i], 0.0f);
