@@ -1,4 +1,4 @@
-/* filtra_chunk: cuts the last axis into equal chunks. Gradients of chunks are written into the
+/* filtra_chunk, and ft_cut: cut the last axis into pieces. Gradients of chunks are written into the
  * gradient of the whole tensor, without copies. */
 #include "graph/tape.h"
 
@@ -22,6 +22,28 @@ static void chunk_backward(filtra_graph *g, const void *context) {
   s->part[0]->whole->grad_partial = false;
 }
 
+/* The first piece has `first` columns, the others the rest in equal parts. */
+static void cut(filtra_graph *g, filtra_tensor *t, int parts, int64_t first, filtra_tensor **out) {
+  const int last = t->ndim - 1;
+  const int64_t rest = parts > 1 ? (t->shape[last] - first) / (parts - 1) : 0;
+  int64_t shape[FILTRA_MAX_DIMS], at = 0;
+  memcpy(shape, t->shape, sizeof shape);
+  for (int i = 0; i < parts; at += shape[last], i++) {
+    shape[last] = i ? rest : first;
+    out[i] = ft_tensor_view(g, t, t->ndim, shape, t->stride);
+    if (!out[i]) return;
+    out[i]->offset += at;
+    out[i]->owner = out[i];
+    out[i]->whole = t->owner;
+  }
+  size_t size = sizeof(struct chunk) + (size_t)parts * sizeof *out;
+  struct chunk *call = ft_graph_alloc(g, size);
+  if (!call) return;
+  call->parts = parts;
+  memcpy(call->part, out, (size_t)parts * sizeof *out);
+  ft_record_op(g, "chunk", chunk_backward, call, size, 1, &t, parts, out);
+}
+
 void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **out) {
   for (int i = 0; out && i < parts; i++)
     out[i] = NULL;
@@ -33,20 +55,10 @@ void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **
                   t->name, ft_shape_text(t), parts);
     return;
   }
-  for (int i = 0; i < parts; i++) {
-    int64_t shape[FILTRA_MAX_DIMS];
-    memcpy(shape, t->shape, sizeof shape);
-    shape[last] /= parts;
-    out[i] = ft_tensor_view(g, t, t->ndim, shape, t->stride);
-    if (!out[i]) return;
-    out[i]->offset += i * shape[last];
-    out[i]->owner = out[i];
-    out[i]->whole = t->owner;
-  }
-  size_t size = sizeof(struct chunk) + (size_t)parts * sizeof *out;
-  struct chunk *call = ft_graph_alloc(g, size);
-  if (!call) return;
-  call->parts = parts;
-  memcpy(call->part, out, (size_t)parts * sizeof *out);
-  ft_record_op(g, "chunk", chunk_backward, call, size, 1, &t, parts, out);
+  cut(g, t, parts, t->shape[last] / parts, out);
+}
+
+void ft_cut(filtra_graph *g, filtra_tensor *t, int64_t first, filtra_tensor *out[2]) {
+  out[0] = out[1] = NULL;
+  if (ft_usable(g, t)) cut(g, t, 2, first, out);
 }

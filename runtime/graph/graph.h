@@ -149,6 +149,8 @@ filtra_tensor *ft_tensor_of_parameter(filtra_graph *g, const char *name, filtra_
  * t's. */
 filtra_tensor *ft_tensor_view(filtra_graph *g, filtra_tensor *t, int ndim, const int64_t *shape,
                               const int64_t *stride);
+/** As filtra_chunk, in two: the first columns of a dense t, and the others (graph/chunk.c). */
+void ft_cut(filtra_graph *g, filtra_tensor *t, int64_t first, filtra_tensor *out[2]);
 bool ft_dense(const filtra_tensor *t);
 /** Whether a tensor's first element is aligned to `bytes`, at most 32. */
 bool ft_begins_at(const filtra_tensor *t, size_t bytes);

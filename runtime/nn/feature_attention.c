@@ -112,10 +112,10 @@ filtra_tensor *ft_feature_attention(const ft_scope *scope, const filtra_mixer_in
                                     float eps) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, q) || !ft_usable(g, k) || !ft_usable(g, v)) return NULL;
-  const int64_t origin[4] = {0}, *s = v->shape;
-  filtra_tensor *y = weighed(scope, in, q, ft_mask_heads(scope, in, k), with_ones(g, v));
-  filtra_tensor *above = filtra_slice(g, y, origin, s);
-  filtra_tensor *below =
-      filtra_slice(g, y, (int64_t[]){0, 0, 0, s[3]}, (int64_t[]){s[0], s[1], s[2], 1});
-  return filtra_divide(g, above, filtra_affine(g, below, 1.0f, eps));
+  filtra_tensor *y = weighed(scope, in, q, ft_mask_heads(scope, in, k), with_ones(g, v)), *parts[2];
+  ft_cut(g, y, v->shape[3], parts);
+  /* The denominators first: their gradient comes after that of the numerators, which so follows the
+   * division's and is fused with it. */
+  filtra_tensor *below = filtra_affine(g, ft_dense_heads(g, parts[1]), 1.0f, eps);
+  return filtra_divide(g, ft_dense_heads(g, parts[0]), below);
 }
