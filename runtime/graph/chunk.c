@@ -60,5 +60,10 @@ void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **
 
 void ft_cut(filtra_graph *g, filtra_tensor *t, int64_t first, filtra_tensor *out[2]) {
   out[0] = out[1] = NULL;
-  if (ft_usable(g, t)) cut(g, t, 2, first, out);
+  if (!ft_usable(g, t)) return;
+  if (ft_dense(t) && !t->owner->whole)
+    cut(g, t, 2, first, out);
+  else
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "cut: %s %s must be dense and not itself a piece",
+                  t->name, ft_shape_text(t));
 }
