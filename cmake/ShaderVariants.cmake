@@ -8,6 +8,7 @@
 # where it says nothing:
 #   //@types f32 f16 bf16
 # f16 defines FT_F16=1 and is embedded as "FOLDER/FILE.f16", with a variant "FOLDER/FILE.f16.NAME".
+# A variant "f32:NAME" is compiled for that type alone.
 # With the line
 #   //@kept
 # the repository keeps what a glslc that knows matrix units made of it, for those that do not.
@@ -20,7 +21,7 @@ function(filtra_shader_variants root source out)
   set(variants "=")
   file(STRINGS ${source} lines REGEX "^//@variant ")
   foreach(line IN LISTS lines)
-    string(REGEX REPLACE "^//@variant ([A-Za-z0-9_]+) *(.*)$" "\\1=\\2" variant "${line}")
+    string(REGEX REPLACE "^//@variant ([A-Za-z0-9_:]+) *(.*)$" "\\1=\\2" variant "${line}")
     list(APPEND variants "${variant}")
   endforeach()
   set(types f32)
@@ -36,6 +37,12 @@ function(filtra_shader_variants root source out)
       set(full ${name})
       set(suffix "${CMAKE_MATCH_1}")
       set(defines "${CMAKE_MATCH_2}")
+      if(suffix MATCHES "^([a-z0-9]+):(.+)$")
+        if(NOT CMAKE_MATCH_1 STREQUAL type)
+          continue()
+        endif()
+        set(suffix "${CMAKE_MATCH_2}")
+      endif()
       if(NOT type STREQUAL f32)
         string(APPEND full .${type})
         string(TOUPPER ${type} upper)

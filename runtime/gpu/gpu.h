@@ -21,9 +21,10 @@ enum { FT_PUSH_BYTES = 128, FT_MAX_SPEC = 13 };
 
 /** How a kernel that reads some data many times shares them between invocations. */
 typedef enum ft_kernel_style {
-  FT_STYLE_NAIVE,   /* not at all; the reference for the other two */
-  FT_STYLE_SHARED,  /* tiles in shared memory */
-  FT_STYLE_SUBGROUP /* tiles in the registers of one subgroup, without barriers: for CPU drivers */
+  FT_STYLE_NAIVE,    /* not at all; the reference for the others */
+  FT_STYLE_SHARED,   /* tiles in shared memory */
+  FT_STYLE_SUBGROUP, /* tiles in the registers of one subgroup, without barriers: for CPU drivers */
+  FT_STYLE_UNIFORM   /* of attention: likewise, where caps->uniform_loads */
 } ft_kernel_style;
 
 /** When matrix products use matrix units: never; where the units passed the self-test on this

@@ -73,7 +73,7 @@ const ft_cap_key ft_cap_keys[KEYS] = {
     [MAXIMAL_RECONVERGENCE] = SWITCH("maximal_reconvergence", maximal_reconvergence,
                                      "kernels ask that whoever parted meets again"),
     [UNIFORM_LOADS] = SWITCH("uniform_loads", uniform_loads,
-                             "products rely on scalar loads from uniform addresses"),
+                             "products and attention rely on scalar loads from uniform addresses"),
     [TIMESTAMPS] = SWITCH("timestamps", info.timestamps, "clock on the device"),
     [PIPELINE_CACHE] = SWITCH("pipeline_cache", pipeline_cache, "compiled kernels kept on disk"),
     [CLASS] = NAMES("class", "plan as for a device of this kind", "discrete", "integrated",
@@ -96,7 +96,7 @@ const ft_cap_key ft_cap_keys[KEYS] = {
     [GEMM] = NAMES("gemm", "kernel of matrix products", [FT_STYLE_NAIVE] = "naive",
                    [FT_STYLE_SHARED] = "tiled", [FT_STYLE_SUBGROUP] = "s64"),
     /* Values count from FT_STYLE_SHARED: attention has no naive kernel. */
-    [ATTENTION] = NAMES("attention", "kernels of attention", "tiled", "lanes"),
+    [ATTENTION] = NAMES("attention", "kernels of attention", "tiled", "lanes", "uniform"),
     [MATRIX] = NAMES("matrix", "when 16-bit products take matrix units", [FT_MATRIX_OFF] = "off",
                      [FT_MATRIX_TUNED] = "tuned", [FT_MATRIX_FORCE] = "force"),
     [MATRIX_SHAPE] =
@@ -352,12 +352,14 @@ static filtra_status choose_kernels(ft_caps *caps, const setting *gemm, const se
   const filtra_device_info *info = &caps->info;
   bool known = ft_caps_runs(caps, info->subgroup_size, info->subgroup_size);
   bool s64 = info->int64 && known, lanes = known && info->subgroup_size >= 4;
+  bool uniform = lanes && info->int64;
   caps->product_style = gemm->set          ? (ft_kernel_style)gemm->value
                         : caps->cpu && s64 ? FT_STYLE_SUBGROUP
                                            : FT_STYLE_SHARED;
   caps->attention_style = attention->set ? (ft_kernel_style)(FT_STYLE_SHARED + attention->value)
-                          : caps->cpu && lanes ? FT_STYLE_SUBGROUP
-                                               : FT_STYLE_SHARED;
+                          : !caps->cpu || !lanes           ? FT_STYLE_SHARED
+                          : uniform && caps->uniform_loads ? FT_STYLE_UNIFORM
+                                                           : FT_STYLE_SUBGROUP;
   if (caps->product_style == FT_STYLE_SUBGROUP && !s64)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "capability gemm=s64 needs 64-bit integers and subgroup operations in subgroups "
@@ -367,6 +369,11 @@ static filtra_status choose_kernels(ft_caps *caps, const setting *gemm, const se
     return ft_fail(FILTRA_ERROR_UNSUPPORTED,
                    "capability attention=lanes needs subgroup operations and subgroups of a known "
                    "size, which this device lacks or another capability masks; use tiled");
+  if (caps->attention_style == FT_STYLE_UNIFORM && !uniform)
+    return ft_fail(FILTRA_ERROR_UNSUPPORTED,
+                   "capability attention=uniform needs 64-bit integers and subgroup operations in "
+                   "subgroups of a known size, which this device lacks or another capability "
+                   "masks; use lanes or tiled");
   return FILTRA_OK;
 }
 

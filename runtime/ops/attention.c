@@ -78,7 +78,7 @@ static ft_attention_plan plan_of(const filtra_graph *g, const ft_attention *c,
   const bool lanes = t->lanes && !d->workgroup, pairs = lanes && ft_caps_of(dev)->info.int64;
   *wide = p.kernel || pairs || !ft_caps_of(dev)->cpu ? wide_flag(c, d, p.kernel) : 0;
   if (p.kernel) return p;
-  const char *variant = pairs ? "pairs" : lanes ? "lanes" : "";
+  const char *variant = !lanes ? "" : t->uniform ? "uniform" : pairs ? "pairs" : "lanes";
   return (ft_attention_plan){ft_kernel_variant(d->kernel, filtra_tensor_dtype(c->q), variant),
                              .workgroup = d->workgroup ? d->workgroup : t->workgroup,
                              .subgroup = d->workgroup ? 0 : t->subgroup,

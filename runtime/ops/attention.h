@@ -12,7 +12,8 @@ typedef enum ft_tile { FT_TILE_FORWARD, FT_TILE_KEY, FT_TILE_QUERY, FT_TILE_KIND
 
 /** How a device computes tiles of scores, and the tiles' rows and columns. */
 typedef struct ft_tiling {
-  bool lanes;
+  /* By subgroups, for CPU drivers: shaders/attention/lanes.glsl, or with `uniform` uniform.glsl. */
+  bool lanes, uniform;
   uint32_t workgroup, subgroup, columns;
   uint32_t own_rows[FT_TILE_KINDS], rows[FT_TILE_KINDS]; /* per invocation; per tile */
   /* Tiled kernels: invocations side by side; unrolled steps of inner loops. */

@@ -8,13 +8,14 @@
 #include <string.h>
 
 enum { LANES_OWN_ROWS };
+enum { UNIFORM_OWN_ROWS };
 enum {
   TILED_WORKGROUP,
   TILED_OWN_ROWS,
   TILED_ACROSS = TILED_OWN_ROWS + FT_TILE_KINDS,
   TILED_UNROLL
 };
-/* Columns of an invocation, as in shaders/attention/tiled.glsl. */
+/* Columns of an invocation, as in shaders/attention/tiled.glsl and uniform.glsl. */
 enum { OWN_COLS = 4 };
 
 static ft_tiling tiled(const ft_configuration *c) {
@@ -42,26 +43,67 @@ static uint32_t shared_bytes(const ft_tiling *t) {
 
 static ft_tiling lanes(const filtra_device *dev, const ft_configuration *c) {
   const uint32_t width = ft_caps_of(dev)->info.subgroup_size, rows = c->value[LANES_OWN_ROWS];
-  return (ft_tiling){
-      true, width, width, 2 * width, .own_rows = {rows, rows, rows}, .rows = {rows, rows, rows}};
+  return (ft_tiling){.lanes = true,
+                     .workgroup = width,
+                     .subgroup = width,
+                     .columns = 2 * width,
+                     .own_rows = {rows, rows, rows},
+                     .rows = {rows, rows, rows}};
+}
+
+static ft_tiling uniform(const filtra_device *dev, const ft_configuration *c) {
+  const uint32_t width = ft_caps_of(dev)->info.subgroup_size;
+  ft_tiling t = {
+      .lanes = true, .uniform = true, .workgroup = width, .subgroup = width, .columns = OWN_COLS};
+  for (int i = 0; i < FT_TILE_KINDS; i++) {
+    t.own_rows[i] = c->value[UNIFORM_OWN_ROWS + i];
+    t.rows[i] = width * t.own_rows[i];
+  }
+  return t;
 }
 
 /* ---- questions of the tuner ---- */
 
 static const char *const OPS[] = {"attention", "gfsa", "plaplacian"};
 
+enum { FEW_SCORES = 1 << 18, MANY_SCORES = 1 << 22, WIDE_HEADS = 64 };
+
+static int64_t scores_of(const ft_attention_problem *p) {
+  return p->batches * p->heads * p->queries * p->keys;
+}
+
+static bool has_wide_heads(const ft_attention_problem *p) {
+  return p->columns > WIDE_HEADS || p->value_columns > WIDE_HEADS;
+}
+
 /* Rows of a lane kernel's tile. More rows share each gathered value, but take longer to compile: 12
  * nearly three times as long as 4. Many rows of wide heads exceed the first-level cache. */
 static uint32_t lane_rows(const ft_attention_problem *p) {
-  enum { FEW_SCORES = 1 << 18, MANY_SCORES = 1 << 22, WIDE_HEADS = 64 };
-  const int64_t scores = p->batches * p->heads * p->queries * p->keys;
-  if (scores < FEW_SCORES) return 4;
-  return scores < MANY_SCORES || p->columns > WIDE_HEADS || p->value_columns > WIDE_HEADS ? 8 : 12;
+  if (scores_of(p) < FEW_SCORES) return 4;
+  return scores_of(p) < MANY_SCORES || has_wide_heads(p) ? 8 : 12;
+}
+
+/* Lanes that keep rows of a sequence of their own need sequences that fill them. */
+static bool fills_lanes(const filtra_device *dev, const ft_attention_problem *p) {
+  const int64_t lanes = ft_caps_of(dev)->info.subgroup_size;
+  return p->type == FILTRA_F32 && p->queries >= lanes && p->keys >= lanes;
+}
+
+/* The op's own choice where loads are uniform. GFLOP/s of the forward, key and query kernels on 4 x
+ * 1,024 tokens, 2 heads of 32 columns, two cores of a Xeon with AMX, lavapipe of Mesa 26, vectors
+ * of 512 bits: 93, 104 and 107 by attention.lanes; 161, 165 and 204 so. Wide heads are faster by 4
+ * rows alone, which take seconds to compile. */
+static ft_configuration standard_uniform(const ft_attention_problem *p) {
+  const bool many = scores_of(p) >= MANY_SCORES, wide = has_wide_heads(p);
+  if (wide) return many ? (ft_configuration){{4, 4, 4}} : (ft_configuration){{0}};
+  if (scores_of(p) < FEW_SCORES) return (ft_configuration){{2, 2, 2}};
+  return p->op == FT_PROBLEM_PLAPLACIAN ? (ft_configuration){{4, 2, 2}}
+                                        : (ft_configuration){{4, 2, 4}};
 }
 
 static ft_configuration standard(const filtra_device *dev, const ft_attention_problem *p) {
   const ft_caps *caps = ft_caps_of(dev);
-  if (caps->attention_style == FT_STYLE_SUBGROUP) return (ft_configuration){{lane_rows(p)}};
+  if (caps->attention_style >= FT_STYLE_SUBGROUP) return (ft_configuration){{lane_rows(p)}};
   /* Two tiles of scores and the row sums of up to two matrices must stay in registers. */
   const int64_t columns = p->columns > p->value_columns ? p->columns : p->value_columns;
   uint32_t across = columns > 32 ? 16 : 8;
@@ -90,6 +132,10 @@ static ft_configuration standard(const filtra_device *dev, const ft_attention_pr
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
                    const ft_configuration *c) {
   if (q->family == FT_TUNE_ATTENTION_LANES) return true;
+  if (q->family == FT_TUNE_ATTENTION_UNIFORM) {
+    const ft_attention_problem p = ft_attention_problem_of(q);
+    return !c->value[UNIFORM_OWN_ROWS] || fills_lanes(dev, &p);
+  }
   if (q->family == FT_TUNE_ATTENTION_MATRIX) {
     const ft_attention_problem p = ft_attention_problem_of(q);
     const ft_attention_widths widths = {p.columns,
@@ -142,8 +188,15 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
                               const filtra_tensor *k, const filtra_tensor *v,
                               const filtra_attention_options *o) {
   const ft_attention_problem p = describe(op, q, k, v, o);
-  const bool by_lanes = ft_caps_of(dev)->attention_style == FT_STYLE_SUBGROUP;
+  const ft_kernel_style style = ft_caps_of(dev)->attention_style;
+  const bool by_lanes = style >= FT_STYLE_SUBGROUP;
   if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1, 1, 8, 1}});
+  if (style == FT_STYLE_UNIFORM && fills_lanes(dev, &p)) {
+    ft_tuning_question asked = question(dev, &p, FT_TUNE_ATTENTION_UNIFORM);
+    asked.standard = standard_uniform(&p);
+    const ft_configuration c = ft_tuning_choose(dev, &asked);
+    if (c.value[UNIFORM_OWN_ROWS]) return uniform(dev, &c);
+  }
   ft_tuning_question asked =
       question(dev, &p, by_lanes ? FT_TUNE_ATTENTION_LANES : FT_TUNE_ATTENTION_TILED);
   asked.standard = standard(dev, &p);

@@ -11,6 +11,7 @@ void ft_trial_build(ft_trial *trial, const ft_tuning_question *q, bool odd) {
     break;
   case FT_TUNE_ATTENTION_TILED:
   case FT_TUNE_ATTENTION_LANES:
+  case FT_TUNE_ATTENTION_UNIFORM:
   case FT_TUNE_ATTENTION_MATRIX:
     ft_attention_build_trial(trial, q, odd);
     break;

@@ -62,6 +62,12 @@ static const ft_configuration attention_tiled[] = {
 static const char *const attention_lanes_fields[] = {"own_rows"};
 static const ft_configuration attention_lanes[] = {{{2}}, {{4}}, {{8}}, {{12}}, {{16}}};
 
+/* shaders/attention/uniform.glsl: rows of a lane in the forward and both backward kernels. Zeros:
+ * the kernels of attention.lanes. */
+static const char *const attention_uniform_fields[] = {"rows", "key_rows", "query_rows"};
+static const ft_configuration attention_uniform[] = {{{0}},       {{1, 1, 1}}, {{2, 2, 2}},
+                                                     {{4, 2, 2}}, {{4, 2, 4}}, {{4, 4, 4}}};
+
 /* shaders/attention/matrix.glsl: rows and columns of the largest accepted tile, and strips of a
  * subgroup. Each kernel takes the first tile from there on that fits. More columns are worth more
  * than more rows: they share the costs of a step other than its products. Zeros: no matrix units.
@@ -88,6 +94,7 @@ static const ft_configuration_table tables[FT_TUNING_FAMILIES] = {
     [FT_TUNE_GEMM_MATRIX] = TABLE("gemm.matrix", gemm_matrix, 64),
     [FT_TUNE_ATTENTION_TILED] = TABLE("attention.tiled", attention_tiled, 0),
     [FT_TUNE_ATTENTION_LANES] = TABLE("attention.lanes", attention_lanes, 0),
+    [FT_TUNE_ATTENTION_UNIFORM] = TABLE("attention.uniform", attention_uniform, 0),
     [FT_TUNE_ATTENTION_MATRIX] = TABLE("attention.matrix", attention_matrix, 0),
     [FT_TUNE_CHAIN] = TABLE("chain", chain, 256),
 };

@@ -2,6 +2,7 @@
 //@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
+//@variant f32:uniform -DFILTRA_UNIFORM=1
 // The bias's gradient.
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"

@@ -2,6 +2,7 @@
 //@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
+//@variant f32:uniform -DFILTRA_UNIFORM=1
 // dk = scale dS^T q and dv = (dropout * P)^T dy: a workgroup takes TILE_ROWS keys and walks over
 // the queries that see them, recomputing the scores (Dao et al. 2022). result_0: dk, result_1: dv;
 // either may be absent. Tiles have keys as rows and queries as columns.

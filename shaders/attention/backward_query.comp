@@ -2,6 +2,7 @@
 //@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
+//@variant f32:uniform -DFILTRA_UNIFORM=1
 // dq = scale dS k, where dS = P * (dP - delta), dP = dropout * (dy v^T): a workgroup takes
 // TILE_ROWS queries and walks over the keys, recomputing the scores (Dao et al. 2022). result_0:
 // dq.

@@ -2,6 +2,7 @@
 //@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
+//@variant f32:uniform -DFILTRA_UNIFORM=1
 // y = softmax(scale q k^T + bias) v with an online softmax (Milakov & Gimelshein 2018): a workgroup
 // takes TILE_ROWS queries and walks over the keys once. result_0: y. lse [B,H,Nq]: log-sum-exp of
 // each query's scores, 0 where it sees no key; written, or read if KNOWN.

@@ -1,9 +1,11 @@
 // Tiles of scores: a workgroup keeps TILE_ROWS rows of one matrix and streams the other matrix,
 // TILE_COLS rows at a time. dot_tile computes the tile, add_weighted sums the streamed rows with
-// the tile's weights. There are two implementations, for GPUs and for CPU drivers; a kernel
-// computes the same with either.
+// the tile's weights. There are three implementations, one for GPUs and two for CPU drivers; a
+// kernel computes the same with each.
 #include "attention/problem.glsl"
-#ifdef FILTRA_LANES
+#if FILTRA_UNIFORM
+#include "attention/uniform.glsl"
+#elif FILTRA_LANES
 #include "attention/lanes.glsl"
 #else
 #include "attention/tiled.glsl"

@@ -2,6 +2,7 @@
 //@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
+//@variant f32:uniform -DFILTRA_UNIFORM=1
 // dq = scale dS k, and the part of dv in which v_x is the query's value: sum_y pull (v_y - v_x),
 // with `euler` also (1 - sum_y A P) dy_x. A workgroup takes TILE_ROWS queries and walks over the
 // keys. result_0: dq, result_1: dv; either may be absent.

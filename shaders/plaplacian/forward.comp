@@ -2,6 +2,7 @@
 //@types f32 f16 bf16
 //@variant lanes -DFILTRA_LANES=1
 //@variant pairs -DFILTRA_LANES=1 -DFILTRA_PAIRS=1
+//@variant f32:uniform -DFILTRA_UNIFORM=1
 // y_x = sum_y A_xy P_xy v_y, or v_x + sum_y A_xy P_xy (v_y - v_x) with `euler`: attention/forward
 // with each tile of weights times its p-norm weights (p-LaT, equation 12). result_0: y. lse
 // [B,H,Nq]: log-sum-exp of each query's scores, 0 where it sees no key.

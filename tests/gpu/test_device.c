@@ -188,7 +188,10 @@ TEST(test_caps_override) {
   test_close_device(&device);
   if (plain->cpu && plain->info.int64 && plain->subgroup)
     assert_int_equal(plain->product_style, FT_STYLE_SUBGROUP);
-  if (plain->cpu && plain->subgroup) assert_int_equal(plain->attention_style, FT_STYLE_SUBGROUP);
+  if (plain->cpu && plain->subgroup)
+    assert_int_equal(plain->attention_style, plain->uniform_loads && plain->info.int64
+                                                 ? FT_STYLE_UNIFORM
+                                                 : FT_STYLE_SUBGROUP);
 }
 
 TEST(test_caps_errors) {
@@ -210,10 +213,11 @@ TEST(test_caps_errors) {
       {"allocation=1", "from 1048576", FILTRA_ERROR_ARGUMENT},
       {"allocation=18446744073709551616", "from 1048576", FILTRA_ERROR_ARGUMENT},
       {"gemm=fast", "naive, tiled or s64", FILTRA_ERROR_ARGUMENT},
-      {"attention=quick", "tiled or lanes", FILTRA_ERROR_ARGUMENT},
+      {"attention=quick", "tiled, lanes or uniform", FILTRA_ERROR_ARGUMENT},
       {"gemm=s64,int64=0", "gemm=s64", FILTRA_ERROR_UNSUPPORTED},
       {"subgroup=0,gemm=s64", "gemm=s64", FILTRA_ERROR_UNSUPPORTED},
       {"attention=lanes,subgroup=0", "attention=lanes", FILTRA_ERROR_UNSUPPORTED},
+      {"attention=uniform,int64=0", "attention=uniform", FILTRA_ERROR_UNSUPPORTED},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     ft_caps caps = test_device()->caps;

@@ -168,7 +168,7 @@ TEST(test_products) {
 }
 
 TEST(test_attention) {
-  static const char *const variants[] = {"attention=tiled", "attention=lanes"};
+  static const char *const variants[] = {"attention=tiled", "attention=lanes", "attention=uniform"};
   for (size_t i = 0; i < FT_COUNT(variants); i++) {
     owned_device *dev = test_open_variant(variants[i]);
     if (!dev) continue;

@@ -35,7 +35,8 @@ double test_half_ulp(filtra_dtype dtype) {
 }
 
 const char *test_attention_way(size_t i) {
-  return i                      ? "attention=lanes"
+  return i == 2                 ? "attention=uniform"
+         : i                    ? "attention=lanes"
          : test_under_profile() ? "attention=tiled"
                                 : "attention=tiled,registers=few";
 }

@@ -16,11 +16,11 @@ void test_add_mask_and_bias(test_op *op, const test_attention_shape *n, bool mas
 /** Converts the result of an op, stored token by token as [B,H,N,D], to F32. */
 filtra_tensor *test_heads_as_floats(filtra_graph *g, filtra_tensor *y);
 
-/** Caps for the two kinds of tiles, so that a device that prefers one can be made to use the other.
+/** Caps for the three kinds of tiles, so that a device that prefers one can be made to use another.
  * Cases of one head width and one set of options share pipelines, which CPU drivers compile slowly:
  * for few registers, as on Intel and Apple, in half the time that many registers need, which
  * profiles choose. */
-enum { TEST_ATTENTION_WAYS = 2 };
+enum { TEST_ATTENTION_WAYS = 3 };
 const char *test_attention_way(size_t i);
 /** The rounding error of a number of size 1; 0 for F32. */
 double test_half_ulp(filtra_dtype dtype);

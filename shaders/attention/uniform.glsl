@@ -1,0 +1,76 @@
+// Score tiles for CPU drivers that load once what all lanes load (lavapipe of Mesa 26): one
+// subgroup per workgroup, no shared memory, no barrier. Each lane keeps whole rows, and the address
+// of a streamed element is the same in all lanes, so a multiply-add takes it from memory: nothing
+// is gathered but the kept rows, and nothing is exchanged between lanes.
+#if FT_F16 || FT_BF16
+#error "streamed elements would be converted one by one"
+#endif
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_vote : require
+#include "common/word.glsl"
+
+const uint OWN_COLS = 4;
+const uint TILE_ROWS = OWN_ROWS * gl_WorkGroupSize.x, TILE_COLS = OWN_COLS;
+const uint OWN_WIDTH = HEAD > VALUE ? HEAD : VALUE;
+const uint UPSTREAM = PAIRED ? 2 * VALUE : VALUE;  // columns of dy and of its factor
+const uint HELD_WIDTH = HEAD > UPSTREAM ? HEAD : UPSTREAM;
+
+// The elements of a tile and of a block of row sums that this invocation holds.
+uint tile_row(uint r) { return gl_SubgroupInvocationID * OWN_ROWS + r; }
+uint tile_col(uint c) { return c; }
+uint sum_column(uint n) { return n; }
+
+bool any_invocation(bool x) { return subgroupAny(x); }
+
+// Other tiles share a row among lanes, and combine the lanes' maxima and sums here.
+void rows_max(float x[OWN_ROWS]) {}
+void rows_sum(float x[OWN_ROWS]) {}
+
+// The rows of m of the tile's rows.
+struct OwnRows {
+  float x[OWN_ROWS][HELD_WIDTH];
+  uint width;
+};
+void own_rows(out OwnRows own, Matrix m, uint first) {
+  own.width = m.width;
+  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
+    const uint row = min(first + tile_row(r), m.count - 1) * m.stride;
+    [[unroll]] for (uint n = 0; n < HELD_WIDTH; ++n)
+      own.x[r][n] = n < m.width ? load_element(m.base, row + n) : 0;
+  }
+}
+
+// A row of m, or the last one. One sum of 64 bits: a carry would be computed in every lane.
+F32 row_of(Matrix m, uint row) {
+  const uint64_t bytes = 4ul * (min(row, m.count - 1) * m.stride);
+  return F32(unpack32(joined(uvec2(m.base)) + bytes));
+}
+
+// dot_tile or distance_tile.
+void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], OwnRows a, Matrix b,
+               uint b_first) {
+  F32 row[OWN_COLS];
+  [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+    row[c] = row_of(b, b_first + c);
+    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) t[r][c] = 0;
+  }
+  [[unroll]] for (uint n = 0; n < a.width; ++n)
+    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+        const float y = row[c].v[n], z = distances ? a.x[r][n] - y : a.x[r][n];
+        t[r][c] = fma(z, distances ? z : y, t[r][c]);
+      }
+}
+
+// add_weighted, or add_weighted_from.
+void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own,
+              float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
+  F32 row[OWN_COLS];
+  [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) row[c] = row_of(b, b_first + c);
+  [[unroll]] for (uint n = 0; n < b.width; ++n)
+    [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
+      [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {
+        const float y = row[c].v[n];
+        sum[r][n] = fma(t[r][c], from_own ? y - own.x[r][n] : y, sum[r][n]);
+      }
+}
