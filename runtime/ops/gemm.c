@@ -66,7 +66,7 @@ static ft_gemm_plan plan_naive(const filtra_device *dev) {
 /* ---- configurations: the tables are in ops/tuning_table.c ---- */
 
 enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
-enum { PACK_A = 1, PACK_B = 2, UNIFORM_LOADS = 4 };
+enum { PACK_A = 1, PACK_B = 2, UNIFORM_LOADS = 4, PAIRED_B = 8 };
 enum { S64_MUCH = 1 << 22 }; /* multiply-adds of a large product */
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
@@ -138,20 +138,31 @@ static bool direct_a(filtra_dtype type, int64_t column, int64_t m, int64_t rows)
   return type == FILTRA_F32 && (column == 1 || m % rows == 0);
 }
 
-/* The op's own choice where loads can be uniform, for products that use each element often enough
- * to pay for B's panels. GFLOP/s of 1024 x 384 x 1536 on two cores of a Xeon (Cascade Lake) with
- * lavapipe of Mesa 26: 20 without and 39 with them, in vectors of 512 bits 33 and 69. */
+/* Likewise B, of which lanes read pairs, a tile's columns at a time. */
+static bool paired_b(const ft_gemm *p) {
+  return ft_gemm_type(p) == FILTRA_F32 && p->b.column == 1 &&
+         describe(p, &p->b, p->k, p->n, 2).wide;
+}
+
+/* The op's own choice where loads can be uniform: panels for products that use each element often
+ * enough to pay for them. GFLOP/s of 1024 x 384 x 1536 on two cores of a Xeon (Cascade Lake) with
+ * lavapipe of Mesa 26: 20 without and 39 with them, in vectors of 512 bits 33 and 69. Smaller ones
+ * are read where they are: a train step of 32 x 24 tokens, width 64, 7.7 ms in place of 8.7. */
 static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
   enum { WIDE = 16 };                   /* lanes */
   enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
+  enum { REUSED = 256 }; /* from here on panels of B pay off: rows that read it, and its lines */
   const ft_caps *caps = ft_caps_of(dev);
-  if (!caps->uniform_loads || ft_gemm_batches(p) > 1 || p->m < LEAST_M || p->n < LEAST_N ||
-      p->m * p->n * p->k < S64_MUCH)
-    return false;
   const uint32_t rows = caps->info.subgroup_size >= WIDE ? 8 : 16;
   const bool aliased = aliases(p, p->a.column == 1 ? p->a.row : p->a.column);
   const bool pack_a = aliased || !direct_a(ft_gemm_type(p), p->a.column, p->m, rows);
-  *c = (ft_configuration){{rows, 1, UNIFORM_LOADS | PACK_B | (pack_a ? PACK_A : 0), 1}};
+  const bool much = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N &&
+                    p->m * p->n * p->k >= S64_MUCH;
+  const bool reused = much && p->m >= REUSED && p->k >= REUSED;
+  const bool pack_b = reused || !paired_b(p) || p->n % (2 * (int64_t)caps->info.subgroup_size) != 0;
+  if (!caps->uniform_loads || p->m < rows || ((pack_a || pack_b) && !much)) return false;
+  *c = (ft_configuration){
+      {rows, 1, UNIFORM_LOADS | (pack_a ? PACK_A : 0) | (pack_b ? PACK_B : 0), 1}};
   return true;
 }
 
@@ -234,7 +245,7 @@ static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *
 typedef struct gemm_problem {
   int64_t m, n, k, outer, inner;
   int64_t a_row, a_column, a_outer, a_inner, b_row, b_column, b_outer, b_inner;
-  int64_t bias, activation, splittable, pack; /* pack: operands whose lines alias */
+  int64_t bias, activation, splittable, pack; /* pack: operands whose lines alias; or PAIRED_B */
   int64_t type;                               /* of the operands */
 } gemm_problem;
 
@@ -244,10 +255,13 @@ static gemm_problem problem_of(const ft_tuning_question *q) {
   return p;
 }
 
-static bool usable_s64(const gemm_problem *p, const uint32_t *v) {
-  if (!(v[S64_PACK] & UNIFORM_LOADS)) return (v[S64_PACK] & ~p->pack) == 0;
-  return p->outer * p->inner == 1 &&
-         (v[S64_PACK] & PACK_A || direct_a((filtra_dtype)p->type, p->a_column, p->m, v[S64_ROWS]));
+static bool usable_s64(const filtra_device *dev, const gemm_problem *p, const uint32_t *v) {
+  const uint32_t packed = v[S64_PACK] & (PACK_A | PACK_B);
+  const int64_t columns = 2 * v[S64_PAIRS] * (int64_t)ft_caps_of(dev)->info.subgroup_size;
+  if (!(v[S64_PACK] & UNIFORM_LOADS)) return (packed & ~p->pack) == 0;
+  return (!packed || p->outer * p->inner == 1) &&
+         (packed & PACK_A || direct_a((filtra_dtype)p->type, p->a_column, p->m, v[S64_ROWS])) &&
+         (packed & PACK_B || (p->pack & PAIRED_B && p->n % columns == 0));
 }
 
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
@@ -255,7 +269,7 @@ static bool usable(const filtra_device *dev, const ft_tuning_question *q,
   enum { LEAST_CHUNK = 64, MOST_SUMS = 64 << 20 }; /* of k; bytes of the parts' sums */
   const gemm_problem p = problem_of(q);
   const int64_t parts = c->value[ft_configurations(q->family)->field_count - 1];
-  const bool fits = q->family == FT_TUNE_GEMM_S64 ? usable_s64(&p, c->value)
+  const bool fits = q->family == FT_TUNE_GEMM_S64 ? usable_s64(dev, &p, c->value)
                     : q->family == FT_TUNE_GEMM_TILED
                         ? usable_tiled(dev, c->value)
                         : ft_gemm_matrix_usable(dev, (filtra_dtype)p.type, c);
@@ -339,7 +353,8 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
                                 p->bias != NULL,
                                 (int64_t)p->activation,
                                 ft_gemm_splittable(p),
-                                (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0),
+                                (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0) |
+                                    (paired_b(p) ? PAIRED_B : 0),
                                 (int64_t)ft_gemm_type(p)};
   ft_tuning_question q = {.family = family, .standard = standard(dev, p, family), .usable = usable};
   memcpy(q.number, &numbers, sizeof numbers);
@@ -351,7 +366,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
            p->a.column == 1 ? 'n' : 't', p->b.column == 1 ? 'n' : 't', wide_a ? 'w' : 'u',
            wide_b ? 'w' : 'u', (long long)ft_tuning_bucket(p->m), (long long)ft_tuning_bucket(p->n),
            (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(ft_gemm_batches(p)),
-           ft_gemm_splittable(p) ? "" : " whole", numbers.pack ? " alias" : "",
+           ft_gemm_splittable(p) ? "" : " whole", numbers.pack & ~PAIRED_B ? " alias" : "",
            type_suffix(ft_gemm_type(p)));
   return q;
 }
@@ -526,7 +541,8 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   }
   const filtra_dtype type = ft_gemm_type(&p);
   ft_gemm_plan chosen = choose(ft_graph_device(g), &p);
-  if (!chosen.s64 || chosen.uniform_loads || p.a.column == 1 || p.k == 1) p.row_sums = NULL;
+  if (!chosen.s64 || (chosen.uniform_loads && chosen.pack_b) || p.a.column == 1 || p.k == 1)
+    p.row_sums = NULL;
   if (chosen.pack_a) {
     ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m, 0);
     p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};

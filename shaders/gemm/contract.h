@@ -27,7 +27,7 @@
   VALUE(GEMM_ACROSS_FIRST, 1024) /* those side by side, in place of those below each other */      \
   VALUE(GEMM_ROW_SUMS, 2048)                                                                       \
   VALUE(GEMM_ADD_ROW_SUMS, 4096)                                                                   \
-  VALUE(GEMM_UNIFORM_LOADS, 8192) /* B in panels by halves: see gemm/pack */
+  VALUE(GEMM_UNIFORM_LOADS, 8192) /* panels of B by halves: see gemm/pack */
 /* Bits of EPILOGUE, with the activation above them. */
 #define gemm_epilogue_VALUES(VALUE)                                                                \
   VALUE(GEMM_ACCUMULATE, 1)                                                                        \

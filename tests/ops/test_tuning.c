@@ -46,6 +46,30 @@ static test_op make_product(const product *p) {
                    .out_elements = {p->m * p->n}};
 }
 
+/* Its gradients are a product whose kernel also sums the bias's. */
+enum { ROWS = 70, INPUTS = 48, OUTPUTS = 64 };
+
+TEST_BUILD(build_linear) {
+  out[0] = filtra_linear(g, in[0], in[1], in[2], NULL);
+}
+
+TEST_REFERENCE(reference_layer) {
+  reference_matmul((reference_matrix){in[0], INPUTS, 1, 0, 0},
+                   (reference_matrix){in[1], 1, INPUTS, 0, 0},
+                   (reference_matrix){out[0], OUTPUTS, 1, 0, 0}, 1, 1, ROWS, OUTPUTS, INPUTS, 1);
+  for (int64_t i = 0; i < (int64_t)ROWS * OUTPUTS; i++)
+    out[0][i] += in[2][i % OUTPUTS];
+}
+
+static const test_op linear = {
+    .name = "linear",
+    .in = {{"x", FILTRA_F32, 2, {ROWS, INPUTS}, .gradient = true},
+           {"weight", FILTRA_F32, 2, {OUTPUTS, INPUTS}, .gradient = true},
+           {"bias", FILTRA_F32, 1, {OUTPUTS}, .gradient = true}},
+    .build = build_linear,
+    .reference = reference_layer,
+    .out_elements = {(int64_t)ROWS * OUTPUTS}};
+
 enum { HEADS = 2, QUERIES = 37, KEYS = 75, COLUMNS = 5, VALUES = 3 };
 
 TEST_BUILD(build_attention) {
@@ -159,6 +183,7 @@ static void check_products(filtra_device *dev, bool quick) {
     if (products[i].type && !dev->caps.storage16) continue;
     check_all(dev, &op, i ? 1 : 8);
   }
+  if (dev && !quick) check_all(dev, &linear, 1);
   if (dev) test_close_device(&dev);
 }
 
