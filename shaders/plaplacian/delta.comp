@@ -14,15 +14,14 @@ void main() {
   const uint rows = args.batches * HEADS * args.queries;
   for (uint row = gl_GlobalInvocationID.x; row < rows; row += stride) {
     const uint b = row / HEADS / args.queries, query = row / HEADS % args.queries, h = row % HEADS;
-    const uint first = row * VALUE, own = token_of(query) * V_STRIDE;
+    const uint first = row * VALUE, own = v_origin(b, h) + token_of(query) * V_STRIDE;
     const bool euler = EULER && !is_attention(head_exponent(h));
-    Matrix v = like_v(args.v, b, h);
     float sum = 0, base = 0;
     uint c = 0;
     do {
       const float slope = load_element(args.dy, first + c);
       if (euler) {
-        const float from = load_element(v.base, own + c);
+        const float from = load_element(args.v, own + c);
         base += from * slope;
         sum += (load_element(args.result_0, first + c) - from) * slope;
       } else {
