@@ -91,8 +91,8 @@ static bool fills_lanes(const filtra_device *dev, const ft_attention_problem *p)
 
 /* The op's own choice where loads are uniform. GFLOP/s of the forward, key and query kernels on 4 x
  * 1,024 tokens, 2 heads of 32 columns, two cores of a Xeon with AMX, lavapipe of Mesa 26, vectors
- * of 512 bits: 93, 104 and 107 by attention.lanes; 161, 165 and 204 so. Wide heads are faster by 4
- * rows alone, which take seconds to compile. */
+ * of 512 bits: 93, 104 and 107 by attention.lanes; 161, 165 and 204 so. Wide heads gain with 4
+ * rows only, which take seconds to compile. */
 static ft_configuration standard_uniform(const ft_attention_problem *p) {
   const bool many = scores_of(p) >= MANY_SCORES, wide = has_wide_heads(p);
   if (wide) return many ? (ft_configuration){{4, 4, 4}} : (ft_configuration){{0}};

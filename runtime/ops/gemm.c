@@ -66,7 +66,7 @@ static ft_gemm_plan plan_naive(const filtra_device *dev) {
 /* ---- configurations: the tables are in ops/tuning_table.c ---- */
 
 enum { S64_ROWS, S64_PAIRS, S64_PACK, S64_PARTS };
-enum { PACK_A = 1, PACK_B = 2, UNIFORM_LOADS = 4, PAIRED_B = 8 };
+enum { PACK_A = 1, PACK_B = 2, UNIFORM_LOADS = 4 };
 enum { S64_MUCH = 1 << 22 }; /* multiply-adds of a large product */
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
@@ -245,8 +245,9 @@ static ft_configuration standard_tiled(const filtra_device *dev, const ft_gemm *
 typedef struct gemm_problem {
   int64_t m, n, k, outer, inner;
   int64_t a_row, a_column, a_outer, a_inner, b_row, b_column, b_outer, b_inner;
-  int64_t bias, activation, splittable, pack; /* pack: operands whose lines alias; or PAIRED_B */
-  int64_t type;                               /* of the operands */
+  int64_t bias, activation, splittable, pack; /* pack: operands whose lines alias */
+  int64_t paired_b;
+  int64_t type; /* of the operands */
 } gemm_problem;
 
 static gemm_problem problem_of(const ft_tuning_question *q) {
@@ -261,7 +262,7 @@ static bool usable_s64(const filtra_device *dev, const gemm_problem *p, const ui
   if (!(v[S64_PACK] & UNIFORM_LOADS)) return (packed & ~p->pack) == 0;
   return (!packed || p->outer * p->inner == 1) &&
          (packed & PACK_A || direct_a((filtra_dtype)p->type, p->a_column, p->m, v[S64_ROWS])) &&
-         (packed & PACK_B || (p->pack & PAIRED_B && p->n % columns == 0));
+         (packed & PACK_B || (p->paired_b && p->n % columns == 0));
 }
 
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
@@ -353,8 +354,8 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
                                 p->bias != NULL,
                                 (int64_t)p->activation,
                                 ft_gemm_splittable(p),
-                                (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0) |
-                                    (paired_b(p) ? PAIRED_B : 0),
+                                (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0),
+                                paired_b(p),
                                 (int64_t)ft_gemm_type(p)};
   ft_tuning_question q = {.family = family, .standard = standard(dev, p, family), .usable = usable};
   memcpy(q.number, &numbers, sizeof numbers);
@@ -366,7 +367,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
            p->a.column == 1 ? 'n' : 't', p->b.column == 1 ? 'n' : 't', wide_a ? 'w' : 'u',
            wide_b ? 'w' : 'u', (long long)ft_tuning_bucket(p->m), (long long)ft_tuning_bucket(p->n),
            (long long)ft_tuning_bucket(p->k), (long long)ft_tuning_bucket(ft_gemm_batches(p)),
-           ft_gemm_splittable(p) ? "" : " whole", numbers.pack & ~PAIRED_B ? " alias" : "",
+           ft_gemm_splittable(p) ? "" : " whole", numbers.pack ? " alias" : "",
            type_suffix(ft_gemm_type(p)));
   return q;
 }
