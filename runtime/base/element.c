@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -95,7 +96,7 @@ static float f16_value(uint16_t half) {
   return sign ? -value : value;
 }
 
-/* ---- one element ---- */
+/* ---- elements ---- */
 
 #define AT(type) (((const type *)elements)[index])
 
@@ -122,6 +123,28 @@ double ft_element_get(filtra_dtype dtype, const void *elements, size_t index) {
     return AT(uint8_t);
   }
   return 0.0;
+}
+
+void ft_elements_get(filtra_dtype dtype, const void *elements, size_t count, float *to) {
+  if (dtype == FILTRA_F32) {
+    memcpy(to, elements, count * sizeof *to);
+    return;
+  }
+  for (size_t i = 0; i < count; i++)
+    to[i] = (float)ft_element_get(dtype, elements, i);
+}
+
+/* A sum of bits for F32, whose weights are checked whenever a model is loaded: an exponent of ones,
+ * and no other, carries into the sign's place. */
+bool ft_elements_finite(filtra_dtype dtype, const void *elements, size_t count) {
+  const uint32_t *words = elements;
+  uint32_t carried = 0;
+  for (size_t i = 0; i < count && dtype == FILTRA_F32; i++)
+    carried |= (words[i] & 0x7fffffff) + 0x00800000;
+  if (dtype == FILTRA_F32) return !(carried >> 31);
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(ft_element_get(dtype, elements, i))) return false;
+  return true;
 }
 
 void ft_element_set(filtra_dtype dtype, void *elements, size_t index, float value) {

@@ -15,6 +15,10 @@ const char *ft_dtype_names(void);
 
 /** One element as a double; exact, except for large I64. */
 double ft_element_get(filtra_dtype dtype, const void *elements, size_t index);
+/** `count` elements as floats, rounded where the type is wider. */
+void ft_elements_get(filtra_dtype dtype, const void *elements, size_t count, float *to);
+/** Whether `count` elements of a floating-point type are neither NaN nor infinite. */
+bool ft_elements_finite(filtra_dtype dtype, const void *elements, size_t count);
 /** Sets one element of a floating-point type; rounds to nearest, ties to even; overflow gives
  * infinity. */
 void ft_element_set(filtra_dtype dtype, void *elements, size_t index, float value);

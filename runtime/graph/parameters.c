@@ -223,8 +223,7 @@ static filtra_status download_copy(filtra_parameters *params, const ft_parameter
   void *copy = ft_calloc(bytes, 1);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status = ft_download(params->device, &params->copies, p->copy_offset, copy, bytes);
-  for (int64_t i = 0; i < p->elements && !status; i++)
-    values[i] = (float)ft_element_get(p->options.copy, copy, (size_t)i);
+  if (!status) ft_elements_get(p->options.copy, copy, (size_t)p->elements, values);
   free(copy);
   return status;
 }
@@ -278,20 +277,36 @@ static filtra_status begin_one_by_one(filtra_parameters *params, uint64_t seed) 
   return status;
 }
 
-filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
-                                       filtra_trainable trainable) {
-  FT_NEED(params);
+/* Allocates the buffers. The bytes between parameters are zeros in any case, since optimizers pass
+ * over them; `zeros`: so are the values. */
+static filtra_status allocate(filtra_parameters *params, filtra_trainable trainable, bool zeros) {
   if (params->committed)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "the parameters are committed already");
   if (!params->count) return ft_fail(FILTRA_ERROR_ARGUMENT, "no parameter was declared");
   filtra_device *dev = params->device;
   ft_parameters_lay_out(params);
-  filtra_status status = ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values);
+  filtra_status status =
+      zeros ? ft_buffer_zeroed(dev, params->bytes, &params->values)
+            : ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values);
   if (!status && has_copies(params))
     status = ft_buffer_create(dev, params->copies_bytes, FT_MEMORY_DEVICE, &params->copies);
   if (!status && trainable) status = ft_parameters_make_trainable(params);
-  if (status) return ft_fail_context(status, "the model's parameters, in one buffer of their own");
-  status = params->narrow ? begin_one_by_one(params, seed) : begin_at_once(params, seed);
+  return status ? ft_fail_context(status, "the model's parameters, in one buffer of their own")
+                : FILTRA_OK;
+}
+
+filtra_status ft_parameters_commit_unset(filtra_parameters *params) {
+  FT_TRY(allocate(params, FILTRA_FIXED, true));
+  params->committed = true;
+  return FILTRA_OK;
+}
+
+filtra_status filtra_parameters_commit(filtra_parameters *params, uint64_t seed,
+                                       filtra_trainable trainable) {
+  FT_NEED(params);
+  FT_TRY(allocate(params, trainable, false));
+  filtra_status status =
+      params->narrow ? begin_one_by_one(params, seed) : begin_at_once(params, seed);
   params->committed = !status;
   return status;
 }

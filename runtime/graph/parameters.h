@@ -39,6 +39,9 @@ ft_parameter *ft_parameters_find(const filtra_parameters *params, const char *na
 /** Allocates gradients if the set was committed without; graphs recorded after this call can be
  * differentiated. Fails with UNSUPPORTED if parameters have no F32 masters. */
 filtra_status ft_parameters_make_trainable(filtra_parameters *params);
+/** As filtra_parameters_commit, without gradients and without drawing values: the caller uploads
+ * all of them (ft_weights_upload). */
+filtra_status ft_parameters_commit_unset(filtra_parameters *params);
 /** Draws one parameter's initial values. */
 filtra_status ft_parameter_draw(const ft_parameter *p, uint64_t seed, float *values);
 /** Writes one parameter's values and its copy. */

@@ -2,7 +2,6 @@
  * filtra_parameters_save and _load, by model/weights.c and by train/optimizer_file.c. */
 #include "graph/parameters_file.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +13,7 @@ struct ft_weight_source {
 };
 
 static bool all_finite(const ft_safetensor *t, const void *data) {
-  for (size_t i = 0; i < t->bytes / filtra_dtype_bytes(t->dtype); i++)
-    if (!isfinite(ft_element_get(t->dtype, data, i))) return false;
-  return true;
+  return ft_elements_finite(t->dtype, data, t->bytes / filtra_dtype_bytes(t->dtype));
 }
 
 /* Fails for values that are not finite, as reading such a file would fail. */
@@ -105,17 +102,21 @@ filtra_status ft_weights_check(const filtra_parameters *params, const ft_safeten
                  prefix, wanted);
 }
 
+static filtra_status upload_floats(filtra_parameters *params, const ft_parameter *p,
+                                   const float *values, const ft_buffer *flat) {
+  if (!flat) return ft_parameter_upload(params, p, values);
+  return ft_upload(params->device, flat, p->offset, values, (size_t)p->elements * sizeof *values);
+}
+
 /* Uploads a tensor of any float type as F32. */
 static filtra_status upload(filtra_parameters *params, const ft_parameter *p,
                             const ft_safetensor *t, const ft_buffer *flat) {
+  if (t->dtype == FILTRA_F32) return upload_floats(params, p, t->data, flat);
   size_t count = (size_t)p->elements;
   float *values = ft_calloc(count, sizeof *values);
   if (!values) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < count; i++)
-    values[i] = (float)ft_element_get(t->dtype, t->data, i);
-  filtra_status status =
-      flat ? ft_upload(params->device, flat, p->offset, values, count * sizeof *values)
-           : ft_parameter_upload(params, p, values);
+  ft_elements_get(t->dtype, t->data, count, values);
+  filtra_status status = upload_floats(params, p, values, flat);
   free(values);
   return status;
 }

@@ -406,8 +406,7 @@ static void to_own_unit(const ft_start *p, const filtra_model *model, origin *o)
 /* Writes the first `count` values of the parameter's source. */
 static filtra_status fill_from(const origin *o, size_t count, float *to) {
   if (o->foreign) FT_TRY(ft_hf_fill(o->foreign, count, to));
-  for (size_t i = 0; i < count && !o->foreign; i++)
-    to[i] = (float)ft_element_get(o->own->dtype, o->own->data, i);
+  if (!o->foreign) ft_elements_get(o->own->dtype, o->own->data, count, to);
   for (size_t i = 0; i < count && (o->factor != 1 || o->shift != 0); i++)
     to[i] = (float)((double)to[i] * o->factor + o->shift);
   return FILTRA_OK;

@@ -83,7 +83,7 @@ static filtra_status take_file(filtra_device *device, ft_safetensors *file, cons
   if (!status) status = declare(device, &options, file, out);
   /* Before memory is allocated: a damaged configuration may ask for any amount. */
   if (!status) status = ft_weights_check((*out)->params, file, path, "", false);
-  if (!status) status = filtra_parameters_commit((*out)->params, 0, FILTRA_FIXED);
+  if (!status) status = ft_parameters_commit_unset((*out)->params);
   if (!status) status = ft_weights_upload((*out)->params, file, "", NULL);
   if (!status && input && !((*out)->input = ft_strdup(input))) status = FILTRA_ERROR_HOST_MEMORY;
   if (status) filtra_model_destroy(out);

@@ -40,6 +40,26 @@ TEST(test_all_16_bit_floats) {
   }
 }
 
+TEST(test_many_elements) {
+  enum { COUNT = 37 };
+  static const filtra_dtype TYPES[] = {FILTRA_F32, FILTRA_F64, FILTRA_F16, FILTRA_BF16};
+  for (size_t k = 0; k < FT_COUNT(TYPES); k++) {
+    double elements[COUNT];
+    float floats[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+      ft_element_set(TYPES[k], elements, i, sinf((float)i));
+    ft_elements_get(TYPES[k], elements, COUNT, floats);
+    for (size_t i = 0; i < COUNT; i++)
+      assert_true((double)floats[i] == ft_element_get(TYPES[k], elements, i));
+    assert_true(ft_elements_finite(TYPES[k], elements, COUNT));
+    for (size_t at = 0; at < COUNT; at += COUNT - 1) {
+      ft_element_set(TYPES[k], elements, at, at ? NAN : -INFINITY);
+      assert_false(ft_elements_finite(TYPES[k], elements, COUNT));
+      ft_element_set(TYPES[k], elements, at, 1);
+    }
+  }
+}
+
 TEST(test_rounding) {
   static const struct {
     double value;
