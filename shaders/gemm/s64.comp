@@ -62,21 +62,53 @@ uint clamp_pair(bool wide, uint i, uint count, out uint next) {
   return min(i, wide ? count - 2 : count - 1);
 }
 
-// As store, for columns n and n + 1; N is even, so one block of random words covers both.
-void store_pair(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
+// Elements i and i + 1, in one row; the second is there if `both`. Of wide tensors it always is,
+// and the two are loaded and stored together.
+vec2 load_both(const bool narrow, F32 t, uint i, bool both) {
+  if (shape(GEMM_WIDE_C)) return load_two(narrow, t, i >> 1);
+  vec2 x = vec2(load_one(narrow, t, i), 0);
+  if (both) x.y = load_one(narrow, t, i + 1);
+  return x;
+}
+
+void store_both(const bool narrow, F32 t, uint i, vec2 x, bool both) {
+  if (shape(GEMM_WIDE_C)) {
+    store_two(narrow, t, i >> 1, x);
+  } else {
+    store_one(narrow, t, i, x.x);
+    if (both) store_one(narrow, t, i + 1, x.y);
+  }
+}
+
+// The dropout factors of elements (m,n) and (m,n + 1). If C is wide, N is even and one block of
+// random words covers both.
+vec2 dropout_factors(Place at, uvec4 random, uint m, uint n) {
+  uint element = dropout_element(at, m, n);
+  uvec4 words = dropout_words(random, p.op_id, element / 4);
+  uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
+  if (!shape(GEMM_WIDE_C)) {
+    word.x = words[element % 4];
+    element = dropout_element(at, m, n + 1);
+    word.y = dropout_words(random, p.op_id, element / 4)[element % 4];
+  }
+  return vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
+}
+
+// As store, for columns n and n + 1 of row m, as far as they exist. Where the epilogue is not LONG,
+// `plain` leaves out of the module what it does not need: drivers translate unused code, too.
+void store_columns(const bool plain, Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
+  if (m >= p.m || n >= p.n) return;
+  bool both = n + 1 < p.n;
   uint i = at.c + m * p.ldc + n;
   vec2 x = p.scale * sum + bias;
-  if (epilogue(GEMM_STORE_Z)) store_two(narrow_c, p.z, i >> 1, x);
-  x = vec2(activate(ACTIVATION, as_stored(x.x)), activate(ACTIVATION, as_stored(x.y)));
-  if (epilogue(GEMM_DROPOUT)) {
-    uint element = dropout_element(at, m, n);
-    uvec4 words = dropout_words(random, p.op_id, element / 4);
-    uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
-    x *= vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
+  if (epilogue(GEMM_STORE_Z)) store_both(narrow_c, p.z, i, x, both);
+  if (!plain) {
+    x = vec2(activate(ACTIVATION, as_stored(x.x)), activate(ACTIVATION, as_stored(x.y)));
+    if (epilogue(GEMM_DROPOUT)) x *= dropout_factors(at, random, m, n);
   }
-  if (epilogue(GEMM_RESIDUAL)) x += load_two(false, p.residual, i >> 1);
-  if (epilogue(GEMM_ACCUMULATE)) x += load_two(narrow_c, p.c, i >> 1);
-  store_two(narrow_c, p.c, i >> 1, x);
+  if (epilogue(GEMM_RESIDUAL)) x += load_both(false, p.residual, i, both);
+  if (epilogue(GEMM_ACCUMULATE)) x += load_both(narrow_c, p.c, i, both);
+  store_both(narrow_c, p.c, i, x, both);
 }
 
 // The state of a lane: its sums, and the indices of its loads in the first step.
@@ -322,17 +354,6 @@ void store_row_sums(uint m, uint lane) {
   }
 }
 
-// Columns n and n + 1 of row m.
-void store_columns(Place at, uvec4 random, uint m, uint n, vec2 x, vec2 bias) {
-  if (m >= p.m || n >= p.n) return;
-  if (shape(GEMM_WIDE_C)) {
-    store_pair(at, random, m, n, x, bias);
-  } else {
-    store(at, random, m, n, x.x, bias.x);
-    if (n + 1 < p.n) store(at, random, m, n + 1, x.y, bias.y);
-  }
-}
-
 // A long epilogue loops over the sums through shared memory, which a loop can index. Lanes only
 // read back their own sums.
 void store_rows(Place at, uint m, uint n, uint lane) {
@@ -347,30 +368,18 @@ void store_rows(Place at, uint m, uint n, uint lane) {
       uint i = 0;
       do {
         vec2 x = kept[(i * PAIRS + j) * WIDTH + lane];
-        store_columns(at, random, m + i, even, x, bias_pair);
+        store_columns(false, at, random, m + i, even, x, bias_pair);
         i++;
       } while (i < ROWS);
     } else {
       [[unroll]] for (uint i = 0; i < ROWS; i++)
-        store_columns(at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
+        store_columns(true, at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
     }
   }
 }
 
-void main() {
-  uint lane = gl_SubgroupInvocationID;
-  uvec2 tile = shape(GEMM_ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy;
-  uint m = tile.x * ROWS, n = tile.y * (PAIRS * ACROSS) + 2 * lane;
-  Place at = place(gl_WorkGroupID.z);
-  begin(at, m, n, lane);
-  if (shape(GEMM_UNIFORM_LOADS)) {
-    [[unroll]] for (uint row = 0; row < ROWS; row += WIDTH) line_sum[row / WIDTH] = 0;
-    add_uniform(at, tile, lane);
-    store_rows(at, m, n, lane);
-    if (shape(GEMM_ROW_SUMS) && tile.y == 0) store_line_sums(m, lane);
-    return;
-  }
-
+// Adds the terms of the part of K, where lanes share loads by shuffles.
+void add_shared(Place at, uint m, uint n, uint lane) {
   // Hoisted out of the loop: reading a push constant is a load with a bounds check.
   F32 a_from = p.a, b_from = p.b;
   uint a_stride = unit(wide_a, p.lda), b_stride = unit(wide_b, p.ldb);
@@ -386,6 +395,24 @@ void main() {
     } while (k < k_whole);
   }
   if (shape(GEMM_K_TAIL) && k < at.k_end) add_tail(a_from, b_from, at, m, n, lane, k);
+}
+
+void main() {
+  uint lane = gl_SubgroupInvocationID;
+  uvec2 tile = shape(GEMM_ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy;
+  uint m = tile.x * ROWS, n = tile.y * (PAIRS * ACROSS) + 2 * lane;
+  Place at = place(gl_WorkGroupID.z);
+  begin(at, m, n, lane);
+  if (shape(GEMM_UNIFORM_LOADS)) {
+    [[unroll]] for (uint row = 0; row < ROWS; row += WIDTH) line_sum[row / WIDTH] = 0;
+    add_uniform(at, tile, lane);
+  } else {
+    add_shared(at, m, n, lane);
+  }
   store_rows(at, m, n, lane);
-  if (shape(GEMM_ROW_SUMS) && tile.y == 0) store_row_sums(m, lane);
+  if (!shape(GEMM_ROW_SUMS) || tile.y != 0) return;
+  if (shape(GEMM_UNIFORM_LOADS))
+    store_line_sums(m, lane);
+  else
+    store_row_sums(m, lane);
 }
