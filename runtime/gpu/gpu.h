@@ -243,6 +243,11 @@ ft_push_block ft_module_push(const ft_module *module);
  * device is open. */
 filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, size_t count,
                                ft_pipeline **out);
+/** Has a CPU driver compile all pipelines of the device to machine code now: lavapipe does so when
+ * a kernel is first dispatched, for tenths of a second each. Does nothing on other devices. */
+filtra_status ft_pipelines_finish(filtra_device *dev);
+/** Pipelines that were created after the last such call. */
+size_t ft_pipelines_unfinished(const filtra_device *dev);
 /** Whether the kernel reads the number of workgroups: then a dispatch of it cannot be cut. */
 bool ft_pipeline_counts_groups(const ft_pipeline *pipeline);
 

@@ -187,6 +187,7 @@ struct ft_pipeline {
 struct ft_pipeline_store {
   ft_pipeline **list;
   size_t count, capacity;
+  size_t finished; /* of them, the first: see ft_pipelines_finish */
   VkPipelineCache cache;
   char *cache_path; /* NULL: not stored on disk */
   size_t cache_size;

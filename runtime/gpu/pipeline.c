@@ -305,6 +305,7 @@ static void drop_from(filtra_device *dev, size_t first) {
   struct ft_pipeline_store *store = dev->pipelines;
   while (store->count > first)
     destroy_pipeline(dev, store->list[--store->count]);
+  if (store->finished > first) store->finished = first;
 }
 
 static filtra_status check_from(filtra_device *dev, size_t first) {
@@ -343,6 +344,38 @@ filtra_status ft_pipelines_get(filtra_device *dev, const ft_kernel_key *keys, si
   FT_TRY(ft_enter(dev));
   filtra_status status = get_pipelines(dev, keys, count, out);
   ft_leave(dev);
+  return status;
+}
+
+/* ---- drivers that compile when a kernel is dispatched ---- */
+
+/* Dispatches no workgroup of each unfinished pipeline. */
+static filtra_status dispatch_nothing(filtra_device *dev, ft_commands commands, uint64_t *ticket) {
+  const struct ft_pipeline_store *store = dev->pipelines;
+  static const uint8_t push[FT_PUSH_BYTES];
+  static const uint32_t none[3];
+  FT_TRY(ft_commands_begin(dev, commands));
+  for (size_t i = store->finished; i < store->count; i++)
+    ft_commands_dispatch(dev, commands, store->list[i], push, sizeof push, none, none);
+  FT_TRY(ft_commands_end(dev, commands));
+  FT_TRY(ft_submit(dev, &commands, 1, ticket));
+  return ft_wait(dev, *ticket);
+}
+
+size_t ft_pipelines_unfinished(const filtra_device *dev) {
+  return dev->pipelines->count - dev->pipelines->finished;
+}
+
+filtra_status ft_pipelines_finish(filtra_device *dev) {
+  ft_command_pool pool = NULL;
+  ft_commands commands = NULL;
+  uint64_t ticket = 0;
+  const bool late = dev->caps.for_cpu && !dev->compiler && ft_pipelines_unfinished(dev);
+  filtra_status status = late ? ft_commands_new(dev, &pool, 1, &commands) : FILTRA_OK;
+  if (!status && late) status = dispatch_nothing(dev, commands, &ticket);
+  if (!status) dev->pipelines->finished = dev->pipelines->count;
+  if (status && ticket) ft_wait_whatever(dev);
+  ft_command_pool_destroy(dev, pool);
   return status;
 }
 

@@ -266,7 +266,9 @@ static filtra_status prepare_lengths(filtra_predictor *p, const filtra_predictor
   int64_t length = FT_SHORTEST_LENGTH;
   for (; o->prepare_all && length < most; length *= 2)
     FT_TRY(prepare(p, length));
-  return o->prepare_all ? prepare(p, most) : FILTRA_OK;
+  if (o->prepare_all) FT_TRY(prepare(p, most));
+  return o->length_count || o->prepare_all ? ft_pipelines_finish(p->reader.model->device)
+                                           : FILTRA_OK;
 }
 
 /* Fails unless there are as many names as classes of the model. */

@@ -263,6 +263,7 @@ TEST(all_lengths_are_prepared) {
       test_device(), path, &(filtra_predictor_options){.prepare_all = true, .batch_size = 3}, &p));
   uint64_t memory = filtra_device_memory_used(test_device());
   size_t pipelines = ft_pipeline_count(test_device());
+  assert_int_equal(ft_pipelines_unfinished(test_device()), 0);
   for (size_t length = 1; length <= 70; length++) {
     char words[3][70];
     filtra_request requests[3];
