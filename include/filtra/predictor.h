@@ -32,7 +32,8 @@ typedef struct filtra_predictor_options {
   /** Lengths for which graphs are compiled at creation, each for 1, 2, 4, .. batch_size requests;
    * 1 to the model's max_length. A request is padded to 16, 32, 64, .. or max_length, the first
    * that is enough (its tokens, time steps or pixels, of a pair's longer text), and so is a length.
-   * NULL: graphs are compiled when a request first needs one, which takes seconds. */
+   * Images that are cut into patches have max_length pixels and no other length. NULL: graphs are
+   * compiled when a request first needs one, which takes seconds. */
   const uint32_t *lengths;
   size_t length_count;
   const filtra_precision *precision; /**< NULL: the model's */

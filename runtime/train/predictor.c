@@ -253,17 +253,29 @@ static filtra_status prepare(filtra_predictor *p, int64_t length) {
   return FILTRA_OK;
 }
 
+/* Images that are cut into patches are whole: max_length is their only length. */
+static bool has_one_length(const filtra_predictor *p) {
+  return p->reader.model->options.config.patch;
+}
+
+static filtra_status check_lengths(const filtra_predictor *p, const filtra_predictor_options *o) {
+  const int64_t most = p->reader.info.max_length, least = has_one_length(p) ? most : 1;
+  for (size_t i = 0; i < o->length_count; i++)
+    if (o->lengths[i] < least || o->lengths[i] > most)
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "predictor: lengths[%zu] is %u, accepted are %lld to %lld, the model's "
+                     "max_length%s",
+                     i, o->lengths[i], (long long)least, (long long)most,
+                     has_one_length(p) ? ": its images are cut into patches, and whole" : "");
+  return FILTRA_OK;
+}
+
 static filtra_status prepare_lengths(filtra_predictor *p, const filtra_predictor_options *o) {
   const int64_t most = p->reader.info.max_length;
-  for (size_t i = 0; i < o->length_count; i++)
-    if (!o->lengths[i] || o->lengths[i] > most)
-      return ft_fail(
-          FILTRA_ERROR_ARGUMENT,
-          "predictor: lengths[%zu] is %u, accepted are 1 to %lld, the model's max_length", i,
-          o->lengths[i], (long long)most);
+  int64_t length = has_one_length(p) ? most : FT_SHORTEST_LENGTH;
+  FT_TRY(check_lengths(p, o));
   for (size_t i = 0; i < o->length_count; i++)
     FT_TRY(prepare(p, o->lengths[i]));
-  int64_t length = FT_SHORTEST_LENGTH;
   for (; o->prepare_all && length < most; length *= 2)
     FT_TRY(prepare(p, length));
   if (o->prepare_all) FT_TRY(prepare(p, most));

@@ -135,6 +135,32 @@ TEST(test_resumed_runs) {
 
 /* An image that goes away ends the run with its name; the checkpoint stays, and goes on when it is
  * back. Another image in its place is other data. */
+/* Images that are cut into patches have one length, which is prepared. */
+TEST(test_prepared_images) {
+  if (!test_has_png()) skip();
+  const char *folder = test_new_run();
+  uint8_t pixels[8 * 8 * 3] = {1, 2, 3};
+  uint32_t length = 16;
+  filtra_run *run;
+  filtra_predictor *p;
+  filtra_prediction made;
+  assert_ok(test_train(config_text(write_images(), ""), folder, 100));
+  assert_ok(filtra_run_open(folder, &run));
+  assert_fails(filtra_run_create_predictor(
+                   run, test_device(),
+                   &(filtra_predictor_options){.lengths = &length, .length_count = 1}, &p),
+               FILTRA_ERROR_ARGUMENT, "accepted are 64 to 64");
+  assert_ok(filtra_run_create_predictor(
+      run, test_device(), &(filtra_predictor_options){.prepare_all = true, .batch_size = 2}, &p));
+  const size_t pipelines = ft_pipeline_count(test_device());
+  assert_int_equal(ft_pipelines_unfinished(test_device()), 0);
+  assert_ok(filtra_predictor_predict(
+      p, 1, &(filtra_request){.pixels = pixels, .length = 64, .channels = 3}, &made));
+  assert_int_equal(ft_pipeline_count(test_device()), pipelines);
+  filtra_predictor_destroy(&p);
+  filtra_run_close(&run);
+}
+
 TEST(test_an_image_that_goes_away) {
   if (!test_has_png()) skip();
   const char *data = write_images(), *whole = test_new_run(), *folder = test_new_run();
