@@ -69,12 +69,13 @@ filtra_status ft_metrics_rewind(ft_metrics *m, uint64_t step) {
   return ft_append_cut(m->file, m->path, keep);
 }
 
-void ft_metrics_count(ft_metrics *m, const filtra_batch *batch) {
+void ft_metrics_count(ft_metrics *m, const filtra_batch *batch, int64_t patch) {
   if (!m) return;
+  const uint64_t joined = patch ? (uint64_t)(patch * patch) : 1; /* pixels of a token */
   uint32_t sequences = batch->sequences ? batch->sequences : 1;
   for (uint32_t s = 0; s < sequences; s++)
     for (uint32_t i = 0; i < batch->count; i++)
-      m->tokens += (uint64_t)batch->lengths[s * batch->size + i];
+      m->tokens += (uint64_t)batch->lengths[s * batch->size + i] / joined;
   m->time[m->steps % WINDOW] = ft_seconds();
   m->tokens_then[m->steps % WINDOW] = m->tokens;
   m->steps++;

@@ -27,8 +27,8 @@ typedef struct ft_recent {
 /** Adds progress->last and fills in the means. */
 void ft_recent_add(ft_recent *recent, filtra_run_progress *progress);
 
-/** Counts a submitted batch. */
-void ft_metrics_count(ft_metrics *metrics, const filtra_batch *batch);
+/** Counts a submitted batch; `patch`: the side of the patches that are its tokens, 0: none. */
+void ft_metrics_count(ft_metrics *metrics, const filtra_batch *batch, int64_t patch);
 /** Fills in tokens_per_second, milliseconds and seconds_left. */
 void ft_metrics_speed(const ft_metrics *metrics, filtra_run_progress *progress);
 

@@ -538,7 +538,7 @@ static filtra_status train(run *r) {
     FT_TRY(filtra_loader_next(r->loader, &batch));
     r->trainer->wants_stop = r->wants_stop;
     FT_TRY(filtra_trainer_step(r->trainer, &batch, NULL));
-    ft_metrics_count(r->metrics, &batch);
+    ft_metrics_count(r->metrics, &batch, r->model->options.config.patch);
     status = end_step(r);
   }
   if (status && !r->due) return status;

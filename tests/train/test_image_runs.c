@@ -135,6 +135,21 @@ TEST(test_resumed_runs) {
 
 /* An image that goes away ends the run with its name; the checkpoint stays, and goes on when it is
  * back. Another image in its place is other data. */
+/* Tokens are patches, of which an image has four, not pixels: at most 24 in a step's time. */
+static void check_speed(const char *path) {
+  char *text = test_read(path, NULL);
+  const char *last = NULL;
+  for (const char *at = text; (at = strstr(at, "\"tokens_per_second\":")); at++)
+    last = at;
+  double tokens = 0.0, milliseconds = 0.0;
+  assert_non_null(last);
+  assert_int_equal(
+      sscanf(last, "\"tokens_per_second\":%lf,\"milliseconds\":%lf", &tokens, &milliseconds), 2);
+  const double in_a_step = tokens * milliseconds / 1000;
+  assert_true(in_a_step > 3.9 && in_a_step < 24.1);
+  free(text);
+}
+
 /* Images that are cut into patches have one length, which is prepared. */
 TEST(test_prepared_images) {
   if (!test_has_png()) skip();
@@ -145,6 +160,7 @@ TEST(test_prepared_images) {
   filtra_predictor *p;
   filtra_prediction made;
   assert_ok(test_train(config_text(write_images(), ""), folder, 100));
+  check_speed(test_path(folder, "metrics.jsonl"));
   assert_ok(filtra_run_open(folder, &run));
   assert_fails(filtra_run_create_predictor(
                    run, test_device(),
