@@ -326,6 +326,49 @@ TEST(test_lengths) {
   json_decref(root);
 }
 
+/* ---- a run's model ---- */
+
+static void check_serving(const json_t *entry, const char *name, double runs, double threads) {
+  assert_string_equal(text(entry, "case"), name);
+  check_times(entry, "host");
+  assert_true(number(entry, "runs") == runs);
+  if (!threads) return;
+  assert_true(number(entry, "threads") == threads);
+  const double p99 = number(entry, "seconds_p99");
+  assert_true(p99 >= number(entry, "seconds_median") && p99 <= number(entry, "seconds_worst"));
+  /* No thread has two requests at once. */
+  const double most = threads / number(entry, "seconds_best");
+  assert_true(number(entry, "samples_per_second") <= 1.001 * most);
+}
+
+TEST(test_serving) {
+  static const char WORDS[] = "we go on and on and on\n";
+  const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
+  const char *whole =
+      test_text("%s%s%s%s%s%s%s%s", WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, WORDS);
+  test_write(data, whole, strlen(whole));
+  assert_ok(test_train(test_text("{\"data\": \"%s\", \"max_length\": 70, \"layers\": 1, "
+                                 "\"width\": 8, \"batch_size\": 2, \"steps\": 2}",
+                                 data),
+                       folder, 100));
+  json_t *root = bench("", test_text("--run %s --threads 3", folder));
+  const json_t *results = json_object_get(root, "results");
+  check_names(results);
+  assert_int_equal(json_array_size(results), 1 + 2 * 4 + 1);
+  check_serving(find(results, "start", 0), "all lengths", 1, 0);
+  check_serving(find(results, "request", 0), "16 tokens, 1 thread", 20, 1);
+  check_serving(find(results, "request", 7), "70 tokens, 3 threads", 20, 3);
+  const json_t *next = find(results, "next_token", 0);
+  check_serving(next, "after 6 tokens", 64, 0);
+  assert_true(fabs(number(next, "tokens_per_second") * number(next, "seconds_median") - 1) < 1e-3);
+  json_decref(root);
+  assert_code(test_run_command(
+                  "", test_text("bench --run %s/model.safetensors --quick --threads 1", folder)),
+              0);
+  assert_non_null(strstr(test_output, "70 tokens, 1 thread"));
+  assert_null(strstr(test_output, "threads"));
+}
+
 /* ---- what goes wrong ---- */
 
 TEST(test_misuse) {
@@ -347,6 +390,10 @@ TEST(test_misuse) {
                {"bench --lengths 64 --precision bf16 2>&1", "leave out --precision"},
                {"bench --lengths 64 --most-memory 0 2>&1", "--most-memory"},
                {"bench --most-seconds 2 2>&1", "--most-seconds goes with --lengths"},
+               {"bench --run no/run --ops gemm 2>&1", "leave out --ops"},
+               {"bench --run no/run --precision bf16 2>&1", "leave out --precision"},
+               {"bench --threads 2 2>&1", "--threads goes with --run"},
+               {"bench --run no/run --threads 65 2>&1", "1 to 64"},
                {"bench --ranks --lengths 64 2>&1", "--ranks goes with --json alone"},
                {"bench more 2>&1", "\"more\""}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {

@@ -35,8 +35,9 @@ bool bench_precise(const bench_arguments *a, filtra_precision precision) {
 /* Plans all tasks. Peaks are measured first, in between and last, since results are compared with
  * the highest ones. Products, train steps and inference are measured in each precision, everything
  * else in fp32. */
-static filtra_status make_plan(const bench *b, bench_plan *plan) {
+static filtra_status make_plan(bench *b, bench_plan *plan) {
   const bench_arguments *a = b->arguments;
+  if (a->run) return bench_plan_serving(b, plan);
   bench_plan_peaks(b, plan, false);
   if (a->length_count) {
     bench_plan_layers(b, plan);
@@ -105,6 +106,7 @@ static filtra_status measure(bench *b, filtra_status *failed) {
   if (*failed == FILTRA_ERROR_CANCELLED) status = *failed;
   if (!status) settle(b, start);
   free_plan(&plan);
+  bench_served_close(&b->served);
   filtra_device_close(&b->device);
   return status;
 }
@@ -188,6 +190,10 @@ static void print_help(void) {
       "                     1024,2048,4096: what filtra compare has growth and crossings from\n"
       "  --most-seconds S   of these, leave out those where a run would take longer\n"
       "  --most-memory MIB  or more of the device's memory\n"
+      "  --run RUN          nothing but how this run's model, or model file, answers: the time\n"
+      "                     until all lengths are ready, single requests by length, a language\n"
+      "                     model's next tokens\n"
+      "  --threads N        of these, that send requests at once, after one alone; 4\n"
       "  --quick            small sizes and few runs: a minute or so even on a CPU\n"
       "  --out FILE         write the result as JSON\n"
       "  --json             print it instead of the table\n"
@@ -212,6 +218,8 @@ static const command_option OPTIONS[] = {
     COMMAND_TEXT("lengths", bench_arguments, lengths),
     COMMAND_REAL("most-seconds", bench_arguments, most_seconds, 0.001, 86400.0),
     COMMAND_NUMBER("most-memory", bench_arguments, most_memory, 1, 1 << 30),
+    COMMAND_TEXT("run", bench_arguments, run),
+    COMMAND_NUMBER("threads", bench_arguments, threads, 1, BENCH_THREADS),
     COMMAND_FLAG("quick", bench_arguments, quick),
     COMMAND_OUT(bench_arguments, out),
     COMMAND_FLAG("json", bench_arguments, json),
@@ -223,6 +231,14 @@ static int check_parts(const char *name, const bench_arguments *a) {
   bool bounded = a->most_seconds > 0.0f || a->most_memory;
   if (a->ranks && (a->ops || a->mixers || a->precisions || a->lengths || a->quick || a->out))
     return command_misused(name, "--ranks goes with --json alone");
+  if (a->run && (a->ranks || a->ops || a->mixers || a->precisions || a->lengths))
+    return command_misused(name, "--run is of one model: leave out --%s",
+                           a->ranks     ? "ranks"
+                           : a->ops     ? "ops"
+                           : a->mixers  ? "mixers"
+                           : a->lengths ? "lengths"
+                                        : "precision");
+  if (a->threads && !a->run) return command_misused(name, "--threads goes with --run");
   if (a->lengths && (a->ops || a->precisions))
     return command_misused(name, "--lengths is of layers in fp32: leave out --%s",
                            a->ops ? "ops" : "precision");

@@ -12,7 +12,7 @@
 
 #include <filtra/filtra.h>
 
-enum { BENCH_LENGTHS = 16, BENCH_LONGEST = 1 << 20 };
+enum { BENCH_LENGTHS = 16, BENCH_LONGEST = 1 << 20, BENCH_THREADS = 64 };
 
 typedef struct bench_arguments {
   filtra_device_options device;
@@ -24,6 +24,9 @@ typedef struct bench_arguments {
   size_t length_count;
   float most_seconds;   /* most seconds of a run; 0: any */
   uint64_t most_memory; /* most MiB of device memory; 0: any */
+  /* for a run's model only */
+  const char *run;
+  uint64_t threads; /* that send requests; 0: 4 */
 } bench_arguments;
 
 enum { BENCH_PRECISIONS = FILTRA_PRECISION_FP16 + 1 };
@@ -36,6 +39,7 @@ typedef struct bench {
   double peak_flops, peak_bytes;
   double peak_matrix_flops[BENCH_PRECISIONS]; /* of matrix units, by type of their operands */
   json_t *document, *peaks, *results, *losses;
+  struct bench_served *served; /* with --run */
 } bench;
 
 /** The part of the file that an entry belongs to. */
@@ -87,6 +91,10 @@ void bench_plan_layers(const bench *b, bench_plan *plan);
 bool bench_read_lengths(const char *name, bench_arguments *a);
 /** Adds a train step and inference with each mixer in each precision (steps.c). */
 void bench_plan_steps(const bench_arguments *a, bench_plan *plan);
+/** Opens the model of --run and adds its requests, by length and threads, and tokens that it
+ * generates (serving.c). */
+filtra_status bench_plan_serving(bench *b, bench_plan *plan);
+void bench_served_close(struct bench_served **served);
 /** Adds the losses of a training's first steps (losses.c). */
 void bench_plan_losses(const bench_arguments *a, bench_plan *plan);
 
@@ -119,6 +127,8 @@ filtra_status bench_time_graph(filtra_graph *g, bool quick, bench_timing *out);
 /** As bench_time_graph, by the host's clock, for anything repeatable. */
 filtra_status bench_time(filtra_status (*run)(void *context), void *context, bool quick,
                          bench_timing *out);
+/** Sorts times of the host's clock and takes best, median and worst. */
+void bench_sort(double *seconds, size_t count, bench_timing *out);
 /** Adds seconds_best, seconds_median, seconds_worst, runs and clock. */
 void bench_add_timing(json_t *entry, const bench_timing *t);
 /** As bench_add_timing; also adds flops and bytes, in total and per second, and the fraction of the

@@ -30,6 +30,14 @@ static filtra_status one_more(timed once, void *context, double *seconds) {
   return once(context, seconds);
 }
 
+void bench_sort(double *seconds, size_t count, bench_timing *out) {
+  qsort(seconds, count, sizeof *seconds, ascending);
+  *out = (bench_timing){.best = seconds[0],
+                        .median = seconds[count / 2],
+                        .worst = seconds[count - 1],
+                        .runs = (int)count};
+}
+
 /* Repeats runs for a median in limited time: long runs three times, very long ones once. `first` is
  * the first run's seconds. */
 static filtra_status repeat(timed once, void *context, double first, bool quick,
@@ -42,11 +50,9 @@ static filtra_status repeat(timed once, void *context, double first, bool quick,
     FT_TRY(one_more(once, context, &seconds[runs]));
     sum += seconds[runs++];
   }
-  qsort(seconds, (size_t)runs, sizeof *seconds, ascending);
-  out->best = seconds[0];
-  out->median = seconds[runs / 2];
-  out->worst = seconds[runs - 1];
-  out->runs = runs;
+  const bool device_clock = out->device_clock;
+  bench_sort(seconds, (size_t)runs, out);
+  out->device_clock = device_clock;
   return FILTRA_OK;
 }
 

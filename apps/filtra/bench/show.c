@@ -114,6 +114,21 @@ static void show_result(const json_t *e) {
                 number(e, "memory_bytes") / (1 << 20));
 }
 
+static void show_serving(const json_t *e) {
+  char last[32] = "";
+  const double p99 = number(e, "seconds_p99");
+  const double rate = number(e, "samples_per_second") + number(e, "tokens_per_second");
+  if (p99 > 0.0) snprintf(last, sizeof last, "%9.3f", 1e3 * p99);
+  command_print("  %-*.*s %9.3f %9s", LABEL, LABEL, text(e, "case"),
+                1e3 * number(e, "seconds_median"), last);
+  if (rate > 0.0) command_print(" %10.1f", rate);
+  command_print("\n");
+}
+
+static bool is_serving(const char *op) {
+  return !strcmp(op, "start") || !strcmp(op, "request") || !strcmp(op, "next_token");
+}
+
 /* Prints a headline before the first row of a kind. */
 static void show_headline(const bench_task *task) {
   static char shown[64];
@@ -123,7 +138,9 @@ static void show_headline(const bench_task *task) {
                                                 : text(task->entry, "op");
   if (!strcmp(op, "mixer_scaling") || !strcmp(shown, op)) return;
   snprintf(shown, sizeof shown, "%s", op);
-  if (task->part == BENCH_RESULT)
+  if (is_serving(op))
+    command_print("\n%-*s %9s %9s %10s\n", LABEL + 2, op, "median ms", "p99 ms", "a second");
+  else if (task->part == BENCH_RESULT)
     command_print("\n%-*s %9s %6s %8s %7s %6s %8s\n", LABEL + 2, op, "median ms", "spread",
                   "GFLOP/s", "GB/s", "of peak", "MiB");
   else
@@ -144,6 +161,8 @@ void bench_show(const bench_task *task) {
     show_losses(e);
   else if (!strcmp(text(e, "op"), "mixer_scaling"))
     show_scaling(e);
+  else if (is_serving(text(e, "op")))
+    show_serving(e);
   else
     show_result(e);
   fflush(command_results());
