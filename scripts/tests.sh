@@ -140,9 +140,9 @@ threads_pass() {
   configure build/threads -DBUILD_TESTING=ON "-DFILTRA_KERNELS=$PWD/build" \
     -DCMAKE_C_FLAGS=-fsanitize=thread -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
   cmake --build build/threads --parallel "$jobs" --target test_data_loader test_train_threads \
-    test_train_predictor || die "compiling failed, see above"
+    test_train_batcher test_train_predictor || die "compiling failed, see above"
   export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
-  pass "threads" build/threads -R '^(data/loader|train/(threads|predictor))$'
+  pass "threads" build/threads -R '^(data/loader|train/(threads|batcher|predictor))$'
   unset TSAN_OPTIONS
 }
 

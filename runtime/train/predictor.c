@@ -1,193 +1,24 @@
-/* Predictors: requests of several threads over one model. Requests are read outside the device's
- * lock; under it they are computed in batches of one padded length. At most two batches are in
- * flight, each from one submission. Called by programs through <filtra/predictor.h>. */
+/* Predictors: requests of several threads over one model. Requests are read on the caller's thread
+ * and computed in batches (batcher.c). Called by programs through <filtra/predictor.h>. */
 #include "base/memory.h"
 #include "data/table_fit.h"
 #include "gpu/gpu.h"
-#include "train/requests.h"
+#include "train/batcher.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535, UNDER_WAY = 2 };
-
-/* A submission. */
-typedef struct job {
-  struct job *next;
-  uint64_t ticket;
-  size_t count, parts; /* requests; batches in flight */
-  float *results;      /* [count, outputs] */
-  struct room {
-    float *logits, *probabilities, *vector;
-  } * rooms; /* [count], where the caller wants them */
-  filtra_status status;
-  char *message; /* error message from another thread; NULL: out of memory */
-} job;
-
-/* A batch in flight. */
-typedef struct part {
-  job *job;
-  ft_pending_batch pending;
-  size_t *indices; /* [count] of the job's requests */
-  int32_t *lengths;
-  size_t count;
-} part;
+enum { DEFAULT_BATCH = 16, MOST_BATCH = 65535 };
 
 struct filtra_predictor {
   ft_reader reader;
-  size_t batch_size;
+  ft_batcher batcher;
   bool normalise;
-  /* Under the device's lock: */
-  part parts[UNDER_WAY]; /* oldest first */
-  size_t part_count;
-  job *jobs;
-  uint64_t tickets;
-  ft_word_count read; /* the words of all requests */
 };
 
-/* ---- computing, under the lock ---- */
-
-static void free_job(job *j) {
-  if (!j) return;
-  free(j->results);
-  free(j->rooms);
-  free(j->message);
-  free(j);
-}
-
-static void fail_job(job *j, filtra_status status) {
-  if (j->status) return;
-  j->status = status;
-  j->message = ft_strdup(filtra_error_message());
-}
-
-/* Waits for the oldest batch and copies its results to its submission. */
-static void finish_oldest(filtra_predictor *p) {
-  part done = p->parts[0];
-  memmove(p->parts, p->parts + 1, --p->part_count * sizeof *p->parts);
-  size_t outputs = (size_t)p->reader.info.outputs;
-  float *rows = ft_calloc(done.count * outputs, sizeof *rows);
-  filtra_status status =
-      rows ? ft_model_rows(p->reader.model, &done.pending, done.lengths, done.count, rows)
-           : FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < done.count && !status; i++)
-    memcpy(done.job->results + done.indices[i] * outputs, rows + i * outputs,
-           outputs * sizeof *rows);
-  if (status) fail_job(done.job, status);
-  done.job->parts--;
-  free(rows);
-  free(done.indices);
-  free(done.lengths);
-}
-
-/* Joins the edges of a batch's graphs; `counts` [count]. Caller frees *edges. */
-static filtra_status join_edges(const part *t, const ft_request_sample *samples, uint32_t *counts,
-                                int32_t **edges) {
-  ft_tokens all = {0};
-  FT_TRY(ft_tokens_reserve(&all, 1));
-  for (size_t i = 0; i < t->count; i++) {
-    const ft_tokens *own = &samples[t->indices[i]].edges;
-    filtra_status status = ft_tokens_reserve(&all, own->count);
-    if (status) {
-      free(all.ids);
-      return status;
-    }
-    if (own->count) memcpy(all.ids + all.count, own->ids, own->count * sizeof *own->ids);
-    all.count += own->count;
-    counts[i] = (uint32_t)(own->count / FT_EDGE_WORDS);
-  }
-  *edges = all.ids;
-  return FILTRA_OK;
-}
-
-/* Submits a batch. Words after each sequence are zero, since some token layouts read them. */
-static filtra_status submit_batch(filtra_predictor *p, const part *t,
-                                  const ft_request_sample *samples, int64_t padded,
-                                  ft_pending_batch *pending) {
-  size_t row = (size_t)padded * p->reader.columns;
-  const bool edges = ft_model_has_edges(&p->reader.model->options.config);
-  /* follow the sequences' words */
-  const size_t seconds = p->reader.joined ? t->count : 0, graphs = edges ? t->count : 0;
-  uint32_t *words =
-      ft_calloc(p->reader.sequences * t->count * row + seconds + graphs, sizeof *words);
-  if (!words) return FILTRA_ERROR_HOST_MEMORY;
-  int32_t *second = (int32_t *)words + p->reader.sequences * t->count * row;
-  uint32_t *counts = (uint32_t *)second + seconds;
-  for (size_t i = 0; i < seconds; i++)
-    second[i] = samples[t->indices[i]].second;
-  for (size_t k = 0; k < p->reader.sequences; k++)
-    for (size_t i = 0; i < t->count; i++) {
-      const ft_request_sample *s = &samples[t->indices[i]];
-      memcpy(words + (k * t->count + i) * row, s->words[k],
-             (size_t)s->lengths[k] * p->reader.columns * sizeof *words);
-      t->lengths[k * t->count + i] = s->lengths[k];
-    }
-  filtra_batch batch = {.size = (uint32_t)t->count,
-                        .length = (uint32_t)padded,
-                        .count = (uint32_t)t->count,
-                        .sequences = (uint32_t)p->reader.sequences,
-                        .lengths = t->lengths,
-                        .second = p->reader.joined ? second : NULL,
-                        .edge_counts = edges ? counts : NULL};
-  if (p->reader.info.features)
-    batch.features = (const float *)words;
-  else
-    batch.tokens = (const int32_t *)words;
-  filtra_status status = FILTRA_OK;
-  int32_t *joined = NULL;
-  if (edges) status = join_edges(t, samples, counts, &joined);
-  batch.edges = joined;
-  if (!status) status = ft_model_submit(p->reader.model, &batch, false, pending);
-  free(joined);
-  free(words);
-  return status;
-}
-
-/* Submits the first waiting request, and the next ones of the same padded length. */
-static filtra_status submit_part(filtra_predictor *p, job *j, ft_request_sample *samples,
-                                 size_t first) {
-  int64_t padded = samples[first].padded;
-  part t = {.job = j,
-            .indices = ft_calloc(p->batch_size, sizeof *t.indices),
-            .lengths = ft_calloc(p->batch_size * p->reader.sequences, sizeof *t.lengths)};
-  filtra_status status = t.indices && t.lengths ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = first; i < j->count && t.count < p->batch_size && !status; i++) {
-    if (samples[i].padded != padded) continue;
-    t.indices[t.count++] = i;
-    samples[i].padded = 0;
-  }
-  if (!status && p->part_count == UNDER_WAY) finish_oldest(p);
-  if (!status) status = submit_batch(p, &t, samples, padded, &t.pending);
-  if (status) {
-    free(t.indices);
-    free(t.lengths);
-    return status;
-  }
-  p->parts[p->part_count++] = t;
-  j->parts++;
-  return FILTRA_OK;
-}
-
-static void finish_job(filtra_predictor *p, const job *j) {
-  while (j->parts)
-    finish_oldest(p);
-}
-
-static filtra_status submit_job(filtra_predictor *p, job *j, ft_request_sample *samples) {
-  for (size_t i = 0; i < j->count; i++) {
-    if (!samples[i].padded) continue;
-    filtra_status status = submit_part(p, j, samples, i);
-    if (status) {
-      fail_job(j, status);
-      finish_job(p, j);
-      return ft_fail(j->status, "%s", j->message ? j->message : "out of host memory");
-    }
-  }
-  j->ticket = ++p->tickets;
-  j->next = p->jobs;
-  p->jobs = j;
-  return FILTRA_OK;
+ft_batcher *ft_predictor_batcher(filtra_predictor *predictor) {
+  return &predictor->batcher;
 }
 
 /* ---- answers ---- */
@@ -248,7 +79,7 @@ static filtra_prediction prediction_of(const filtra_predictor *p, const float *l
 
 /* Compiles the graphs of one length. */
 static filtra_status prepare(filtra_predictor *p, int64_t length) {
-  for (size_t size = 1; size < 2 * p->batch_size; size *= 2)
+  for (size_t size = 1; size < 2 * p->batcher.batch_size; size *= 2)
     FT_TRY(ft_model_prepare(p->reader.model, (int64_t)size, length));
   return FILTRA_OK;
 }
@@ -320,7 +151,8 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
   if (fit->features && fit->features != m->features && !(fit->columns && m->features == 1))
     return ft_fail(FILTRA_ERROR_INPUT, "predictor: standardises %u features, the model has %lld",
                    fit->features, (long long)m->features);
-  p->batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
+  p->batcher.batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
+  p->batcher.gathers = o->prepare_all; /* for which all sizes of batches are prepared */
   p->reader.sequences = (size_t)ft_model_sequences(m);
   /* An imported model does not record whether it was trained with pairs. */
   const ft_frame *frame =
@@ -355,6 +187,8 @@ static filtra_status make_predictor(filtra_model *model, const filtra_predictor_
     return FILTRA_ERROR_HOST_MEMORY;
   }
   p->reader.model = model;
+  p->batcher.reader = &p->reader;
+  ft_mutex_make(&p->batcher.mutex);
   if (!options) options = &defaults;
   filtra_status status =
       options->precision ? filtra_model_set_precision(model, *options->precision) : FILTRA_OK;
@@ -408,17 +242,10 @@ filtra_status filtra_run_create_predictor(const filtra_run *run, filtra_device *
 void filtra_predictor_destroy(filtra_predictor **predictor) {
   if (!predictor || !*predictor) return;
   filtra_predictor *p = *predictor;
-  ft_device_lock(p->reader.model->device);
-  while (p->part_count)
-    finish_oldest(p);
-  ft_device_unlock(p->reader.model->device);
-  while (p->jobs) {
-    job *next = p->jobs->next;
-    free_job(p->jobs);
-    p->jobs = next;
-  }
-  if (ft_mostly_unknown(&p->read))
-    ft_warn_of_unknown_words(p->reader.info.tokenizer, &p->read, "the texts of the requests");
+  ft_batcher_close(&p->batcher);
+  if (ft_mostly_unknown(&p->batcher.read))
+    ft_warn_of_unknown_words(p->reader.info.tokenizer, &p->batcher.read,
+                             "the texts of the requests");
   filtra_model_destroy(&p->reader.model);
   ft_input_free(&p->reader.input);
   free(p);
@@ -431,65 +258,28 @@ const filtra_predictor_info *filtra_predictor_get_info(const filtra_predictor *p
 
 /* ---- requests ---- */
 
-static filtra_status new_job(const filtra_predictor *p, size_t count,
-                             const filtra_request *requests, job **out) {
-  job *j = *out = ft_calloc(1, sizeof *j);
-  if (!j) return FILTRA_ERROR_HOST_MEMORY;
-  j->count = count;
-  j->results = ft_calloc(count * (size_t)p->reader.info.outputs, sizeof *j->results);
-  j->rooms = ft_calloc(count, sizeof *j->rooms);
-  if (!j->results || !j->rooms) return FILTRA_ERROR_HOST_MEMORY;
-  for (size_t i = 0; i < count; i++)
-    j->rooms[i] = (struct room){requests[i].logits, requests[i].probabilities, requests[i].vector};
-  return FILTRA_OK;
-}
-
-static void add_words(filtra_predictor *p, const ft_word_count *read) {
-  p->read.words += read->words;
-  p->read.unknown += read->unknown;
-}
-
 filtra_status filtra_predictor_submit(filtra_predictor *predictor, size_t count,
                                       const filtra_request *requests, uint64_t *ticket) {
   FT_NEED(predictor, requests, ticket);
   filtra_predictor *p = predictor;
   ft_request_sample *samples;
-  job *j;
+  ft_job *j;
   if (!count) return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: no request");
   FT_TRY(ft_requests_read(&p->reader, count, requests, &samples));
-  filtra_status status = new_job(p, count, requests, &j);
-  if (!status) {
-    ft_device_lock(p->reader.model->device);
-    status = submit_job(p, j, samples);
-    if (!status) *ticket = j->ticket;
-    for (size_t i = 0; i < count && !status; i++)
-      add_words(p, &samples[i].read);
-    ft_device_unlock(p->reader.model->device);
+  FT_TRY(ft_job_new(&p->reader, count, requests, samples, &j));
+  const filtra_status status = ft_batcher_submit(&p->batcher, j);
+  if (status) {
+    ft_job_free(j);
+    return status;
   }
-  if (status) free_job(j);
-  ft_requests_free(samples, count);
-  return status;
-}
-
-/* Removes a submission from the list and waits for its batches; NULL if the ticket is unknown. */
-static job *take_job(filtra_predictor *p, uint64_t ticket) {
-  ft_device_lock(p->reader.model->device);
-  job **at = &p->jobs;
-  while (*at && (*at)->ticket != ticket)
-    at = &(*at)->next;
-  job *j = *at;
-  if (j) {
-    *at = j->next;
-    finish_job(p, j);
-  }
-  ft_device_unlock(p->reader.model->device);
-  return j;
+  *ticket = j->ticket;
+  return FILTRA_OK;
 }
 
 filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t ticket,
                                        filtra_prediction *predictions) {
   FT_NEED(predictor, predictions);
-  job *j = take_job(predictor, ticket);
+  ft_job *j = ft_batcher_take(&predictor->batcher, ticket);
   if (!j)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "predictor: ticket %llu was not given out, or is collected already",
@@ -504,7 +294,7 @@ filtra_status filtra_predictor_collect(filtra_predictor *predictor, uint64_t tic
                          : prediction_of(predictor, logits, j->rooms[i].probabilities);
     if (j->rooms[i].logits) memcpy(j->rooms[i].logits, logits, outputs * sizeof *logits);
   }
-  free_job(j);
+  ft_job_free(j);
   return status;
 }
 
@@ -551,7 +341,7 @@ filtra_status filtra_predictor_predict_batch(filtra_predictor *predictor, const 
   float *results = ft_calloc(batch->size, outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
   ft_device_lock(predictor->reader.model->device);
-  if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
+  ft_batcher_make_room(&predictor->batcher);
   filtra_status status = filtra_model_predict_batch(predictor->reader.model, batch, results);
   ft_device_unlock(predictor->reader.model->device);
   if (!status) answer_rows(predictor, batch->count, results, logits, probabilities, predictions);
@@ -569,7 +359,7 @@ filtra_status filtra_predictor_predict_split(filtra_predictor *predictor,
   float *results = ft_calloc(count, (size_t)predictor->reader.info.outputs * sizeof *results);
   if (!results) return FILTRA_ERROR_HOST_MEMORY;
   ft_device_lock(predictor->reader.model->device);
-  if (predictor->part_count == UNDER_WAY) finish_oldest(predictor);
+  ft_batcher_make_room(&predictor->batcher);
   filtra_status status =
       filtra_model_predict_split(predictor->reader.model, data, split, batch_size, results);
   ft_device_unlock(predictor->reader.model->device);

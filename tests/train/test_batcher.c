@@ -1,0 +1,144 @@
+/* Requests of several threads in one batch: which are gathered, and that none fails for another. */
+#include "train/batcher.h" /* first: the harness defines `owned` */
+
+#include "support/files.h"
+#include "support/harness.h"
+#include "support/run.h"
+#include "support/toy.h"
+
+#include <filtra/filtra.h>
+#include <pthread.h>
+#include <sched.h>
+
+static const char DATA[] = "text,label\nsome good words,yes\nbad ones,no\ngood again,yes\nbad,no\n";
+
+enum { MOST = 20, WIDTH = 8, BROKEN = 'q' + 1, VOCABULARY = 257 };
+
+/* A token whose vector overflows in a mean. */
+static void break_token(filtra_model *model) {
+  static float values[VOCABULARY * WIDTH];
+  filtra_parameters *p = filtra_model_parameters(model);
+  assert_ok(filtra_parameters_get(p, "embedding.weight", values, FT_COUNT(values)));
+  for (size_t i = 0; i < WIDTH; i++)
+    values[BROKEN * WIDTH + i] = 3e38f;
+  assert_ok(filtra_parameters_set(p, "embedding.weight", values, FT_COUNT(values)));
+}
+
+/* A predictor of bytes with graphs for batches of up to four. */
+static filtra_predictor *open_predictor(bool prepare_all) {
+  const char *file = test_path(test_folder(), "a.csv"), *folder = test_new_run();
+  filtra_predictor *p;
+  filtra_model *model;
+  void *bytes;
+  size_t size;
+  test_write(file, DATA, strlen(DATA));
+  assert_ok(test_train(test_text("{\"data\": \"%s\", \"width\": %d, \"layers\": 1, \"heads\": 1, "
+                                 "\"tokenizer\": \"bytes\", \"max_length\": %d, "
+                                 "\"steps\": 2, \"batch_size\": 2}",
+                                 file, WIDTH, MOST),
+                       folder, 100));
+  assert_ok(filtra_model_load(test_device(), test_path(folder, "model.safetensors"), &model));
+  break_token(model);
+  assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
+  filtra_model_destroy(&model);
+  assert_ok(filtra_predictor_create_from_memory(
+      test_device(), bytes, size,
+      &(filtra_predictor_options){.batch_size = 4, .prepare_all = prepare_all}, &p));
+  filtra_free(bytes);
+  return p;
+}
+
+/* A thread with one request. */
+typedef struct client {
+  filtra_predictor *predictor;
+  int32_t tokens[MOST];
+  uint32_t length;
+  pthread_t thread;
+  filtra_status status;
+  float probability;
+} client;
+
+static client client_of(filtra_predictor *p, uint32_t length, int32_t first) {
+  client c = {.predictor = p, .length = length, .tokens = {first}};
+  for (uint32_t i = 1; i < length; i++)
+    c.tokens[i] = 'a' + (int32_t)i % 3;
+  return c;
+}
+
+static void *ask(void *user) {
+  client *c = user;
+  filtra_prediction answer = {0};
+  const filtra_request request = {.tokens = c->tokens, .length = c->length};
+  c->status = filtra_predictor_predict(c->predictor, 1, &request, &answer);
+  c->probability = answer.probability;
+  return NULL;
+}
+
+/* Has all threads wait for the device, and then lets them go on. Returns how many batches their
+ * requests took. */
+static uint64_t ask_together(client *clients, size_t count) {
+  ft_batcher *b = ft_predictor_batcher(clients[0].predictor);
+  ft_device_lock(test_device());
+  const uint64_t before = b->batches;
+  for (size_t i = 0; i < count; i++)
+    assert_int_equal(pthread_create(&clients[i].thread, NULL, ask, &clients[i]), 0);
+  while (ft_batcher_waiting(b) < count)
+    sched_yield();
+  ft_device_unlock(test_device());
+  for (size_t i = 0; i < count; i++)
+    assert_int_equal(pthread_join(clients[i].thread, NULL), 0);
+  return b->batches - before;
+}
+
+/* Of one padded length, up to batch_size; and each gets its own answer. */
+TEST(test_gathered) {
+  owned_predictor *p = open_predictor(true);
+  client clients[7], alone[7];
+  for (size_t i = 0; i < 7; i++) { /* six of 16 tokens, one of 20 */
+    alone[i] = clients[i] = client_of(p, i == 2 ? 20 : 3 + (uint32_t)i, 'a' + (int32_t)i);
+    ask(&alone[i]);
+  }
+  assert_int_equal(ask_together(clients, 7), 3); /* 4 and 2 of 16 tokens, 1 of 20 */
+  for (size_t i = 0; i < 7; i++) {
+    assert_int_equal(clients[i].status, FILTRA_OK);
+    assert_float_equal(clients[i].probability, alone[i].probability, 1e-6f);
+  }
+  assert_true(fabsf(alone[0].probability - alone[6].probability) > 1e-6f);
+}
+
+/* Tokens that the model does not know and results that are not finite fail their own requests. */
+TEST(test_failures_are_apart) {
+  static const struct {
+    int32_t token;
+    filtra_status status;
+  } cases[] = {{BROKEN, FILTRA_ERROR_NONFINITE}, {VOCABULARY, FILTRA_ERROR_INPUT}};
+  owned_predictor *p = open_predictor(true);
+  client clients[4], alone = client_of(p, 5, 'd');
+  ask(&alone);
+  for (size_t k = 0; k < FT_COUNT(cases); k++) {
+    for (size_t i = 0; i < 4; i++)
+      clients[i] = client_of(p, 5, i == 1 ? cases[k].token : 'd');
+    ask_together(clients, 4);
+    for (size_t i = 0; i < 4; i++) {
+      assert_int_equal(clients[i].status, i == 1 ? cases[k].status : FILTRA_OK);
+      if (i != 1) assert_float_equal(clients[i].probability, alone.probability, 1e-6f);
+    }
+  }
+}
+
+/* Without prepared graphs a larger batch might have to compile one. */
+TEST(test_not_gathered) {
+  owned_predictor *p = open_predictor(false);
+  client clients[3];
+  for (size_t i = 0; i < 3; i++) {
+    clients[i] = client_of(p, 3, 'a' + (int32_t)i);
+    assert_int_equal(pthread_create(&clients[i].thread, NULL, ask, &clients[i]), 0);
+  }
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(pthread_join(clients[i].thread, NULL), 0);
+    assert_int_equal(clients[i].status, FILTRA_OK);
+  }
+  assert_int_equal(ft_predictor_batcher(p)->batches, 3);
+}
+
+TEST_MAIN(NULL, test_teardown)
