@@ -1,7 +1,7 @@
-/* Batches of requests. A thread that waits for the device's lock leaves its requests in a list, from
- * which the thread that has the lock fills batches of one padded length. At most two batches are in
- * flight; whoever needs room or an answer waits for the oldest and hands out its results. Called by
- * predictor.c. */
+/* Batches of requests. A thread that waits for the device's lock leaves its requests in a list,
+ * from which the thread that has the lock fills batches of one padded length. At most two batches
+ * are in flight; whoever needs room or an answer waits for the oldest and hands out its results.
+ * Called by predictor.c. */
 #include "train/batcher.h"
 
 #include "base/element.h"
@@ -59,8 +59,8 @@ static void fail_job(ft_job *j, filtra_status status) {
 
 /* ---- results ---- */
 
-/* Waits for the oldest batch and copies its results to their jobs. A result that is not finite fails
- * its own job alone. */
+/* Waits for the oldest batch and copies its results to their jobs. A result that is not finite
+ * fails its own job alone. */
 static void finish_oldest(ft_batcher *b) {
   ft_flying done = b->flying[0];
   memmove(b->flying, b->flying + 1, --b->flying_count * sizeof *b->flying);
@@ -249,8 +249,8 @@ static void fail_items(const ft_flying *t, filtra_status status) {
   }
 }
 
-/* Submits each job's requests of a batch that failed, so that a request that the model refuses fails
- * its own job alone. */
+/* Submits each job's requests of a batch that failed, so that a request that the model refuses
+ * fails its own job alone. */
 static void launch_apart(ft_batcher *b, int64_t padded, const ft_flying *t) {
   for (size_t first = 0, end; first < t->count; first = end) {
     ft_flying own;

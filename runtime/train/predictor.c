@@ -152,7 +152,8 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
     return ft_fail(FILTRA_ERROR_INPUT, "predictor: standardises %u features, the model has %lld",
                    fit->features, (long long)m->features);
   p->batcher.batch_size = o->batch_size ? o->batch_size : DEFAULT_BATCH;
-  p->batcher.gathers = o->prepare_all; /* for which all sizes of batches are prepared */
+  /* All sizes of batches are prepared then. On a CPU a batch takes as long as its requests. */
+  p->batcher.gathers = o->prepare_all && !ft_caps_of(p->reader.model->device)->cpu;
   p->reader.sequences = (size_t)ft_model_sequences(m);
   /* An imported model does not record whether it was trained with pairs. */
   const ft_frame *frame =

@@ -25,7 +25,7 @@ static void break_token(filtra_model *model) {
 }
 
 /* A predictor of bytes with graphs for batches of up to four. */
-static filtra_predictor *open_predictor(bool prepare_all) {
+static filtra_predictor *open_predictor(filtra_device *dev, bool prepare_all) {
   const char *file = test_path(test_folder(), "a.csv"), *folder = test_new_run();
   filtra_predictor *p;
   filtra_model *model;
@@ -37,13 +37,13 @@ static filtra_predictor *open_predictor(bool prepare_all) {
                                  "\"steps\": 2, \"batch_size\": 2}",
                                  file, WIDTH, MOST),
                        folder, 100));
-  assert_ok(filtra_model_load(test_device(), test_path(folder, "model.safetensors"), &model));
+  assert_ok(filtra_model_load(dev, test_path(folder, "model.safetensors"), &model));
   break_token(model);
   assert_ok(filtra_model_save_to_memory(model, &bytes, &size));
   filtra_model_destroy(&model);
   assert_ok(filtra_predictor_create_from_memory(
-      test_device(), bytes, size,
-      &(filtra_predictor_options){.batch_size = 4, .prepare_all = prepare_all}, &p));
+      dev, bytes, size, &(filtra_predictor_options){.batch_size = 4, .prepare_all = prepare_all},
+      &p));
   filtra_free(bytes);
   return p;
 }
@@ -76,29 +76,29 @@ static void *ask(void *user) {
 
 /* Has all threads wait for the device, and then lets them go on. Returns how many batches their
  * requests took. */
-static uint64_t ask_together(client *clients, size_t count) {
+static uint64_t ask_together(filtra_device *dev, client *clients, size_t count) {
   ft_batcher *b = ft_predictor_batcher(clients[0].predictor);
-  ft_device_lock(test_device());
+  ft_device_lock(dev);
   const uint64_t before = b->batches;
   for (size_t i = 0; i < count; i++)
     assert_int_equal(pthread_create(&clients[i].thread, NULL, ask, &clients[i]), 0);
   while (ft_batcher_waiting(b) < count)
     sched_yield();
-  ft_device_unlock(test_device());
+  ft_device_unlock(dev);
   for (size_t i = 0; i < count; i++)
     assert_int_equal(pthread_join(clients[i].thread, NULL), 0);
   return b->batches - before;
 }
 
 /* Of one padded length, up to batch_size; and each gets its own answer. */
-TEST(test_gathered) {
-  owned_predictor *p = open_predictor(true);
+static void check_gathered(filtra_device *dev) {
+  owned_predictor *p = open_predictor(dev, true);
   client clients[7], alone[7];
   for (size_t i = 0; i < 7; i++) { /* six of 16 tokens, one of 20 */
     alone[i] = clients[i] = client_of(p, i == 2 ? 20 : 3 + (uint32_t)i, 'a' + (int32_t)i);
     ask(&alone[i]);
   }
-  assert_int_equal(ask_together(clients, 7), 3); /* 4 and 2 of 16 tokens, 1 of 20 */
+  assert_int_equal(ask_together(dev, clients, 7), 3); /* 4 and 2 of 16 tokens, 1 of 20 */
   for (size_t i = 0; i < 7; i++) {
     assert_int_equal(clients[i].status, FILTRA_OK);
     assert_float_equal(clients[i].probability, alone[i].probability, 1e-6f);
@@ -107,18 +107,18 @@ TEST(test_gathered) {
 }
 
 /* Tokens that the model does not know and results that are not finite fail their own requests. */
-TEST(test_failures_are_apart) {
+static void check_failures(filtra_device *dev) {
   static const struct {
     int32_t token;
     filtra_status status;
   } cases[] = {{BROKEN, FILTRA_ERROR_NONFINITE}, {VOCABULARY, FILTRA_ERROR_INPUT}};
-  owned_predictor *p = open_predictor(true);
+  owned_predictor *p = open_predictor(dev, true);
   client clients[4], alone = client_of(p, 5, 'd');
   ask(&alone);
   for (size_t k = 0; k < FT_COUNT(cases); k++) {
     for (size_t i = 0; i < 4; i++)
       clients[i] = client_of(p, 5, i == 1 ? cases[k].token : 'd');
-    ask_together(clients, 4);
+    ask_together(dev, clients, 4);
     for (size_t i = 0; i < 4; i++) {
       assert_int_equal(clients[i].status, i == 1 ? cases[k].status : FILTRA_OK);
       if (i != 1) assert_float_equal(clients[i].probability, alone.probability, 1e-6f);
@@ -126,9 +126,11 @@ TEST(test_failures_are_apart) {
   }
 }
 
-/* Without prepared graphs a larger batch might have to compile one. */
-TEST(test_not_gathered) {
-  owned_predictor *p = open_predictor(false);
+TEST_WITH(test_gathered, "class=discrete", check_gathered)
+TEST_WITH(test_failures_are_apart, "class=discrete", check_failures)
+
+static void check_not_gathered(bool prepare_all) {
+  owned_predictor *p = open_predictor(test_device(), prepare_all);
   client clients[3];
   for (size_t i = 0; i < 3; i++) {
     clients[i] = client_of(p, 3, 'a' + (int32_t)i);
@@ -139,6 +141,13 @@ TEST(test_not_gathered) {
     assert_int_equal(clients[i].status, FILTRA_OK);
   }
   assert_int_equal(ft_predictor_batcher(p)->batches, 3);
+}
+
+/* Not on a CPU, and not without prepared graphs, of which a larger batch might need another. */
+TEST(test_not_gathered) {
+  check_not_gathered(false);
+  if (filtra_device_get_info(test_device())->device_class == FILTRA_DEVICE_CPU)
+    check_not_gathered(true);
 }
 
 TEST_MAIN(NULL, test_teardown)
