@@ -137,10 +137,11 @@ void ft_elements_get(filtra_dtype dtype, const void *elements, size_t count, flo
 /* A sum of bits for F32, whose weights are checked whenever a model is loaded: an exponent of ones,
  * and no other, carries into the sign's place. */
 bool ft_elements_finite(filtra_dtype dtype, const void *elements, size_t count) {
-  const uint32_t *words = elements;
-  uint32_t carried = 0;
-  for (size_t i = 0; i < count && dtype == FILTRA_F32; i++)
-    carried |= (words[i] & 0x7fffffff) + 0x00800000;
+  uint32_t carried = 0, bits;
+  for (size_t i = 0; i < count && dtype == FILTRA_F32; i++) {
+    memcpy(&bits, (const char *)elements + i * sizeof bits, sizeof bits);
+    carried |= (bits & 0x7fffffff) + 0x00800000;
+  }
   if (dtype == FILTRA_F32) return !(carried >> 31);
   for (size_t i = 0; i < count; i++)
     if (!isfinite(ft_element_get(dtype, elements, i))) return false;
