@@ -118,13 +118,13 @@ static filtra_status explain_means(FILE *to, const report_summary *s, report_for
   return say(to, format,
              ft_format("Mean ± standard deviation over the runs of a method, %zu at most, which "
                        "differ by their seed; of the %s. Bold: the best. The mean rank is over the "
-                       "%zu data sets that every method has a score on; 1 is the best.",
+                       "%zu data set%s that every method has a score on; 1 is the best.",
                        most,
                        tested == s->group_count ? "test split"
                        : tested                 ? "test split, or of the validation split where "
                                                   "runs have no test score"
                                                 : "validation split",
-                       s->ranked));
+                       s->ranked, s->ranked == 1 ? "" : "s"));
 }
 
 static size_t most_pairs(const report_summary *s) {
