@@ -40,7 +40,7 @@ typedef struct filtra_predictor_options {
   /** Compiles all graphs at creation, so that no request waits for one: 1 + log2 of max_length / 16
    * lengths by 1 + log2 of batch_size sizes, 30 for 512 and 16. Each takes what the first request
    * of its shape would wait: tenths of a second to seconds, less where the pipeline cache has its
-   * kernels. On a GPU, requests that threads submit meanwhile are then computed together. */
+   * kernels. Requests that threads submit while a GPU is busy are then computed together. */
   bool prepare_all;
   /** The predictor gives vectors, in filtra_request.vector, and no labels; NONE: predictions. */
   filtra_vector vector;

@@ -277,8 +277,7 @@ static filtra_status begin_one_by_one(filtra_parameters *params, uint64_t seed) 
   return status;
 }
 
-/* Allocates the buffers. The bytes between parameters are zeros in any case, since optimizers pass
- * over them; `zeros`: so are the values. */
+/* Allocates the buffers; `zeros`: with zeros, also between parameters, where optimizers pass. */
 static filtra_status allocate(filtra_parameters *params, filtra_trainable trainable, bool zeros) {
   if (params->committed)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "the parameters are committed already");

@@ -60,7 +60,7 @@ filtra_status ft_batcher_submit(ft_batcher *b, ft_job *job);
 ft_job *ft_batcher_take(ft_batcher *b, uint64_t ticket);
 /** Waits until another batch may be in flight. Under the device's lock. */
 void ft_batcher_make_room(ft_batcher *b);
-/** Jobs whose threads wait for the device's lock. */
+/** For tests: jobs whose threads wait for the device's lock. */
 size_t ft_batcher_waiting(ft_batcher *b);
 /** Waits for all batches and frees what was not collected. */
 void ft_batcher_close(ft_batcher *b);

@@ -232,12 +232,7 @@ static int check_parts(const char *name, const bench_arguments *a) {
   if (a->ranks && (a->ops || a->mixers || a->precisions || a->lengths || a->quick || a->out))
     return command_misused(name, "--ranks goes with --json alone");
   if (a->run && (a->ranks || a->ops || a->mixers || a->precisions || a->lengths))
-    return command_misused(name, "--run is of one model: leave out --%s",
-                           a->ranks     ? "ranks"
-                           : a->ops     ? "ops"
-                           : a->mixers  ? "mixers"
-                           : a->lengths ? "lengths"
-                                        : "precision");
+    return command_misused(name, "--run goes with --threads, --quick, --out and --json alone");
   if (a->threads && !a->run) return command_misused(name, "--threads goes with --run");
   if (a->lengths && (a->ops || a->precisions))
     return command_misused(name, "--lengths is of layers in fp32: leave out --%s",

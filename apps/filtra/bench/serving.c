@@ -3,13 +3,14 @@
  * programs use (filtra bench --run). */
 #include "bench.h"
 
+#include "base/lengths.h"
 #include "base/memory.h"
 #include "base/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ANSWERS = 400, MOST_ANSWERS_QUICK = 20, NEW_TOKENS = 64, SHORTEST = 16 };
+enum { MOST_ANSWERS = 400, MOST_ANSWERS_QUICK = 20, NEW_TOKENS = 64 };
 
 struct bench_served {
   filtra_run *run; /* NULL: a model file */
@@ -94,8 +95,8 @@ static void *be_client(void *argument) {
   clients *c = argument;
   for (;;) {
     ft_lock(&c->mutex);
-    const bool enough =
-        c->status || command_interrupted() || c->asked == c->most || ft_seconds() > c->end;
+    const bool enough = c->status || command_interrupted() || c->asked == c->most ||
+                        (c->asked && ft_seconds() > c->end);
     c->asked += !enough;
     ft_unlock(&c->mutex);
     if (enough) return NULL;
@@ -103,9 +104,12 @@ static void *be_client(void *argument) {
     const filtra_status status = answer(c->served, &c->content);
     const double seconds = ft_seconds() - start;
     ft_lock(&c->mutex);
-    if (status && !c->status) c->message = ft_strdup(filtra_error_message());
-    if (status && !c->status) c->status = status;
-    if (!status) c->seconds[c->answered++] = seconds;
+    if (!status) {
+      c->seconds[c->answered++] = seconds;
+    } else if (!c->status) {
+      c->status = status;
+      c->message = ft_strdup(filtra_error_message());
+    }
     ft_unlock(&c->mutex);
   }
 }
@@ -120,7 +124,7 @@ static void add_requests(clients *c, double whole, json_t *entry) {
 }
 
 static filtra_status run_clients(clients *c, unsigned threads, bool quick, json_t *entry) {
-  const double longest = quick ? 2.0 : 20.0;
+  const double longest = quick ? 10.0 : 20.0;
   ft_thread others[BENCH_THREADS];
   FT_TRY(answer(c->served, &c->content)); /* warms up */
   c->most = quick ? MOST_ANSWERS_QUICK : MOST_ANSWERS;
@@ -270,7 +274,7 @@ filtra_status bench_plan_serving(bench *b, bench_plan *plan) {
                                      .run = report_start,
                                      .weight = 0.1});
   const int64_t most = s->info->max_length;
-  for (int64_t n = s->info->features ? most : SHORTEST;; n *= 2) {
+  for (int64_t n = s->info->features ? most : FT_SHORTEST_LENGTH;; n *= 2) {
     const uint32_t length = (uint32_t)(n < most ? n : most);
     plan_requests(s, plan, length, 1);
     if (threads > 1) plan_requests(s, plan, length, threads);
