@@ -56,10 +56,17 @@ void main() {
   do {
     const uint n = i / columns;
     const uint column = i - n * columns;
-    uvec2 frequency = uvec2(0x9391054au, 0x28be60dbu); // 1 / (2 pi)
+    // Two words, not a uvec2, which lavapipe of Mesa 26 cannot carry around a loop for subgroups of
+    // 16: it overruns its stack.
+    uint low = 0x9391054au, high = 0x28be60dbu; // 1 / (2 pi)
     [[unroll]] for (uint j = 0; j < EMBEDDING_FREQUENCY_BITS; ++j)
-      if (((column >> (j + 1)) & 1u) != 0)
-        frequency = multiply_fractions(frequency, uvec2(p.power[2 * j], p.power[2 * j + 1]));
+      if (((column >> (j + 1)) & 1u) != 0) {
+        const uvec2 product = multiply_fractions(
+            uvec2(low, high), uvec2(p.power[2 * j], p.power[2 * j + 1]));
+        low = product.x;
+        high = product.y;
+      }
+    const uvec2 frequency = uvec2(low, high);
     float position = shifted ? 0 : sinusoid(n, column, frequency);
     uint b = gl_WorkGroupID.y;
     do {
