@@ -271,7 +271,7 @@ FILTRA_API filtra_status filtra_model_evaluate_batch(filtra_model *model, const 
 /** Bytes of device memory, including 64 KiB of slack after each buffer. Not included: what the
  * driver rounds up, and less than 1 MiB for staging and the optimizer's scalars. */
 typedef struct filtra_memory_use {
-  uint64_t parameters;  /**< the values */
+  uint64_t parameters;  /**< the values; without training on CPUs, also weights reordered */
   uint64_t training;    /**< gradients and the optimizer's moments */
   uint64_t activations; /**< of one batch; a model's graphs share them, the largest decides */
   uint64_t transfers;   /**< inputs and outputs of the batches in flight, for each batch shape */

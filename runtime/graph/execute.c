@@ -2,6 +2,7 @@
  * from the slot's staging buffer, makes the calls (graph/submissions.c) and copies outputs to the
  * slot's readback buffer. All commands were recorded before (graph/program.c); only the inputs'
  * bytes change. Called by programs, models and trainers through <filtra/graph.h>. */
+#include "graph/kept.h"
 #include "graph/program.h"
 
 #include <string.h>
@@ -108,6 +109,7 @@ static filtra_status submit(filtra_graph *g, const struct filtra_vulkan_run *run
   ft_program *p;
   ft_slot *slot;
   FT_TRY(program_of(g, "submit", &p));
+  FT_TRY(ft_kept_refresh(g->tape.params));
   FT_TRY(free_slot(p, &slot));
   FT_TRY(set_random_state(g, p));
   FT_TRY(carry_over(p, slot));

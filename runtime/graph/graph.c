@@ -1,8 +1,8 @@
 /* Graphs from creation to destruction: recorded by graph/record.c and ops/, compiled here into a
  * plan and a program, executed by graph/execute.c. */
 #include "graph/arena.h"
+#include "graph/kept.h"
 #include "graph/outside.h"
-#include "graph/parameters.h"
 #include "graph/program.h"
 
 #include <stdlib.h>
@@ -84,6 +84,7 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   FT_TRY(check_committed(g));
   filtra_status status = make_plan(g, &g->plan);
   if (!status && !g->arena) status = filtra_arena_create(g->device, &g->own_arena);
+  if (!status && !ft_compiles_only(g->device)) status = ft_kept_refresh(g->tape.params);
   if (!status) status = make_program(g);
   if (!status) return FILTRA_OK;
   filtra_arena_destroy(&g->own_arena);

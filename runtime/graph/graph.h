@@ -201,6 +201,23 @@ uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *
 filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                  const int64_t *shape, const void *data);
 
+/* ---- tensors that depend on a parameter alone (graph/kept.c) ---- */
+
+/** Numbers that say how a kept tensor is computed. */
+typedef struct ft_keep_numbers {
+  int64_t number[8];
+} ft_keep_numbers;
+/** Records the calls that compute the kept tensor y from the parameter x, both dense. */
+typedef void (*ft_keep_fn)(filtra_graph *g, filtra_tensor *x, filtra_tensor *y,
+                           const ft_keep_numbers *numbers);
+/** Whether the graph can keep what it computes from t alone: t begins at a parameter of a set that
+ * is not trained and takes little of the device's memory. */
+bool ft_graph_keeps(const filtra_graph *g, const filtra_tensor *t);
+/** For such an x: an F32 tensor that the graphs of the set share. It is computed before the first
+ * execution, and again after the parameter was set. NULL after an error. */
+filtra_tensor *ft_graph_keep(filtra_graph *g, const filtra_tensor *x, ft_keep_fn record,
+                             const ft_keep_numbers *numbers, int ndim, const int64_t *shape);
+
 /* ---- differentiation ---- */
 
 /** A backward rule: reads the outputs' gradients with ft_grad and contributes to the inputs'. Not

@@ -1,6 +1,6 @@
 /* Named parameters as views into flat buffers: decayed ones first, then other trained ones, then
  * buffers. Called by programs through <filtra/graph.h>, by models, optimizers and graphs. */
-#include "graph/parameters.h"
+#include "graph/kept.h"
 
 #include "base/rng.h"
 
@@ -30,6 +30,7 @@ filtra_status filtra_parameters_destroy(filtra_parameters **params) {
   ft_buffer_destroy(p->device, &p->values);
   ft_buffer_destroy(p->device, &p->gradients);
   ft_buffer_destroy(p->device, &p->copies);
+  ft_kept_free(p);
   for (size_t i = 0; i < p->count; i++)
     free(p->list[i].name);
   free(p->list);
@@ -211,6 +212,7 @@ static filtra_status upload_copy(filtra_parameters *params, const ft_parameter *
 
 filtra_status ft_parameter_upload(filtra_parameters *params, const ft_parameter *p,
                                   const float *values) {
+  ft_kept_expire(params, p);
   if (!ft_parameter_is_narrow(params, p))
     FT_TRY(ft_upload(params->device, &params->values, p->offset, values,
                      (uint64_t)p->elements * sizeof *values));
@@ -284,6 +286,7 @@ static filtra_status allocate(filtra_parameters *params, filtra_trainable traina
   if (!params->count) return ft_fail(FILTRA_ERROR_ARGUMENT, "no parameter was declared");
   filtra_device *dev = params->device;
   ft_parameters_lay_out(params);
+  params->fixed = trainable == FILTRA_FIXED;
   filtra_status status =
       zeros ? ft_buffer_zeroed(dev, params->bytes, &params->values)
             : ft_buffer_create(dev, params->bytes, FT_MEMORY_DEVICE, &params->values);

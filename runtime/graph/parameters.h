@@ -15,6 +15,8 @@ typedef struct ft_parameter {
   uint64_t copy_offset; /* in bytes into the copies */
 } ft_parameter;
 
+typedef struct ft_kept ft_kept;
+
 struct filtra_parameters {
   filtra_device *device;
   ft_parameter *list;
@@ -27,6 +29,10 @@ struct filtra_parameters {
   ft_buffer copies; /* 16 bits per F32 value, if a parameter has a copy; else empty */
   uint64_t copies_bytes;
   unsigned users; /* graphs and optimizers */
+  /* Committed without gradients, or measured for that: graphs keep what depends on a parameter
+   * alone (graph/kept.h). */
+  bool fixed;
+  ft_kept *kept;
   bool narrow; /* set before commit: parameters with a copy have no F32 values; none is trained */
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/safetensors.h"
 #include "gpu/matrix.h"
-#include "graph/parameters.h"
+#include "graph/kept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -365,6 +365,7 @@ filtra_status filtra_model_get_config(const filtra_model *model, filtra_model_co
 filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool training,
                                ft_recompute how, filtra_memory_use *memory) {
   filtra_tensor *auxiliary;
+  if (!model->params->committed) model->params->fixed = !training;
   FT_TRY(filtra_graph_create(
       model->device, &(filtra_graph_options){.slots = training ? 3 : 2, .training = training},
       &b->graph));
@@ -378,7 +379,7 @@ filtra_status ft_model_measure(filtra_model *model, ft_batch_graph *b, bool trai
   }
   FT_TRY(ft_graph_measure(b->graph, &memory->activations, &memory->transfers));
   if (!model->params->committed) ft_parameters_lay_out(model->params);
-  memory->parameters = ft_parameters_extent(model->params);
+  memory->parameters = ft_parameters_extent(model->params) + ft_kept_extent(model->params);
   memory->training = training ? 3 * ft_buffer_extent(model->params->trained_bytes) : 0;
   memory->total = memory->parameters + memory->training + memory->activations + memory->transfers;
   return FILTRA_OK;

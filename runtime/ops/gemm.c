@@ -14,10 +14,6 @@ typedef struct operand {
   uint32_t stride, outer, inner;
 } operand;
 
-static bool aligned(const filtra_tensor *t, int64_t elements) {
-  return ft_begins_at(t, (size_t)(elements * ft_element_bytes(t)));
-}
-
 static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int64_t columns,
                         int64_t wide) {
   bool transposed = !(x->column == 1 || columns == 1);
@@ -28,7 +24,7 @@ static operand describe(const ft_gemm *p, const ft_matrix *x, int64_t rows, int6
                .outer = (uint32_t)(p->outer > 1 ? x->outer : 0),
                .inner = (uint32_t)(p->inner > 1 ? x->inner : 0)};
   o.wide = length % wide == 0 && o.stride % wide == 0 && o.outer % wide == 0 &&
-           o.inner % wide == 0 && aligned(x->tensor, wide);
+           o.inner % wide == 0 && ft_aligned(x->tensor, wide);
   return o;
 }
 
@@ -147,20 +143,24 @@ static bool paired_b(const ft_gemm *p) {
 /* The op's own choice where loads can be uniform: panels for products that use each element often
  * enough to pay for them. GFLOP/s of 1024 x 384 x 1536 on two cores of a Xeon (Cascade Lake) with
  * lavapipe of Mesa 26: 20 without and 39 with them, in vectors of 512 bits 33 and 69. Smaller ones
- * are read where they are: a train step of 32 x 24 tokens, width 64, 7.7 ms in place of 8.7. */
-static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, ft_configuration *c) {
+ * are read where they are: a train step of 32 x 24 tokens, width 64, 7.7 ms in place of 8.7. With
+ * panels of B that are `kept`, copies of A do not pay off: kernels of MiniLM for 32 and 128 tokens
+ * take 9.7 and 25.8 ms with them, 8.4 and 23.8 without. */
+static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, bool kept,
+                        ft_configuration *c) {
   enum { WIDE = 16 };                   /* lanes */
   enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
   enum { REUSED = 256 }; /* from here on panels of B pay off: rows that read it, and its lines */
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t rows = caps->info.subgroup_size >= WIDE ? 8 : 16;
-  const bool aliased = aliases(p, p->a.column == 1 ? p->a.row : p->a.column);
-  const bool pack_a = aliased || !direct_a(ft_gemm_type(p), p->a.column, p->m, rows);
   const bool much = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N &&
                     p->m * p->n * p->k >= S64_MUCH;
+  const bool aliased = !kept && aliases(p, p->a.column == 1 ? p->a.row : p->a.column);
+  const bool pack_a = aliased || !direct_a(ft_gemm_type(p), p->a.column, p->m, rows);
   const bool reused = much && p->m >= REUSED && p->k >= REUSED;
-  const bool pack_b = reused || !paired_b(p) || p->n % (2 * (int64_t)caps->info.subgroup_size) != 0;
-  if (!caps->uniform_loads || p->m < rows || ((pack_a || pack_b) && !much)) return false;
+  const bool pack_b =
+      kept || reused || !paired_b(p) || p->n % (2 * (int64_t)caps->info.subgroup_size) != 0;
+  if (!caps->uniform_loads || p->m < rows || ((pack_a || (pack_b && !kept)) && !much)) return false;
   *c = (ft_configuration){
       {rows, 1, UNIFORM_LOADS | (pack_a ? PACK_A : 0) | (pack_b ? PACK_B : 0), 1}};
   return true;
@@ -169,13 +169,13 @@ static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, ft_configura
 /* The op's own choice: 16 rows, unless there are few tiles and half of the last would lie outside
  * C. Copying into panels pays off if each element is used often. A train step of width 512 on
  * lavapipe, Mesa 25.0: 0.98 CPU seconds without, 0.85 with them. */
-static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p) {
+static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p, bool kept) {
   enum { REUSE = 128 };
   uint32_t rows = p->m <= 4 ? 4 : p->m <= 56 && (p->m - 1) % 16 < 8 ? 8 : 16;
   uint32_t pack =
       (a_aliases(p) && p->n >= REUSE ? PACK_A : 0) | (b_aliases(p) && p->m >= REUSE ? PACK_B : 0);
   ft_configuration c = {{rows, 1, pack, 1}};
-  if (!uniform_s64(dev, p, &c)) take_large_s64(dev, p, &c);
+  if (!uniform_s64(dev, p, kept, &c)) take_large_s64(dev, p, &c);
   ft_gemm_plan plan = plan_s64(dev, &c);
   c.value[S64_PARTS] = (uint32_t)ft_gemm_parts(dev, p, &plan);
   return c;
@@ -331,7 +331,7 @@ static const char *type_suffix(filtra_dtype type) {
 
 static ft_configuration standard(const filtra_device *dev, const ft_gemm *p,
                                  ft_tuning_family family) {
-  return family == FT_TUNE_GEMM_S64     ? standard_s64(dev, p)
+  return family == FT_TUNE_GEMM_S64     ? standard_s64(dev, p, false)
          : family == FT_TUNE_GEMM_TILED ? standard_tiled(dev, p)
                                         : ft_gemm_matrix_standard(dev, p);
 }
@@ -378,8 +378,9 @@ static ft_configuration answer(const filtra_device *dev, const ft_gemm *p,
   return ft_tuning_choose(dev, &q);
 }
 
-/* Chooses the kernel of a product; no other function does. */
-static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
+/* Chooses the kernel of a product; no other function does. `kept`: panels of B cost nothing, since
+ * the graph keeps them. The tuner, which knows no parameters, is not asked about these. */
+static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p, bool kept) {
   if (ft_tuning_reference(dev)) return plan_naive(dev);
   if (ft_caps_of(dev)->product_style == FT_STYLE_NAIVE) {
     ft_gemm_plan plan = plan_naive(dev);
@@ -391,7 +392,9 @@ static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p) {
     if (ft_gemm_matrix_taken(&c)) return ft_gemm_matrix_plan(dev, ft_gemm_type(p), &c);
   }
   const bool s64 = ft_caps_of(dev)->product_style == FT_STYLE_SUBGROUP;
-  const ft_configuration c = answer(dev, p, s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED);
+  const ft_configuration c = s64 && kept
+                                 ? standard_s64(dev, p, true)
+                                 : answer(dev, p, s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED);
   return s64 ? plan_s64(dev, &c) : plan_tiled(&c);
 }
 
@@ -410,33 +413,6 @@ ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
       .tensor = t, .row = transpose ? 1 : columns, .column = transpose ? columns : 1};
 }
 
-/* Copies the operand into F32 panels of `width` columns, each with its k lines one after the other;
- * `lanes` as LANES in gemm/pack. */
-static ft_matrix pack(filtra_graph *g, const ft_gemm *p, filtra_tensor *x, int64_t line,
-                      int64_t column, int64_t columns, int64_t width, uint32_t lanes) {
-  int64_t panels = ft_ceil_div(columns, width);
-  filtra_tensor *y = ft_tensor_new(g, "panels", FILTRA_F32, 3, (int64_t[]){panels, p->k, width});
-  if (!y) return (ft_matrix){0};
-  const bool along_line = column == 1 && columns % 2 == 0 && line % 2 == 0 && aligned(x, 2);
-  const bool along_column =
-      !along_line && line == 1 && p->k % 2 == 0 && column % 2 == 0 && aligned(x, 2);
-  const int64_t lines = along_column ? ft_ceil_div(p->k, 2 * PACK_BLOCK) * PACK_BLOCK : p->k;
-  const int64_t count = lines * width / (along_line ? 2 : 1);
-  ft_record_call(
-      g, &(ft_kernel_call){
-             .label = p->label,
-             .kernel = ft_kernel_typed(ft_graph_device(g), "gemm/pack", filtra_tensor_dtype(x)),
-             FT_ARGUMENTS(gemm_pack, .x = FT_READ(x), .y = FT_WRITE(y), .count = (uint32_t)count,
-                          .panels = (uint32_t)panels, .k = (uint32_t)p->k, .n = (uint32_t)columns,
-                          .line = (uint32_t)line, .column = (uint32_t)column),
-             FT_CONSTANTS(gemm_pack, .WIDTH = (uint32_t)width, .ALONG_LINE = along_line,
-                          .ALONG_COLUMN = along_column, .LANES = lanes),
-             .workgroup = FT_FLAT_WORKGROUP,
-             .groups = {ft_flat_groups(g, count), ft_groups_for(panels, 1)},
-             .bytes = (double)(4 + ft_element_bytes(x)) * (double)filtra_tensor_elements(y)});
-  return (ft_matrix){.tensor = y, .row = width, .column = 1};
-}
-
 static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *plan,
                       filtra_dtype type) {
   int64_t chunk = chunk_of(p->k, plan->parts), parts = ft_ceil_div(p->k, chunk);
@@ -452,8 +428,9 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
   operand c = describe(p, &p->c, p->m, p->n, plan->wide);
   bool accumulate = p->accumulate && parts == 1, random = p->dropout > 0;
   bool add_sums = row_sums && p->add_row_sums && parts == 1;
-  bool wide_c = c.wide && aligned(target, plan->wide) && (!p->z || aligned(p->z, plan->wide)) &&
-                (!p->residual || aligned(p->residual, plan->wide));
+  bool wide_c = c.wide && ft_aligned(target, plan->wide) &&
+                (!p->z || ft_aligned(p->z, plan->wide)) &&
+                (!p->residual || ft_aligned(p->residual, plan->wide));
   bool tail = p->k % plan->step || chunk % plan->step;
   uint32_t shape = (a.transposed ? GEMM_TRANSPOSED_A : 0) | (b.transposed ? GEMM_TRANSPOSED_B : 0) |
                    (a.wide ? GEMM_WIDE_A : 0) | (b.wide ? GEMM_WIDE_B : 0) |
@@ -525,6 +502,12 @@ static bool types_fit(filtra_graph *g, const ft_gemm *p) {
   return false;
 }
 
+/* Whether panels of B can be kept: on devices that read them by uniform loads. */
+static bool keeps_b(const filtra_graph *g, const ft_gemm *p) {
+  return ft_caps_of(ft_graph_device(g))->uniform_loads && ft_gemm_batches(p) == 1 &&
+         ft_graph_keeps(g, p->b.tensor);
+}
+
 void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   if (!ft_usable(g, gemm->a.tensor) || !ft_usable(g, gemm->b.tensor) ||
       !ft_usable(g, gemm->c.tensor) || !types_fit(g, gemm))
@@ -541,16 +524,20 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
     p.n = gemm->m;
   }
   const filtra_dtype type = ft_gemm_type(&p);
-  ft_gemm_plan chosen = choose(ft_graph_device(g), &p);
+  const bool kept = keeps_b(g, &p);
+  ft_gemm_plan chosen = choose(ft_graph_device(g), &p, kept);
   if (!chosen.s64 || (chosen.uniform_loads && chosen.pack_b) || p.a.column == 1 || p.k == 1)
     p.row_sums = NULL;
   if (chosen.pack_a) {
-    ft_matrix a = pack(g, &p, p.a.tensor, p.a.column, p.a.row, p.m, chosen.tile_m, 0);
+    const ft_panels panels = {p.k, p.m, p.a.column, p.a.row, chosen.tile_m, 0};
+    const ft_matrix a = ft_gemm_pack(g, p.label, p.a.tensor, &panels, false);
     p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};
   }
-  if (chosen.pack_b)
-    p.b = pack(g, &p, p.b.tensor, p.b.row, p.b.column, p.n, chosen.tile_n,
-               chosen.uniform_loads ? chosen.subgroup : 0);
+  if (chosen.pack_b) {
+    const ft_panels panels = {
+        p.k, p.n, p.b.row, p.b.column, chosen.tile_n, chosen.uniform_loads ? chosen.subgroup : 0};
+    p.b = ft_gemm_pack(g, p.label, p.b.tensor, &panels, kept);
+  }
   if (!p.a.tensor || !p.b.tensor) return;
   emit_gemm(g, &p, &chosen, type);
   if (gemm->row_sums && !p.row_sums)

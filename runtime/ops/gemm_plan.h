@@ -40,6 +40,23 @@ static inline int64_t ft_gemm_batches(const ft_gemm *p) {
   return p->outer * p->inner;
 }
 
+/** Whether a load of that many elements can begin where t does. */
+static inline bool ft_aligned(const filtra_tensor *t, int64_t elements) {
+  return ft_begins_at(t, (size_t)(elements * ft_element_bytes(t)));
+}
+
+/** How an operand of k lines and some columns becomes panels of `width` columns; `lanes` as LANES
+ * in gemm/pack. */
+typedef struct ft_panels {
+  int64_t k, columns;
+  int64_t line, column; /* strides of the operand */
+  int64_t width, lanes;
+} ft_panels;
+/** Records the copy of the operand into F32 panels, each with its k lines one after the other, and
+ * returns them as a matrix. `keep`: the operand is a parameter, and graphs share the panels. */
+ft_matrix ft_gemm_pack(filtra_graph *g, const char *label, filtra_tensor *x,
+                       const ft_panels *panels, bool keep);
+
 filtra_dtype ft_gemm_type(const ft_gemm *p);
 /** Number of tiles of C. */
 int64_t ft_gemm_tiles(const ft_gemm *p, const ft_gemm_plan *plan);
