@@ -19,7 +19,8 @@ struct ft_kept {
   bool current;
 };
 
-/* Whether the parameters take little of the device's memory: kept tensors double that. */
+/* Whether the parameters take little of the device's memory: kept tensors take as much again, and
+ * twice as much beside weights of 16 bits. */
 static bool affordable(const filtra_parameters *params) {
   enum { SHARE = 8 };
   return ft_parameters_extent(params) <= ft_caps_of(params->device)->info.memory_bytes / SHARE;

@@ -136,6 +136,22 @@ TEST(test_trainable_sets_keep_nothing) {
   assert_ok(filtra_parameters_destroy(&f.params));
 }
 
+/* Kept tensors would take as much memory again. */
+TEST(test_large_sets_keep_nothing) {
+  fixture f;
+  begin(&f, FILTRA_FIXED);
+  uint64_t *memory = (uint64_t *)&ft_caps_of(test_device())->info.memory_bytes;
+  const uint64_t all = *memory;
+  *memory = 8 * ft_parameters_extent(f.params) - 1;
+  sum s = record(&f);
+  const bool little = ft_graph_keeps(s.graph, s.w);
+  *memory = all;
+  assert_false(little);
+  assert_true(ft_graph_keeps(s.graph, s.w));
+  filtra_graph_destroy(&s.graph);
+  assert_ok(filtra_parameters_destroy(&f.params));
+}
+
 /* Products take their weight from kept panels on devices with uniform loads. */
 TEST(test_products) {
   fixture f;
