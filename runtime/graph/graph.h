@@ -201,7 +201,7 @@ uint32_t ft_graph_sequence_elements(const filtra_graph *g, const filtra_tensor *
 filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                  const int64_t *shape, const void *data);
 
-/* ---- tensors that depend on a parameter alone (graph/kept.c) ---- */
+/* ---- tensors that depend on a parameter alone (graph/keep.c) ---- */
 
 /** Numbers that say how a kept tensor is computed. */
 typedef struct ft_keep_numbers {

@@ -33,6 +33,7 @@ struct filtra_parameters {
    * alone (graph/kept.h). */
   bool fixed;
   ft_kept *kept;
+  filtra_status (*compute_kept)(filtra_parameters *params); /* those that are not current */
   bool narrow; /* set before commit: parameters with a copy have no F32 values; none is trained */
 };
 
