@@ -28,6 +28,19 @@ void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dt
     qkv[i] = filtra_split_heads(g, qkv[i], in->heads);
 }
 
+void ft_mixer_pair(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *part[2]) {
+  part[0] = part[1] = NULL;
+  if (!ft_scope_usable(scope) || !in || !ft_usable(scope->graph, in->x)) return;
+  filtra_graph *g = scope->graph;
+  const int64_t width = ft_columns(in->x);
+  ft_cut(g, filtra_scope_linear(scope, "qkv", in->x, 3 * width, NULL), 2 * width, part);
+  const int64_t shape[] = {in->x->shape[0], in->x->shape[1], width};
+  for (int i = 0; scope->observer && i < 2; i++)
+    ft_observe(scope, i ? "key" : "query",
+               filtra_slice(g, part[0], (int64_t[]){0, 0, i * width}, shape));
+  ft_observe(scope, "value", part[1]);
+}
+
 filtra_tensor *filtra_mixer_output(const ft_scope *scope, const filtra_mixer_input *in,
                                    filtra_tensor *y) {
   if (!ft_scope_usable(scope) || !in || !ft_usable(scope->graph, y)) return NULL;
