@@ -289,8 +289,8 @@ filtra_status ft_batcher_submit(ft_batcher *b, ft_job *job) {
   ft_device_lock(device);
   if (!b->gathers) add_waiting(b, job);
   while (job->waiting && !job->status) {
-    const filtra_status status = submit_next(b);
-    if (status) fail_job(job, status);
+    const filtra_status failure = submit_next(b);
+    if (failure) fail_job(job, failure);
   }
   if (job->status) {
     remove_waiting(b, job);
@@ -303,9 +303,10 @@ filtra_status ft_batcher_submit(ft_batcher *b, ft_job *job) {
     job->next = b->jobs;
     b->jobs = job;
   }
+  const filtra_status status = job->status; /* from here on other threads may fail the job */
   ft_device_unlock(device);
-  if (!job->status) return FILTRA_OK;
-  return ft_fail(job->status, "%s", job->message ? job->message : "out of host memory");
+  if (!status) return FILTRA_OK;
+  return ft_fail(status, "%s", job->message ? job->message : "out of host memory");
 }
 
 ft_job *ft_batcher_take(ft_batcher *b, uint64_t ticket) {
