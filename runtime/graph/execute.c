@@ -109,7 +109,7 @@ static filtra_status submit(filtra_graph *g, const struct filtra_vulkan_run *run
   ft_program *p;
   ft_slot *slot;
   FT_TRY(program_of(g, "submit", &p));
-  FT_TRY(ft_kept_refresh(g->tape.params));
+  if (g->tape.keeps) FT_TRY(ft_kept_refresh(g->tape.params));
   FT_TRY(free_slot(p, &slot));
   FT_TRY(set_random_state(g, p));
   FT_TRY(carry_over(p, slot));

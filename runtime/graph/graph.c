@@ -84,7 +84,8 @@ filtra_status filtra_graph_compile(filtra_graph *g) {
   FT_TRY(check_committed(g));
   filtra_status status = make_plan(g, &g->plan);
   if (!status && !g->arena) status = filtra_arena_create(g->device, &g->own_arena);
-  if (!status && !ft_compiles_only(g->device)) status = ft_kept_refresh(g->tape.params);
+  if (!status && g->tape.keeps && !ft_compiles_only(g->device))
+    status = ft_kept_refresh(g->tape.params);
   if (!status) status = make_program(g);
   if (!status) return FILTRA_OK;
   filtra_arena_destroy(&g->own_arena);

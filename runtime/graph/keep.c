@@ -74,6 +74,7 @@ filtra_tensor *ft_graph_keep(filtra_graph *g, const filtra_tensor *x, ft_keep_fn
   like.bytes = ft_dtype_extent(FILTRA_F32, like.elements);
   filtra_parameters *params = g->tape.params;
   params->compute_kept = compute;
+  g->tape.keeps = true;
   ft_kept *k = find(params, &like);
   if (!k) {
     k = ft_calloc(1, sizeof *k);

@@ -17,7 +17,6 @@ static filtra_status prepare(filtra_parameters *params, size_t *count) {
 
 filtra_status ft_kept_refresh(filtra_parameters *params) {
   size_t count = 0;
-  if (!params || !params->kept) return FILTRA_OK;
   filtra_status status = prepare(params, &count);
   if (!status && count) status = params->compute_kept(params);
   if (status) return ft_fail_context(status, "weights in the order that kernels read them");

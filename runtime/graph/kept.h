@@ -19,7 +19,8 @@ struct ft_kept {
 };
 
 /** Computes every kept tensor that is not current: new ones, and those whose parameter was set
- * since, or may have been trained. Waits. Compiling and each execution call it. */
+ * since, or may have been trained. Waits. Compiling and executing a graph that reads kept tensors
+ * call it. */
 filtra_status ft_kept_refresh(filtra_parameters *params);
 /** The parameter has new values. */
 void ft_kept_expire(filtra_parameters *params, const ft_parameter *p);

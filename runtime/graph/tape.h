@@ -74,6 +74,7 @@ struct ft_tape {
   size_t readout_count;
   ft_recompute recompute;
   bool fuses; /* elementwise calls, and sums */
+  bool keeps; /* reads kept tensors (graph/keep.c) */
   filtra_tensor *random_state;
   uint32_t random_ids;
   int64_t part_sequences; /* sequences of this part of a batch; 0: batches are whole */

@@ -68,7 +68,7 @@ typedef struct ft_mixer_class {
 
 /** As filtra_mixer_qkv, but not by heads: queries and keys side by side, [B,N,2 W], and values,
  * [B,N,W], of width W; both are pieces of one tensor. */
-void ft_mixer_pair(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *part[2]);
+void ft_mixer_sides(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *part[2]);
 /** filtra_mixer_qkv with results of that type. */
 void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dtype dtype,
                   filtra_tensor *qkv[3]);

@@ -28,7 +28,7 @@ void ft_mixer_qkv(const ft_scope *scope, const filtra_mixer_input *in, filtra_dt
     qkv[i] = filtra_split_heads(g, qkv[i], in->heads);
 }
 
-void ft_mixer_pair(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *part[2]) {
+void ft_mixer_sides(const ft_scope *scope, const filtra_mixer_input *in, filtra_tensor *part[2]) {
   part[0] = part[1] = NULL;
   if (!ft_scope_usable(scope) || !in || !ft_usable(scope->graph, in->x)) return;
   filtra_graph *g = scope->graph;

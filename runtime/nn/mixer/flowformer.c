@@ -14,13 +14,13 @@ static const ft_key KEYS[] = {
 };
 
 /* Queries and keys lie side by side, as 2 H heads, so that one call does the same for both. */
-typedef struct pair {
+typedef struct sides {
   filtra_tensor *features;             /* [B,N,2 H,D] */
   int64_t batch, tokens, heads, width; /* width: of a head */
-} pair;
+} sides;
 
 /* Each token's flow: its features times the sum of the other side's tensor, [B,N,2 H,1]. */
-static filtra_tensor *flows(filtra_graph *g, const pair *p, filtra_tensor *x, float eps) {
+static filtra_tensor *flows(filtra_graph *g, const sides *p, filtra_tensor *x, float eps) {
   const int64_t heads = 2 * p->heads, row[] = {p->batch, 1, heads * p->width};
   const int64_t rows[] = {p->batch, 1, heads, p->width};
   filtra_tensor *half[2];
@@ -32,7 +32,7 @@ static filtra_tensor *flows(filtra_graph *g, const pair *p, filtra_tensor *x, fl
 }
 
 /* The flows [B,N,2 H,1] of queries and of keys, each [B,N,H,1] and dense. */
-static void part_flows(filtra_graph *g, const pair *p, filtra_tensor *x, filtra_tensor *out[2]) {
+static void part_flows(filtra_graph *g, const sides *p, filtra_tensor *x, filtra_tensor *out[2]) {
   filtra_chunk(g, filtra_reshape(g, x, 3, (int64_t[]){p->batch, p->tokens, 2 * p->heads}), 2, out);
   for (int i = 0; i < 2; i++)
     out[i] = filtra_reshape(g, filtra_permute(g, out[i], (int[]){0, 1, 2}), 4,
@@ -67,7 +67,7 @@ static filtra_tensor *mixed(filtra_graph *g, const filtra_mixer_input *in, filtr
                             filtra_tensor *v, float eps) {
   if (!ft_usable(g, x) || !filtra_split_heads(g, v, in->heads)) return NULL;
   const int64_t *shape = v->shape;
-  pair p = {NULL, shape[0], shape[1], in->heads, shape[2] / in->heads};
+  sides p = {NULL, shape[0], shape[1], in->heads, shape[2] / in->heads};
   const int64_t pairs[] = {p.batch, p.tokens, 2 * p.heads, p.width};
   const int64_t heads[] = {p.batch, p.tokens, p.heads, p.width}, one[] = {p.batch, p.tokens, 1, 1};
   filtra_tensor *flow[2], *conserved[2], *side[2]; /* of queries, of keys */
@@ -96,7 +96,7 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   (void)auxiliary;
   const struct flowformer_options *o = options;
   filtra_tensor *part[2];
-  ft_mixer_pair(scope, in, part);
+  ft_mixer_sides(scope, in, part);
   return filtra_mixer_output(scope, in, mixed(scope->graph, in, part[0], part[1], o->eps));
 }
 
