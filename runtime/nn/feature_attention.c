@@ -112,7 +112,7 @@ filtra_tensor *ft_feature_attention(const ft_scope *scope, const filtra_mixer_in
                                     float eps) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, q) || !ft_usable(g, k) || !ft_usable(g, v)) return NULL;
-  filtra_tensor *y = weighed(scope, in, q, ft_mask_heads(scope, in, k), with_ones(g, v)), *parts[2];
+  filtra_tensor *y = weighed(scope, in, q, k, with_ones(g, v)), *parts[2];
   ft_cut(g, y, v->shape[3], parts);
   /* The denominators first: their gradient comes after that of the numerators, which so follows the
    * division's and is fused with it. */

@@ -17,8 +17,9 @@ filtra_tensor *ft_counting(filtra_graph *g, int64_t count);
 filtra_tensor *ft_lower_triangle(filtra_graph *g, int64_t n);
 
 /** y_n = sum_m w_nm v_m / (sum_m w_nm + eps), w_nm = q_n . k_m, over real tokens m, in causal
- * models m <= n. q, k [B,H,N,F] are features, dense; v [B,H,N,D] any view -> [B,H,N,D], dense.
- * Causal sequences are computed in chunks; decoding keeps a state, the sums of k v^T and k. */
+ * models m <= n. q, k [B,H,N,F] are features, dense, k zero at padding; v [B,H,N,D] any view ->
+ * [B,H,N,D], dense. Causal sequences are computed in chunks; decoding keeps a state, the sums of
+ * k v^T and k. */
 filtra_tensor *ft_feature_attention(const ft_scope *scope, const filtra_mixer_input *in,
                                     filtra_tensor *q, filtra_tensor *k, filtra_tensor *v,
                                     float eps);

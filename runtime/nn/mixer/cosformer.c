@@ -28,9 +28,13 @@ static filtra_tensor *angles(const ft_scope *scope, const filtra_mixer_input *in
   return filtra_reshape(g, number, 4, (int64_t[]){decode ? batch : 1, 1, tokens, 1});
 }
 
-/* [B,H,N,2D]: max(x, 0) times the cosines of the angles, then times their sines. */
-static filtra_tensor *features(filtra_graph *g, filtra_tensor *heads, filtra_tensor *angle) {
-  filtra_tensor *x = filtra_activate(g, ft_dense_heads(g, heads), FILTRA_ACTIVATION_RELU);
+/* max(x, 0), dense. */
+static filtra_tensor *positive(filtra_graph *g, filtra_tensor *heads) {
+  return filtra_activate(g, ft_dense_heads(g, heads), FILTRA_ACTIVATION_RELU);
+}
+
+/* [B,H,N,2D]: x times the cosines of the angles, then times their sines. */
+static filtra_tensor *features(filtra_graph *g, filtra_tensor *x, filtra_tensor *angle) {
   filtra_tensor *cosine =
       filtra_activate(g, filtra_affine(g, angle, 1.0f, QUARTER_TURN), FILTRA_ACTIVATION_SIN);
   filtra_tensor *sine = filtra_activate(g, angle, FILTRA_ACTIVATION_SIN);
@@ -45,7 +49,8 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   filtra_graph *g = scope->graph;
   filtra_tensor *qkv[3], *angle = angles(scope, in);
   filtra_mixer_qkv(scope, in, qkv);
-  filtra_tensor *q = features(g, qkv[0], angle), *k = features(g, qkv[1], angle);
+  filtra_tensor *q = features(g, positive(g, qkv[0]), angle);
+  filtra_tensor *k = features(g, ft_mask_heads(scope, in, positive(g, qkv[1])), angle);
   filtra_tensor *y = ft_feature_attention(scope, in, q, k, qkv[2], o->eps);
   return filtra_mixer_output(scope, in, ft_join_heads(g, y));
 }

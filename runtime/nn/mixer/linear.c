@@ -24,8 +24,8 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   filtra_graph *g = scope->graph;
   filtra_tensor *qkv[3];
   filtra_mixer_qkv(scope, in, qkv);
-  filtra_tensor *y =
-      ft_feature_attention(scope, in, features(g, qkv[0]), features(g, qkv[1]), qkv[2], o->eps);
+  filtra_tensor *q = features(g, qkv[0]), *k = ft_mask_heads(scope, in, features(g, qkv[1]));
+  filtra_tensor *y = ft_feature_attention(scope, in, q, k, qkv[2], o->eps);
   return filtra_mixer_output(scope, in, ft_join_heads(g, y));
 }
 

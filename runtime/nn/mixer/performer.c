@@ -79,8 +79,9 @@ static filtra_tensor *build(const ft_scope *scope, const void *options,
   along = project(g, qkv[1], directions, &half);
   filtra_tensor *k = filtra_subtract(g, along, half);
   k = in->causal ? limit(g, k) : filtra_subtract(g, k, maximum(g, in, along));
-  filtra_tensor *y = ft_feature_attention(scope, in, features(g, q, o->eps), features(g, k, o->eps),
-                                          qkv[2], 1e-12f);
+  q = features(g, q, o->eps);
+  k = ft_mask_heads(scope, in, features(g, k, o->eps));
+  filtra_tensor *y = ft_feature_attention(scope, in, q, k, qkv[2], 1e-12f);
   return filtra_mixer_output(scope, in, ft_join_heads(g, y));
 }
 
