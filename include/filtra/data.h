@@ -160,6 +160,13 @@ typedef enum filtra_target {
   FILTRA_TARGET_LABELS     /**< any number of `classes`: none, one or several */
 } filtra_target;
 
+/** What the data say of one of several labels of a sample. */
+typedef enum filtra_label {
+  FILTRA_LABEL_ABSENT = 0, /**< it does not apply */
+  FILTRA_LABEL_APPLIES,
+  FILTRA_LABEL_UNKNOWN /**< left out of losses and scores */
+} filtra_label;
+
 /** How the pixels of images are read. */
 typedef enum filtra_pixels {
   /** As tokens 0 to 255: floor(255.5 (0.2989 r + 0.5870 g + 0.1140 b) / 255), as in Long Range
@@ -279,7 +286,7 @@ typedef struct filtra_dataset_options {
    * Targets are then FILTRA_TARGET_LABELS: an empty field has no label, and lists as Python prints
    * them, ['cats', 'sun'], are read too. NULL: with FILTRA_TARGETS_LABELS the one of ; | and , that
    * the column has. Labels are also what a target_column of several columns, with commas between,
-   * holds: each is 0 or 1 and names a label. */
+   * holds: each names a label and is 0, 1 or, where it is unknown, an empty field. */
   const char *label_separator;
   filtra_quoting quoting;
   uint64_t reserved[6]; /**< 0 */
@@ -318,13 +325,15 @@ typedef struct filtra_sample {
   float value;        /**< with FILTRA_TARGET_VALUE; NaN: unknown */
   const char *name;   /**< what the data call it: an id, a file, a FASTA header; NULL: nothing */
   uint32_t second_at; /**< token at which the second of two texts begins in `tokens`; 0: one text */
-  /** With FILTRA_TARGET_LABELS, [label_count] in no order, while the dataset is open. */
+  /** With FILTRA_TARGET_LABELS, while the dataset is open: the label_count labels that apply, then
+   * the unknown_count that are unknown. */
   uint32_t label_count;
   const int32_t *labels;
   /** [edge_count, 3] of a graph: two nodes, 0 to length - 1, and the type of the edge between them,
    * 0 to edge_types - 1. NULL: the sample is a sequence. */
   const int32_t *edges;
-  uint64_t reserved[1]; /**< 0 */
+  uint32_t unknown_count;
+  uint32_t reserved[1]; /**< 0 */
 } filtra_sample;
 
 /** Name and one-line description of format `index`, in the order in which filtra_dataset_open tries
@@ -347,9 +356,10 @@ typedef struct filtra_samples {
   const float *features;   /**< [sum of lengths, features]; NaN: missing, needs `standardise` */
   const int32_t *second;   /**< the second sequences of pairs, as `tokens`; NULL: no pairs */
   const uint32_t *second_lengths;
-  const int32_t *labels;  /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
-  const float *values;    /**< [count], with FILTRA_TARGET_VALUE */
-  const uint8_t *targets; /**< [count, classes], 1 where a label applies, else 0; of labels */
+  const int32_t *labels; /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
+  const float *values;   /**< [count], with FILTRA_TARGET_VALUE */
+  /** [count, classes] of labels, each a filtra_label; at least one of a sample is known. */
+  const uint8_t *targets;
   /** [count], above 0: weights in the loss, for loaders with `sample_weights`, as those of runs'
    * training data. NULL: 1 each. */
   const float *weights;
@@ -443,7 +453,7 @@ typedef struct filtra_batch {
   const int32_t *second;
   /** [size, classes] for models of several labels, else NULL: 0 where a label does not apply; where
    * it does 1, or another weight above 0 of its part of the loss, as `pos_weight` of PyTorch's
-   * BCEWithLogitsLoss. */
+   * BCEWithLogitsLoss; -1 where it is unknown. */
   const float *targets;
   /** Of graphs, whose nodes are the tokens: [size] edges of each row, and as filtra_samples.edges
    * those of all rows. NULL: no graphs. */

@@ -261,10 +261,10 @@ FILTRA_API filtra_status filtra_model_predict_batch(filtra_model *model, const f
 
 /** Evaluates a batch without training. *loss: mean cross-entropy over samples or predicted tokens,
  * without label smoothing and auxiliary losses; in regression mean squared error in units of
- * target_scale; of several labels the mean binary cross-entropy over samples and labels. *score:
- * accuracy, of several labels the fraction of samples with all of them right; in regression mean
- * absolute error in the units of the values. *weight: sum of the weights of both means, for
- * averaging over batches. */
+ * target_scale; of several labels the mean binary cross-entropy over the known labels of all
+ * samples. *score: accuracy, of several labels the fraction of samples with all known ones right,
+ * where a sample weighs as much as it has known labels; in regression mean absolute error in the
+ * units of the values. *weight: sum of the weights of both means, for averaging over batches. */
 FILTRA_API filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batch *batch,
                                                      double *loss, double *score, double *weight);
 

@@ -15,8 +15,9 @@
 extern "C" {
 #endif
 
-/** Scores of one class, or of one of several labels, whose samples are those that have it. NaN:
- * undefined, without samples of the class, or of other classes. */
+/** Scores of one class, or of one of several labels, whose samples are those that have it; samples
+ * are left out where the label is unknown. NaN: undefined, without samples of the class, or of
+ * other classes. */
 typedef struct filtra_class_scores {
   uint64_t samples;   /**< of this class */
   uint64_t predicted; /**< samples for which it was predicted */
@@ -30,8 +31,8 @@ typedef struct filtra_class_scores {
 } filtra_class_scores;
 
 /** Scores of all samples. With several labels, each predicted where its probability is above 0.5,
- * accuracy is the fraction of samples with all labels right, there is no confusion matrix, and
- * matthews is NaN. */
+ * accuracy is the fraction of samples with all known labels right, there is no confusion matrix,
+ * and matthews is NaN. */
 typedef struct filtra_scores {
   uint32_t classes;
   uint64_t samples;

@@ -25,6 +25,11 @@ TARGETS = {
 }
 
 
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or pandas' NA."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
 def one_type(y: Any, name: str) -> Any:
     """Return targets as an array; refuse missing ones, and texts among what is none."""
     listed = hasattr(type(y), "__len__") or hasattr(y, "__array__")
@@ -41,7 +46,7 @@ def one_type(y: Any, name: str) -> Any:
         ) from None
     given = list(y) if values.ndim == 1 and values.dtype.kind in "OUS" else []
     for i, value in enumerate(given):
-        if value is None or type(value).__name__ == "NAType" or value != value:
+        if _is_missing(value):
             raise ArgumentError(f"{name}[{i}] is missing: leave such samples out")
         if isinstance(value, (datetime.date, datetime.timedelta)):
             raise TypeError(f"{name}[{i}] is {value!r}: targets are numbers or texts "
@@ -118,7 +123,7 @@ class Targets:
         return found.astype(np.int32)
 
     def matrix(self, classes: Any, name: str) -> Any:
-        """Return uint8 [samples, labels], 1 where a label applies."""
+        """Return uint8 [samples, labels], 1 where a label applies, 2 where that is unknown."""
         if isinstance(self.y, np.ndarray):
             if self.y.shape[1] != len(classes):
                 raise ArgumentError(
@@ -140,7 +145,7 @@ class Targets:
 def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
     """Return labels as uint8 [samples, labels], or as a list of collections of names.
 
-    `matrix`: whether lists are rows of 0 and 1; None: told by them.
+    `matrix`: whether lists are rows of 0, 1 and NaN; None: told by them.
     """
     if not hasattr(y, "ndim") or y.ndim != 2:
         rows = list(y)
@@ -152,19 +157,32 @@ def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
         if not (_is_matrix(rows) if matrix is None else matrix):
             return rows
         y = rows if len({len(row) for row in rows}) == 1 else []  # which has another shape
-    array = np.asarray(y)
-    if array.shape[0] != count or not np.isin(array, (0, 1)).all():
-        raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1")
-    return np.ascontiguousarray(array, np.uint8)
+    array = np.ma.asarray(y if isinstance(y, np.ma.MaskedArray) else np.asarray(y))
+    values = array.data
+    missing = np.vectorize(_is_missing, otypes=[bool])(values) if values.dtype == object else (
+        values != values  # NaN
+    )
+    unknown = np.ma.getmaskarray(array) | missing
+    known = np.where(unknown, 0, values)
+    if array.ndim != 2 or array.shape[0] != count or not np.isin(known, (0, 1)).all():
+        raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1, NaN where unknown")
+    silent = unknown.all(axis=1)
+    if silent.any():
+        raise ArgumentError(
+            f"{name}[{int(np.argmax(silent))}] has no known label: leave such samples out"
+        )
+    filled = np.where(unknown, int(_c.filtra_label.UNKNOWN), known)
+    return np.ascontiguousarray(filled, np.uint8)
 
 
 def _is_matrix(rows: list[Any]) -> bool:
-    """Return whether lists are [samples, labels] of 0 and 1, and not of the names 0 and 1.
+    """Return whether lists are [samples, labels] of 0, 1 and NaN, and not of the names 0 and 1.
 
     As names, all samples would have both, or one twice.
     """
     return len({len(row) for row in rows}) == 1 and len(rows[0]) > 1 and all(
-        not isinstance(label, str) and label in (0, 1) for row in rows for label in row
+        not isinstance(label, str) and (_is_missing(label) or label in (0, 1))
+        for row in rows for label in row
     )
 
 

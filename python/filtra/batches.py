@@ -40,7 +40,8 @@ class Batch:
     values : array_like of float, [size]
         Targets of regression.
     targets : array_like of float, [size, classes]
-        Of several labels: 1, or another weight above 0, where one applies, else 0.
+        Of several labels: 1, or another weight above 0, where one applies, -1 where it is unknown,
+        else 0.
     weights : array_like of float, [size]
         Weights in the loss. Default: 1.
     second : array_like of int, [size]

@@ -47,6 +47,8 @@ class Sample:
         Number of its class; None: unknown, or the data have no classes.
     labels : list of int or None
         Numbers of its labels, where a sample has any number of them; None: unknown.
+    unknown : list of int
+        Numbers of the labels of which it is unknown whether they apply.
     value : float or None
     name : str or None
         What the data call it.
@@ -66,6 +68,7 @@ class Sample:
     name: str | None
     edges: Any
     second_at: int
+    unknown: list[int]
 
 
 def _split(name: Any) -> _c.filtra_split:
@@ -145,8 +148,8 @@ class Dataset(Object):
             width, 1 or 3].
         y : array_like, [samples]
             Whole numbers, bools and texts are classes, fractions are values. With `target`
-            "labels" a list of each sample's names, or [samples, labels] of 0 and 1. None with
-            "next".
+            "labels" a list of each sample's names, or [samples, labels] of 0 and 1, NaN where a
+            label is unknown. None with "next".
         val, test : (X, y), or (X, y, edges) of graphs, optional
             The other splits. Without `val`, `validation_share` of the samples is held out by
             `seed`; 0: none is.
@@ -400,6 +403,10 @@ class Dataset(Object):
             edges=_arrays.copied(found.edges, (found.edge_count, 3), _arrays.I32)
             if info.edge_types else None,
             second_at=int(found.second_at),
+            unknown=sorted(
+                found.labels[found.label_count : found.label_count + found.unknown_count]
+            )
+            if found.unknown_count else [],
         )
 
     def loader(self, split: str = "train", batch_size: int = 32, **options: Any) -> Loader:

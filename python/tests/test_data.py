@@ -281,9 +281,27 @@ def test_labels_from_memory() -> None:
         X, np.array([[0, 1], [1, 1], [0, 0]]), target="labels", validation_share=0
     )
     assert [data.sample(i).labels for i in range(3)] == [[1], [0, 1], []]
-    for y, part in (([["a"], "b", []], r"y\[1\] must be a list"), ([["a"]], "3 elements")):
+    for y, part in (
+        ([["a"], "b", []], r"y\[1\] must be a list"),
+        ([["a"]], "3 elements"),
+        (np.array([[0, 1], [np.nan, np.nan], [1, 0]]), r"y\[1\] has no known label"),
+        (np.array([[0, 1], [np.nan, 2], [1, 0]]), "of 0 and 1, NaN where unknown"),
+    ):
         with pytest.raises((TypeError, ValueError), match=part):
             Dataset.from_arrays(X, y, target="labels")
+
+
+def test_unknown_labels() -> None:
+    """NaN, None and masked elements are unknown: they have the target -1, and no loss."""
+    rows = [[0, 1], [1, None], [0, 0]]
+    matrix = np.array(rows, float)
+    for y in (matrix, np.array(rows, object), rows, np.ma.masked_invalid(matrix)):
+        data = Dataset.from_arrays(np.zeros((3, 2)), y, target="labels", validation_share=0)
+        samples = [data.sample(i) for i in range(3)]
+        assert [s.labels for s in samples] == [[1], [0], []]
+        assert [s.unknown for s in samples] == [[], [1], []]
+        batch = data.loader("train", 3).next()
+        assert sorted(batch.targets.tolist()) == [[0, 0], [0, 1], [1, -1]]
 
 
 MISTAKES = [

@@ -106,12 +106,16 @@ static filtra_status add_features(ft_samples *to, const float *values, size_t co
 
 static filtra_status take_labels(const filtra_dataset_arrays *a, const uint8_t *targets,
                                  ft_samples *to, int32_t *set) {
+  uint32_t unknown = 0;
   for (uint32_t k = 0; k < a->classes; k++) {
-    if (targets[k] > 1)
-      return ft_fail(FILTRA_ERROR_INPUT, "target %u of label %u, accepted are 0 and 1", targets[k],
-                     k);
-    if (targets[k]) FT_TRY(ft_samples_add_label(to, (int32_t)k));
+    if (targets[k] > FILTRA_LABEL_UNKNOWN)
+      return ft_fail(FILTRA_ERROR_INPUT, "target %u of label %u, accepted are 0, 1 and 2, unknown",
+                     targets[k], k);
+    unknown += targets[k] == FILTRA_LABEL_UNKNOWN;
+    if (targets[k])
+      FT_TRY(ft_samples_add_label(to, (int32_t)k, targets[k] != FILTRA_LABEL_UNKNOWN));
   }
+  if (unknown == a->classes) return ft_fail(FILTRA_ERROR_INPUT, "all labels are unknown");
   return ft_samples_end_set(to, set);
 }
 

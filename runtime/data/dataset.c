@@ -381,7 +381,7 @@ void filtra_dataset_close(filtra_dataset **dataset) {
     free(ds->samples[i].files);
     ft_free_names(ds->samples[i].names, ds->samples[i].name_count);
     free(ds->samples[i].label_ids);
-    free(ds->samples[i].set_ends);
+    free(ds->samples[i].sets);
     free(ds->samples[i].rows);
     free(ds->samples[i].weights);
     free(ds->splits[i].rows);
@@ -438,7 +438,10 @@ filtra_status filtra_dataset_sample(const filtra_dataset *dataset, filtra_split 
   if (dataset->info.target == FILTRA_TARGET_VALUE) sample->value = row->value;
   if (dataset->info.target == FILTRA_TARGET_LABELS) {
     sample->label = row->label < 0 ? -1 : 0;
-    sample->labels = ft_samples_labels(samples, row->label, &sample->label_count);
+    uint32_t count[2];
+    sample->labels = ft_samples_labels(samples, row->label, count);
+    sample->label_count = count[0];
+    sample->unknown_count = count[1];
   }
   if (dataset->info.input != FILTRA_INPUT_TOKENS) return FILTRA_OK;
   sample->tokens = samples->tokens.ids + row->first;

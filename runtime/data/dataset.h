@@ -29,6 +29,12 @@ typedef struct ft_listed_image {
   uint64_t mark; /* a hash of the file's size and first bytes, see image_file.h */
 } ft_listed_image;
 
+/** A set of labels: those that apply, ascending, then those that are unknown, ascending. */
+typedef struct ft_label_set {
+  uint64_t end;   /* in label_ids; the set begins where the one before it ends */
+  uint32_t known; /* labels that apply */
+} ft_label_set;
+
 /** The samples of one file, packed, in file order. Features are stored as numbers, pixels as bytes;
  * pixels of image files may stay in their files. */
 typedef struct ft_samples {
@@ -41,11 +47,11 @@ typedef struct ft_samples {
   size_t file_count, file_capacity;
   char **names; /* [name_count]: the samples' names in the data; see ft_samples_add_name */
   size_t name_count, name_capacity;
-  /* With FILTRA_TARGET_LABELS: all sets of labels one after the other, each ascending, and where
-   * each set ends in label_ids. A row's label is the index of its set. */
+  /* With FILTRA_TARGET_LABELS: all sets of labels one after the other. A row's label is the index
+   * of its set. */
   int32_t *label_ids;
   size_t label_count, label_capacity;
-  uint64_t *set_ends; /* [set_count] */
+  ft_label_set *sets; /* [set_count] */
   size_t set_count, set_capacity;
   ft_sample_row *rows;
   float *weights; /* [count], weights in the loss; NULL: all 1 */
@@ -124,12 +130,13 @@ float ft_sample_weight(const filtra_dataset *dataset, filtra_split split, uint64
 /** Adds a name of `length` bytes. A format names all samples of a file, in order, or none. */
 filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t length);
 
-/** Adds a label to the current set; repeated labels count once. */
-filtra_status ft_samples_add_label(ft_samples *samples, int32_t label);
+/** Adds a label to the current set, one that applies or is unknown. Repeated labels count once. */
+filtra_status ft_samples_add_label(ft_samples *samples, int32_t label, bool known);
 /** Ends the current set; *set goes into the sample's row as its label. */
 filtra_status ft_samples_end_set(ft_samples *samples, int32_t *set);
-/** The labels [*count] of a set. Set -1, for unknown labels, has none. */
-const int32_t *ft_samples_labels(const ft_samples *samples, int32_t set, uint32_t *count);
+/** The labels of a set: count[0] that apply, then count[1] unknown ones. Set -1, of a sample
+ * without target, has none. */
+const int32_t *ft_samples_labels(const ft_samples *samples, int32_t set, uint32_t count[2]);
 /** Renumbers the labels of all sets. */
 void ft_samples_map_labels(ft_samples *samples, const int32_t *map);
 

@@ -36,15 +36,19 @@ static uint64_t add_input(uint64_t hash, const filtra_dataset *ds, const ft_samp
   return ft_hash_bytes(hash, samples->values + row->first, tokens * width * sizeof(float));
 }
 
-/* Hashes the bits of the value or label, or all labels and their number. */
+/* Hashes the bits of the value or label, or all labels and their number; unknown ones, if any, in
+ * the same way. */
 static uint64_t add_target(uint64_t hash, const filtra_dataset *ds, const ft_samples *samples,
                            const ft_sample_row *row) {
-  uint32_t count;
+  uint32_t count[2];
   if (ds->info.target != FILTRA_TARGET_LABELS)
     return ft_hash_bytes(hash, &row->label, sizeof row->label);
-  const int32_t *labels = ft_samples_labels(samples, row->label, &count);
-  hash = ft_hash_bytes(hash, &count, sizeof count);
-  return ft_hash_bytes(hash, labels, count * sizeof *labels);
+  const int32_t *labels = ft_samples_labels(samples, row->label, count);
+  hash = ft_hash_bytes(hash, &count[0], sizeof count[0]);
+  hash = ft_hash_bytes(hash, labels, count[0] * sizeof *labels);
+  if (!count[1]) return hash;
+  hash = ft_hash_bytes(hash, &count[1], sizeof count[1]);
+  return ft_hash_bytes(hash, labels + count[0], count[1] * sizeof *labels);
 }
 
 static uint64_t add_split(uint64_t hash, const filtra_dataset *ds, const ft_split *split) {

@@ -159,6 +159,8 @@ static void fill_targets(const filtra_loader *l, ft_loader_entry *s, uint32_t ro
   memset(to, 0, classes * sizeof *to);
   for (uint32_t i = 0; i < sample->label_count; i++)
     to[sample->labels[i]] = l->class_weights ? l->class_weights[sample->labels[i]] : 1.0f;
+  for (uint32_t i = 0; i < sample->unknown_count; i++)
+    to[sample->labels[sample->label_count + i]] = -1.0f;
 }
 
 /* Adds the edges of a row's graph after those of the rows before it. */

@@ -17,7 +17,7 @@ filtra_status ft_samples_add_name(ft_samples *samples, const char *name, size_t 
 /* ---- sets of labels ---- */
 
 static size_t begin_of(const ft_samples *samples, size_t set) {
-  return set ? (size_t)samples->set_ends[set - 1] : 0;
+  return set ? (size_t)samples->sets[set - 1].end : 0;
 }
 
 static int compare_labels(const void *a, const void *b) {
@@ -25,44 +25,68 @@ static int compare_labels(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-filtra_status ft_samples_add_label(ft_samples *s, int32_t label) {
+/* Until its set ends, an unknown label is stored as its complement, which is negative. */
+filtra_status ft_samples_add_label(ft_samples *s, int32_t label, bool known) {
   FT_TRY(FT_GROW(s->label_ids, s->label_count, s->label_capacity));
-  s->label_ids[s->label_count++] = label;
+  s->label_ids[s->label_count++] = known ? label : ~label;
   return FILTRA_OK;
 }
 
-static void sort_set(ft_samples *s, size_t set) {
-  const size_t begin = begin_of(s, set), count = (size_t)s->set_ends[set] - begin;
-  if (count > 1) qsort(s->label_ids + begin, count, sizeof *s->label_ids, compare_labels);
+/* Moves unknown labels after the others and decodes them; returns the number of the others. */
+static size_t part_set(int32_t *labels, size_t count) {
+  size_t known = 0;
+  for (size_t i = 0; i < count; i++) {
+    const int32_t label = labels[i];
+    if (label < 0) continue;
+    labels[i] = labels[known];
+    labels[known++] = label;
+  }
+  for (size_t i = known; i < count; i++)
+    labels[i] = ~labels[i];
+  return known;
 }
 
-/* Removes repeated labels from the last set. */
-static void drop_repeated(ft_samples *s, size_t set) {
-  size_t kept = begin_of(s, set);
-  for (size_t i = kept; i < s->label_count; i++)
-    if (i == begin_of(s, set) || s->label_ids[i] != s->label_ids[kept - 1])
-      s->label_ids[kept++] = s->label_ids[i];
-  s->label_count = kept;
-  s->set_ends[set] = kept;
+static void sort_labels(int32_t *labels, size_t count) {
+  if (count > 1) qsort(labels, count, sizeof *labels, compare_labels);
+}
+
+static void sort_set(ft_samples *s, size_t set) {
+  const size_t begin = begin_of(s, set), known = begin + s->sets[set].known;
+  if (s->sets[set].end == begin) return;
+  sort_labels(s->label_ids + begin, s->sets[set].known);
+  sort_labels(s->label_ids + known, (size_t)s->sets[set].end - known);
+}
+
+/* Removes repeated numbers, which are sorted; returns the number of those left. */
+static size_t drop_repeated(int32_t *labels, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++)
+    if (i == 0 || labels[i] != labels[kept - 1]) labels[kept++] = labels[i];
+  return kept;
 }
 
 filtra_status ft_samples_end_set(ft_samples *s, int32_t *set) {
   if (s->set_count == INT32_MAX)
     return ft_fail(FILTRA_ERROR_INPUT, "more than %d samples with labels", INT32_MAX);
-  FT_TRY(FT_GROW(s->set_ends, s->set_count, s->set_capacity));
-  s->set_ends[s->set_count] = s->label_count;
+  FT_TRY(FT_GROW(s->sets, s->set_count, s->set_capacity));
+  const size_t begin = begin_of(s, s->set_count);
+  int32_t *labels = s->label_count > begin ? s->label_ids + begin : NULL;
+  sort_labels(labels, s->label_count - begin);
+  const size_t count = drop_repeated(labels, s->label_count - begin);
+  s->label_count = begin + count;
+  s->sets[s->set_count] = (ft_label_set){begin + count, (uint32_t)part_set(labels, count)};
   sort_set(s, s->set_count);
-  drop_repeated(s, s->set_count);
   *set = (int32_t)s->set_count++;
   return FILTRA_OK;
 }
 
-const int32_t *ft_samples_labels(const ft_samples *s, int32_t set, uint32_t *count) {
-  *count = 0;
+const int32_t *ft_samples_labels(const ft_samples *s, int32_t set, uint32_t count[2]) {
+  count[0] = count[1] = 0;
   if (set < 0) return NULL;
-  const size_t begin = begin_of(s, (size_t)set);
-  *count = (uint32_t)(s->set_ends[set] - begin);
-  return *count ? s->label_ids + begin : NULL;
+  const size_t begin = begin_of(s, (size_t)set), all = (size_t)s->sets[set].end - begin;
+  count[0] = s->sets[set].known;
+  count[1] = (uint32_t)(all - count[0]);
+  return all ? s->label_ids + begin : NULL;
 }
 
 void ft_samples_map_labels(ft_samples *s, const int32_t *map) {

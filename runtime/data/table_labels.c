@@ -1,9 +1,12 @@
-/* Targets of several labels: texts such as "cats;sun", or a column of 0 and 1 for each label.
+/* Targets of several labels: texts such as "cats;sun", or for each label a column of 0, 1 and empty
+ * fields, where it is unknown.
  * Called by table.c, table_learn.c and table_targets.c. */
+#include "base/memory.h"
 #include "base/text.h"
 #include "data/number_form.h"
 #include "data/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- one row ---- */
@@ -59,7 +62,7 @@ static filtra_status read_text(ft_table *t, const char *text, size_t length, ft_
     ft_trim(&part, &count);
     if (list) open_quotes(&part, &count);
     if (count > 0) FT_TRY(ft_labels_find(&t->labels, part, count, &label));
-    if (count > 0) FT_TRY(ft_samples_add_label(samples, label));
+    if (count > 0) FT_TRY(ft_samples_add_label(samples, label, true));
     text = next < end ? next + 1 : end;
   }
   return FILTRA_OK;
@@ -83,22 +86,26 @@ static filtra_status read_column(const ft_table *t, const char *text, size_t i, 
   ft_trim(&text, &length);
   const int flag = read_flag(text, length);
   *known = flag != -1;
-  if (flag >= 0 || (flag == -1 && t->options->unlabelled))
-    return flag == 1 ? ft_samples_add_label(samples, (int32_t)i) : FILTRA_OK;
+  if (flag == 0) return FILTRA_OK;
+  if (flag >= -1) return ft_samples_add_label(samples, (int32_t)i, *known);
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "column \"%s\", a label, is \"%.*s\"; accepted are 0 and 1, false and true",
+                 "column \"%s\", a label, is \"%.*s\"; accepted are 0 and 1, false and true, and "
+                 "an empty field where it is unknown",
                  t->fit->labels[i], (int)(length < 40 ? length : 40), text);
 }
 
+/* *known: some label is. */
 static filtra_status read_columns(const ft_table *t, const ft_row_reader *rows,
                                   const ft_places *places, ft_samples *samples, bool *known) {
-  *known = true;
+  *known = false;
   for (size_t i = 0; i < t->fit->label_count; i++) {
     bool there;
     FT_TRY(read_column(t, rows->fields[places->labels[i]], i, samples, &there));
-    *known = *known && there;
+    *known = *known || there;
   }
-  return FILTRA_OK;
+  if (*known || t->options->unlabelled) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "no label is known: such a row can be predicted, not trained or evaluated with");
 }
 
 static filtra_status read_target(ft_table *t, const char *text, ft_samples *samples, bool *known) {
@@ -120,6 +127,64 @@ filtra_status ft_table_labels(ft_table *t, const ft_row_reader *rows, const ft_p
   FT_TRY(ft_samples_end_set(samples, set));
   if (!known) *set = -1;
   return FILTRA_OK;
+}
+
+/* ---- unknown labels ---- */
+
+/* How often a label applies in a file, and how often it is unknown. */
+typedef struct label_count {
+  uint64_t ones, unknown;
+} label_count;
+
+static uint64_t count_labels(const ft_samples *samples, label_count *counts) {
+  uint64_t rows = 0;
+  for (size_t i = 0; i < samples->count; i++) {
+    uint32_t count[2];
+    const int32_t *labels = ft_samples_labels(samples, samples->rows[i].label, count);
+    rows += samples->rows[i].label >= 0;
+    for (uint32_t k = 0; k < count[0]; k++)
+      counts[labels[k]].ones++;
+    for (uint32_t k = count[0]; k < count[0] + count[1]; k++)
+      counts[labels[k]].unknown++;
+  }
+  return rows;
+}
+
+/* An empty field means an unknown label only where others say 0: of a column of 1 and nothing else
+ * nobody could tell what its empty fields mean. */
+static filtra_status check_column(const ft_table *t, const char *path, size_t i,
+                                  const label_count *count, uint64_t rows) {
+  const char *name = t->fit->labels[i];
+  if (count->unknown == 0 || count->ones + count->unknown < rows) return FILTRA_OK;
+  if (count->ones == 0)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: column \"%s\", a label, is empty", path, name);
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "%s: column \"%s\", a label, holds 1 and empty fields, which may mean 0 or unknown: "
+      "write 0 where the label does not apply",
+      path, name);
+}
+
+filtra_status ft_table_check_labels(const ft_table *t, const char *path,
+                                    const ft_samples *samples) {
+  const size_t labels = t->fit->label_count;
+  uint64_t unknown = 0;
+  if (!labels || t->options->unlabelled) return FILTRA_OK;
+  label_count *counts = ft_calloc(labels, sizeof *counts);
+  if (!counts) return FILTRA_ERROR_HOST_MEMORY;
+  const uint64_t rows = count_labels(samples, counts);
+  filtra_status status = FILTRA_OK;
+  for (size_t i = 0; i < labels; i++) {
+    unknown += counts[i].unknown;
+    if (!status && t->learnt && path == t->first)
+      status = check_column(t, path, i, &counts[i], rows);
+  }
+  free(counts);
+  if (!status && unknown)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %llu of %llu labels are empty fields: unknown, and left out of losses and scores",
+           path, (unsigned long long)unknown, (unsigned long long)(rows * labels));
+  return status;
 }
 
 filtra_status ft_table_name_labels(ft_table *t) {

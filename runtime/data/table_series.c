@@ -92,10 +92,12 @@ static int compare_series(const void *a, const void *b) {
 
 /* Whether two sets of labels are equal; two unknown ones are. */
 static bool same_labels(const ft_samples *samples, int32_t a, int32_t b) {
-  uint32_t count, other;
-  const int32_t *x = ft_samples_labels(samples, a, &count);
-  const int32_t *y = ft_samples_labels(samples, b, &other);
-  return (a < 0) == (b < 0) && count == other && (!count || !memcmp(x, y, count * sizeof *x));
+  uint32_t count[2], other[2];
+  const int32_t *x = ft_samples_labels(samples, a, count);
+  const int32_t *y = ft_samples_labels(samples, b, other);
+  const size_t all = count[0] + count[1];
+  return (a < 0) == (b < 0) && count[0] == other[0] && count[1] == other[1] &&
+         (!all || !memcmp(x, y, all * sizeof *x));
 }
 
 static bool same_target(const series_reader *r, const step *a, const step *b) {

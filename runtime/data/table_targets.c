@@ -220,6 +220,7 @@ filtra_status ft_table_end_file(ft_table *t, filtra_split split) {
            "out",
            path, (unsigned long long)t->longer, t->longer == 1 ? " has" : "s have",
            (unsigned long long)t->longer_line);
+  if (t->several && t->targeted) FT_TRY(ft_table_check_labels(t, path, samples));
   if (t->labels.closed || t->values || !t->targeted) return FILTRA_OK;
   FT_TRY(ft_labels_close(&t->labels, true, samples));
   if (t->several && !t->labels.count)

@@ -104,14 +104,14 @@ static filtra_status check_sequence(const filtra_model_config *o, const filtra_b
   return FILTRA_OK;
 }
 
-/* Checks which labels apply to a sample. */
+/* Checks which labels apply to a sample, -1: unknown. */
 static filtra_status check_targets(const filtra_model_config *o, const filtra_batch *b, int64_t i) {
   const float *targets = b->targets + i * o->classes;
   for (int64_t k = 0; k < o->classes; k++)
-    if (!(targets[k] >= 0.0f && isfinite(targets[k])))
+    if (!(targets[k] >= 0.0f && isfinite(targets[k])) && targets[k] != -1.0f)
       return ft_fail(FILTRA_ERROR_INPUT,
                      "batch: sample %lld has the target %g for label %lld, accepted are 0, 1 and "
-                     "other weights above 0",
+                     "other weights above 0, and -1, unknown",
                      (long long)i, (double)targets[k], (long long)k);
   return FILTRA_OK;
 }
@@ -224,19 +224,20 @@ static void judge_values(filtra_graph *g, const filtra_model_config *o, ft_batch
   *score = filtra_affine(g, error, o->target_scale, 0.0f);
 }
 
-/* Loss and score of several labels; the score is 1 if all are right. A label with logit x and
- * target t is wrong if x (1 - 2 t) > 0 and, since logit 0 predicts no label, also if x = 0 and t =
- * 1: the added FLT_MIN t matters only when added to 0. */
+/* Loss and score of several labels; the score is 1 if all known ones are right. A label with logit
+ * x and target t is wrong if x (1 - 2 t) > 0 and, since logit 0 predicts no label, also if x = 0
+ * and t = 1: the added FLT_MIN t matters only when added to 0. Unknown labels have target and
+ * weight 0. */
 static void judge_labels(filtra_graph *g, const filtra_model_config *o, ft_batch_graph *b,
                          filtra_tensor **loss, filtra_tensor **score) {
   const int64_t shape[] = {b->rows, o->classes}, column[] = {b->rows, 1};
   b->targets = filtra_graph_input(g, "targets", FILTRA_F32, 2, shape);
   b->labels = filtra_graph_input(g, "labels", FILTRA_I32, 1, &b->rows);
-  if (ft_graph_training(g))
-    b->label_weights = filtra_graph_input(g, "label weights", FILTRA_F32, 2, shape);
+  b->label_weights = filtra_graph_input(g, "label weights", FILTRA_F32, 2, shape);
   *loss = filtra_binary_cross_entropy(g, b->logits, b->targets, b->label_weights);
   filtra_tensor *zero = filtra_constant(g, 2, column, 0.0f);
   filtra_tensor *wrong = filtra_multiply(g, b->logits, filtra_affine(g, b->targets, -2.0f, 1.0f));
+  wrong = filtra_multiply(g, wrong, b->label_weights);
   wrong = filtra_add(g, wrong, filtra_affine(g, b->targets, FLT_MIN, 0.0f));
   *score = filtra_accuracy(g, filtra_concat(g, 1, 2, (filtra_tensor *[]){zero, wrong}), b->labels);
 }
@@ -388,21 +389,36 @@ static filtra_status set_types(ft_batch_graph *b, const filtra_batch *batch, int
   return filtra_graph_set(b->graph, b->types, b->host);
 }
 
-/* Sets the inputs that judge_labels reads: targets and weights of labels. */
+/* Share of the labels of sample `i` that are known. */
+static double known_share(const filtra_batch *batch, int64_t i, int64_t classes) {
+  int64_t known = 0;
+  for (int64_t k = 0; k < classes; k++)
+    known += batch->targets[i * classes + k] >= 0.0f;
+  return (double)known / (double)classes;
+}
+
+/* Sets targets and weights of labels for judge_labels, and the weights of samples. A sample weighs
+ * the share of its labels that are known, each of these the inverse: the loss is a mean over known
+ * labels. */
 static filtra_status set_targets(ft_batch_graph *b, const filtra_batch *batch, int64_t first,
                                  int64_t end, bool labelled) {
-  const int64_t classes = b->targets ? b->targets->shape[1] : 0;
-  filtra_tensor *const inputs[] = {b->targets, b->label_weights};
-  for (int which = 0; which < 2; which++) {
-    float *to = b->host;
-    if (!inputs[which]) continue;
-    for (int64_t i = 0; i < b->size * classes; i++)
-      to[i] = which ? 1.0f : 0.0f;
-    for (int64_t i = first * classes; labelled && i < end * classes; i++, to++)
-      if (batch->targets[i] > 0.0f) *to = which ? batch->targets[i] : 1.0f;
-    FT_TRY(filtra_graph_set(b->graph, inputs[which], b->host));
+  const int64_t classes = b->targets->shape[1], count = labelled ? end - first : 0;
+  float *to = b->host;
+  memset(to, 0, (size_t)(b->size * classes) * sizeof *to);
+  for (int64_t i = 0; i < count * classes; i++)
+    to[i] = batch->targets[first * classes + i] > 0.0f ? 1.0f : 0.0f;
+  FT_TRY(filtra_graph_set(b->graph, b->targets, to));
+  for (int64_t i = 0; i < count; i++) {
+    const float *targets = batch->targets + (first + i) * classes;
+    const float each = (float)(1.0 / known_share(batch, first + i, classes));
+    for (int64_t k = 0; k < classes; k++)
+      to[i * classes + k] = targets[k] < 0.0f ? 0.0f : targets[k] > 0.0f ? each * targets[k] : each;
   }
-  return FILTRA_OK;
+  FT_TRY(filtra_graph_set(b->graph, b->label_weights, to));
+  memset(to, 0, (size_t)b->size * sizeof *to);
+  for (int64_t i = 0; i < count; i++)
+    to[i] = (float)((double)batch->weights[first + i] * known_share(batch, first + i, classes));
+  return filtra_graph_set(b->graph, b->weights, to);
 }
 
 static bool predicted(const filtra_batch *batch, int64_t i, int64_t n) {
@@ -450,12 +466,13 @@ static filtra_status set_arrays(ft_batch_graph *b, const filtra_batch *batch, in
     FT_TRY(ft_edges_set(b->graph, b->config, &b->edges, batch, first, end, b->host));
   FT_TRY(set_input(b, b->features, &features, 1, b->length * columns));
   FT_TRY(set_input(b, b->lengths, &lengths, sequences, 1));
-  FT_TRY(set_targets(b, batch, first, end, labelled));
+  if (b->targets) FT_TRY(set_targets(b, batch, first, end, labelled));
   FT_TRY(set_input(b, b->labels, labelled && !b->targets ? &labels : &none, 1,
                    tokens ? b->length : 1));
   FT_TRY(set_input(b, b->other_labels, &others, 1, 1));
   FT_TRY(set_input(b, b->label_fractions, &shares, 1, 1));
   FT_TRY(set_input(b, b->values, labelled ? &values : &none, 1, 1));
+  if (b->targets) return FILTRA_OK; /* has set the weights */
   if (tokens) FT_TRY(set_token_weights(b, batch, first, end, labelled));
   return set_input(b, b->sample_weights, labelled ? &weights : &none, 1, 1);
 }
@@ -481,15 +498,17 @@ filtra_status ft_batch_graph_set_part(ft_batch_graph *b, const filtra_batch *bat
 }
 
 double ft_batch_weight(const filtra_model *model, const filtra_batch *batch) {
+  const filtra_model_config *o = &model->options.config;
   double sum = 0.0;
   for (int64_t i = 0; i < batch->size; i++) {
-    int64_t count = 1;
-    if (model->options.config.task == FILTRA_TASK_LANGUAGE_MODEL) {
-      count = 0;
+    double count = 1.0;
+    if (o->task == FILTRA_TASK_MULTI_LABEL) count = known_share(batch, i, o->classes);
+    if (o->task == FILTRA_TASK_LANGUAGE_MODEL) {
+      count = 0.0;
       for (int64_t n = 0; n < batch->lengths[i]; n++)
         count += predicted(batch, i, n);
     }
-    sum += (double)batch->weights[i] * (double)count;
+    sum += (double)batch->weights[i] * count;
   }
   return sum;
 }

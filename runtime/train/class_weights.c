@@ -32,8 +32,9 @@ filtra_status ft_class_weights_check(const char *text, const char *context) {
                  context, text, BALANCED);
 }
 
-/* Counts the samples of each class or, with several labels, those that have each label. */
-static filtra_status count_classes(const filtra_dataset *data, uint64_t *count) {
+/* Counts the samples of each class or, with several labels, those that have each label; and those
+ * where it is unknown. */
+static filtra_status count_classes(const filtra_dataset *data, uint64_t *count, uint64_t *unknown) {
   const uint64_t all = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
   const bool several = filtra_dataset_get_info(data)->target == FILTRA_TARGET_LABELS;
   for (uint64_t i = 0; i < all; i++) {
@@ -42,6 +43,8 @@ static filtra_status count_classes(const filtra_dataset *data, uint64_t *count) 
     if (!several && sample.label >= 0) count[sample.label]++;
     for (uint32_t n = 0; n < sample.label_count; n++)
       count[sample.labels[n]]++;
+    for (uint32_t n = 0; n < sample.unknown_count; n++)
+      unknown[sample.labels[sample.label_count + n]]++;
   }
   return FILTRA_OK;
 }
@@ -53,13 +56,16 @@ static filtra_status balance(const filtra_dataset *data, float *weights) {
   const uint64_t all = info->count[FILTRA_SPLIT_TRAIN];
   const bool several = info->target == FILTRA_TARGET_LABELS;
   uint64_t *count = ft_calloc(info->classes, sizeof *count);
-  filtra_status status = count ? count_classes(data, count) : FILTRA_ERROR_HOST_MEMORY;
+  uint64_t *unknown = ft_calloc(info->classes, sizeof *unknown);
+  filtra_status status =
+      count && unknown ? count_classes(data, count, unknown) : FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t k = 0; k < info->classes && !status; k++) {
     const double with = (double)count[k], divisor = several ? with : (double)info->classes * with;
-    const double part = several ? (double)all - with : (double)all;
+    const double part = several ? (double)(all - unknown[k]) - with : (double)all;
     weights[k] = with > 0.0 && part > 0.0 ? (float)(part / divisor) : 1.0f;
   }
   free(count);
+  free(unknown);
   return status;
 }
 

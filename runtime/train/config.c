@@ -106,7 +106,8 @@ static const ft_key DATA_KEYS[] = {
     RUN(LIST, target_column,
         "Column of a table to predict. One called label, class, target, category, sentiment, "
         "value, y, or \"measured ...\" is found. Several, as in toxic,insult: each is 0 or 1 and a "
-        "label of its own, of which a row has any number (task multi_label).",
+        "label of its own, of which a row has any number (task multi_label). Empty fields are "
+        "unknown labels: they count in no loss and no score.",
         DATA, .numbered = true),
     RUN(STRING, label_separator,
         "What separates the labels in a target such as cats;sun: one character, space or tab; an "

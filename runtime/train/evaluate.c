@@ -228,16 +228,56 @@ static filtra_status measure_labels(const sums *s, const filtra_dataset *data, f
   return status;
 }
 
-/* Baselines without a model: the accuracy of always predicting the most frequent set of labels, and
- * that of coin tosses. */
+/* Whether a sample has an unknown label; *chance: the probability that coin tosses get the known
+ * ones right. */
+static bool has_unknown(const uint8_t *labels, size_t width, double *chance) {
+  size_t known = 0;
+  for (size_t k = 0; k < width; k++)
+    known += labels[k] != FILTRA_LABEL_UNKNOWN;
+  *chance = pow(0.5, (double)known);
+  return known < width;
+}
+
+/* Samples that are right where each label is predicted if it applies to more than half of the
+ * samples that tell. */
+static uint64_t right_by_label(const uint8_t *labels, size_t count, size_t width, uint8_t *usual) {
+  uint64_t right = 0;
+  for (size_t k = 0; k < width; k++) {
+    size_t seen[3] = {0};
+    for (size_t i = 0; i < count; i++)
+      seen[labels[i * width + k]]++;
+    usual[k] = seen[FILTRA_LABEL_APPLIES] > seen[FILTRA_LABEL_ABSENT];
+  }
+  for (size_t i = 0; i < count; i++) {
+    bool all = true;
+    for (size_t k = 0; k < width; k++)
+      all = all &&
+            (labels[i * width + k] == usual[k] || labels[i * width + k] == FILTRA_LABEL_UNKNOWN);
+    right += all;
+  }
+  return right;
+}
+
+/* Baselines without a model: the accuracy of always predicting the most frequent set of labels
+ * (with unknown ones, each label as it is for most samples), and that of coin tosses. */
 static filtra_status judge_guesses(const sums *s, const filtra_dataset *data, filtra_split split,
                                    filtra_evaluation *e) {
-  uint8_t *labels = ft_calloc((size_t)e->samples, s->width);
-  uint64_t most;
+  const size_t count = (size_t)e->samples;
+  uint8_t *labels = ft_calloc(count + 1, s->width);
+  uint64_t most = 0;
+  bool unknown = false;
   filtra_status status = labels ? ft_split_labels(data, split, labels) : FILTRA_ERROR_HOST_MEMORY;
-  if (!status) status = most_frequent(labels, (size_t)e->samples, s->width, &most);
-  if (!status) e->majority = (double)most / (double)e->samples;
-  e->chance = pow(0.5, (double)s->width);
+  for (size_t i = 0; i < count && !status; i++) {
+    double chance;
+    unknown = has_unknown(labels + i * s->width, s->width, &chance) || unknown;
+    e->chance += chance;
+  }
+  e->chance /= (double)count;
+  if (!status && unknown)
+    most = right_by_label(labels, count, s->width, labels + count * s->width);
+  else if (!status)
+    status = most_frequent(labels, count, s->width, &most);
+  e->majority = (double)most / (double)e->samples;
   free(labels);
   return status;
 }
@@ -260,12 +300,13 @@ static filtra_status measure_values(const sums *s, const filtra_dataset *data, f
 static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_split split,
                               filtra_evaluation *e) {
   const filtra_model_config *o = &s->model->options.config;
+  const uint64_t samples = filtra_dataset_get_info(data)->count[split];
   double loss = s->loss / s->weight, score = s->score / s->weight;
   bool regression = o->task == FILTRA_TASK_REGRESSION,
        language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
   *e = (filtra_evaluation){.task = filtra_model_task(s->model),
-                           .samples = filtra_dataset_get_info(data)->count[split],
-                           .predictions = (uint64_t)s->weight,
+                           .samples = samples,
+                           .predictions = s->several ? samples : (uint64_t)s->weight,
                            .loss = loss,
                            .top5_accuracy = ft_model_ranks(o) ? s->top5 / s->weight : -1.0};
   if (!isfinite(loss))

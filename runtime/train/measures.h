@@ -45,8 +45,8 @@ json_t *ft_measures_write(const char *prefix, const filtra_evaluation *evaluatio
 /** Sets f1, macro_f1 and matthews; labels and predictions [count] are below `classes`. */
 filtra_status ft_measure_classes(uint32_t classes, uint64_t count, const int32_t *labels,
                                  const int32_t *predicted, filtra_evaluation *evaluation);
-/** Sets accuracy, f1 and macro_f1 of several labels: labels and predictions [count, classes] are 0
- * or 1. */
+/** Sets accuracy, f1 and macro_f1 of several labels: labels [count, classes], each a filtra_label,
+ * and predictions, 0 or 1. */
 filtra_status ft_measure_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
                                 const uint8_t *predicted, filtra_evaluation *evaluation);
 /** Sets pearson and spearman; 0 if one side is constant, where they are undefined. */
@@ -58,11 +58,11 @@ filtra_status ft_measure_values(uint64_t count, const double *values, const doub
 filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *labels,
                               const int32_t *predicted, filtra_scores **out);
 
-/** The same for several labels: [count, classes], each 0 or 1. Logits [count, classes] may be NULL:
- * then there is no AUC. */
+/** The same for several labels, as ft_measure_labels. Logits [count, classes] may be NULL: then
+ * there is no AUC. */
 filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
                                const uint8_t *predicted, const float *logits, filtra_scores **out);
-/** Fills labels [samples, classes] of a split: 1 where a label applies. */
+/** Fills labels [samples, classes] of a split, each a filtra_label; they start as 0. */
 filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, uint8_t *labels);
 /** Whether a logit predicts its label: its exact probability is above 0.5. */
 static inline bool ft_predicts_label(float logit) {

@@ -103,16 +103,18 @@ static double log_sum(const float *logits, uint32_t classes) {
   return most + log(sum);
 }
 
-/* Areas of several labels, each by its own logits. */
+/* Areas of several labels, each by its own logits of the samples whose label is known. */
 static filtra_status score_label_areas(owner *o, const uint8_t *labels, const float *logits) {
   const uint32_t classes = o->scores.classes;
   const uint64_t count = o->scores.samples;
   ranked *list = ft_calloc(count, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t k = 0; k < classes; k++) {
+    uint64_t known = 0;
     for (uint64_t i = 0; i < count; i++)
-      list[i] = (ranked){logits[i * classes + k], labels[i * classes + k]};
-    o->of_class[k].auc = area(list, count, o->of_class[k].samples);
+      if (labels[i * classes + k] != FILTRA_LABEL_UNKNOWN)
+        list[known++] = (ranked){logits[i * classes + k], labels[i * classes + k]};
+    o->of_class[k].auc = area(list, known, o->of_class[k].samples);
   }
   free(list);
   return FILTRA_OK;
@@ -223,10 +225,11 @@ filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *l
   return status;
 }
 
-/* Counts a sample's labels; true if all are predicted correctly. */
+/* Counts a sample's known labels; true if all are predicted correctly. */
 static bool count_labels(owner *o, const uint8_t *labels, const uint8_t *predicted) {
   bool right = true;
   for (uint32_t k = 0; k < o->scores.classes; k++) {
+    if (labels[k] == FILTRA_LABEL_UNKNOWN) continue;
     o->of_class[k].samples += labels[k];
     o->of_class[k].predicted += predicted[k];
     o->of_class[k].hits += labels[k] && predicted[k];
@@ -324,8 +327,9 @@ filtra_status ft_split_labels(const filtra_dataset *data, filtra_split split, ui
   for (uint64_t i = 0; i < info->count[split]; i++) {
     filtra_sample sample;
     FT_TRY(filtra_dataset_sample(data, split, i, &sample));
-    for (uint32_t n = 0; n < sample.label_count; n++)
-      labels[i * info->classes + (uint32_t)sample.labels[n]] = 1;
+    for (uint32_t n = 0; n < sample.label_count + sample.unknown_count; n++)
+      labels[i * info->classes + (uint32_t)sample.labels[n]] =
+          n < sample.label_count ? FILTRA_LABEL_APPLIES : FILTRA_LABEL_UNKNOWN;
   }
   return FILTRA_OK;
 }

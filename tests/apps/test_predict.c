@@ -159,6 +159,35 @@ TEST(several_labels) {
   assert_non_null(strstr(csv, "\n1,,x;y,"));
 }
 
+/* Labels that the data do not tell have a ? in lists, and numbers of their own in JSON. */
+TEST(unknown_labels) {
+  static const char TABLE[] = "text,x,y\na,1,0\nb,,1\nab,0,\nbb,1,1\n";
+  const char *file = test_path(test_folder(), "t.csv"),
+             *csv_file = test_path(test_folder(), "o.csv");
+  const char *run = make_run("a.csv", TABLE, "--set target_column=x,y"),
+             *command = "predict --device cpu --cache-dir '' %s --data %s %s 2>/dev/null";
+  assert_printed("warning");
+  assert_printed("2 of 8 labels are empty fields");
+  test_write(file, TABLE, sizeof TABLE - 1);
+  assert_code(test_filtra(command, run, file, test_text("--output %s", csv_file)), 0);
+  owned char *csv = test_read(csv_file, NULL);
+  assert_non_null(strstr(csv, "\n0,,x,"));
+  assert_non_null(strstr(csv, "\n1,,x?;y,"));
+  assert_non_null(strstr(csv, "\n2,,y?,"));
+  assert_code(test_filtra(command, run, file, "--json"), 0);
+  json_auto_t *root = test_output_json();
+  const json_t *list = json_object_get(root, "predictions"), *told = json_array_get(list, 0),
+               *other = json_array_get(list, 1);
+  assert_true(!json_object_get(told, "unknown") &&
+              json_array_size(json_object_get(other, "unknown")) == 1);
+  assert_code(test_filtra("data inspect --json --target-column x,y %s 2>/dev/null", file), 0);
+  json_auto_t *seen = test_output_json();
+  const json_t *train = json_object_get(json_object_get(seen, "splits"), "train");
+  assert_int_equal(json_array_size(json_object_get(train, "unknown_per_class")), 2);
+  assert_code(test_filtra("data inspect --target-column x,y %s 2>/dev/null", file), 0);
+  assert_printed(" labels unknown)");
+}
+
 /* Names with commas and quotes are within the fields of a header. */
 TEST(names_in_headers) {
   const char *run = make_run("a.csv", "text,label\na,\"x, \"\"y\"\"\"\nb,z\nab,z\n",

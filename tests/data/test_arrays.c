@@ -193,7 +193,7 @@ TEST(mistakes_are_told) {
 TEST(test_labels) {
   const uint32_t each[] = {1, 2, 1};
   const int32_t ids[] = {3, 4, 5, 6};
-  uint8_t targets[] = {1, 0, 1, 0, 0, 0, 0, 1, 0};
+  uint8_t targets[] = {1, 0, 1, 0, 0, 0, 2, 1, 2};
   filtra_dataset_arrays a = {.target = FILTRA_TARGET_LABELS, .classes = 3};
   a.splits[FILTRA_SPLIT_TEST] =
       (filtra_samples){.count = 3, .lengths = each, .tokens = ids, .targets = targets};
@@ -202,12 +202,18 @@ TEST(test_labels) {
   filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
   assert_true(s.label_count == 2 && s.labels[0] == 0 && s.labels[1] == 2);
   s = test_sample(ds, FILTRA_SPLIT_TEST, 1);
-  assert_true(s.label_count == 0 && s.label == 0);
+  assert_true(s.label_count == 0 && s.unknown_count == 0 && s.label == 0);
+  s = test_sample(ds, FILTRA_SPLIT_TEST, 2);
+  assert_true(s.label_count == 1 && s.unknown_count == 2);
+  assert_memory_equal(s.labels, ((int32_t[]){1, 0, 2}), 3 * sizeof(int32_t));
   assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 0);
   filtra_dataset *none;
-  targets[4] = 2;
+  targets[7] = FILTRA_LABEL_UNKNOWN;
   assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_INPUT,
-               "arrays: sample 1 of test: target 2 of label 1, accepted are 0 and 1");
+               "arrays: sample 2 of test: all labels are unknown");
+  targets[4] = 3;
+  assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_INPUT,
+               "arrays: sample 1 of test: target 3 of label 1, accepted are 0, 1 and 2, unknown");
   a.splits[FILTRA_SPLIT_TEST].targets = NULL;
   assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_ARGUMENT,
                "needs lengths, tokens, targets");

@@ -6,14 +6,16 @@
 
 static const filtra_dataset_options TEST_FILE = {.file_split = FILTRA_SPLIT_TEST};
 
-/* The labels of a sample by name, as "cats+sun"; "-": none; "unknown". */
+/* The labels of a sample by name, as "cats+sun?", where nobody knows of the sun; "-": none;
+ * "unknown". */
 static const char *labels_of(const filtra_dataset *ds, filtra_split split, uint64_t row) {
   static char text[256];
   const filtra_sample s = test_sample(ds, split, row);
-  snprintf(text, sizeof text, "%s", s.label < 0 ? "unknown" : s.label_count ? "" : "-");
-  for (uint32_t i = 0; i < s.label_count; i++)
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? "+" : "",
-             filtra_dataset_class_name(ds, (uint32_t)s.labels[i]));
+  const uint32_t count = s.label_count + s.unknown_count;
+  snprintf(text, sizeof text, "%s", s.label < 0 ? "unknown" : count ? "" : "-");
+  for (uint32_t i = 0; i < count; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s%s", i ? "+" : "",
+             filtra_dataset_class_name(ds, (uint32_t)s.labels[i]), i < s.label_count ? "" : "?");
   return text;
 }
 
@@ -36,6 +38,8 @@ static const struct {
     {"text,sun,id,cats\na,0,1,1\nb,1.0,2,True\nc,no,3,0\n", NULL, "sun,cats", "cats,sun+cats,-"},
     {"a,1,0\nb,0,0\n", NULL, "2,3", "2,-"},
     {"x,sun,cats\n0.5,0,1\n1.5,1,0\n", NULL, "sun, cats", "cats,sun"},
+    {"text,p,q,r\na,0,1,0\nb,,0,NA\nc,1,?,1\nd,nan,1,1\n", NULL, "p,q,r", "q,p?+r?,p+r+q?,q+r+p?"},
+    {"text,p,q\na,0,1\nb,,0\n", NULL, "p,q", "q,p?"},
 };
 
 static void check_labels(size_t i) {
@@ -76,7 +80,11 @@ static const struct {
      "a.csv:3: the labels are missing (\"?\"); a row without any has an empty field"},
     {"text,p,q\na,0,1\nb,2,0\n", NULL, "p,q", FILTRA_TARGETS_AUTO,
      "a.csv:3: column \"p\", a label, is \"2\"; accepted are 0 and 1"},
-    {"text,p,q\na,0,1\nb,,0\n", NULL, "p,q", FILTRA_TARGETS_AUTO, "a.csv:3: column \"p\""},
+    {"text,p,q\na,0,1\nb,,\n", NULL, "p,q", FILTRA_TARGETS_AUTO, "a.csv:3: no label is known"},
+    {"text,p,q\na,1,1\nb,,0\n", NULL, "p,q", FILTRA_TARGETS_AUTO,
+     "a.csv: column \"p\", a label, holds 1 and empty fields, which may mean 0 or unknown"},
+    {"text,p,q\na,,1\nb,,0\n", NULL, "p,q", FILTRA_TARGETS_AUTO,
+     "a.csv: column \"p\", a label, is empty"},
     {"text,p,q\na,0,1\n", NULL, "p,r", FILTRA_TARGETS_AUTO, "target_column is \"r\""},
     {"text,p,q\na,0,1\n", ";", "p,q", FILTRA_TARGETS_AUTO,
      "label_separator is for a target_column of one column"},
@@ -154,25 +162,49 @@ TEST(batches_have_targets) {
   }
 }
 
+/* Unknown labels have the target -1; a row without a known one has no target. */
+TEST(unknown_labels_in_batches) {
+  filtra_dataset_options o = TEST_FILE;
+  filtra_batch b;
+  owned_loader *loader = NULL;
+  o.target_column = "p,q";
+  const char *path = test_write_text(test_folder(), "a.csv", "text,p,q\na,0,1\nb,,0\nc,1,\n");
+  owned_dataset *ds = test_open_dataset(path, "table", &o), *again = NULL;
+  assert_ok(filtra_loader_create(
+      ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4}, &loader));
+  assert_ok(filtra_loader_next(loader, &b));
+  assert_memory_equal(b.targets, ((float[]){0, 1, -1, 0, 1, -1}), 6 * sizeof(float));
+  o.unlabelled = true;
+  path = test_write_text(test_folder(), "b.csv", "text,p,q\na,,\nb,,1\n");
+  assert_ok(filtra_dataset_open(path, &o, &again));
+  assert_string_equal(labels_of(again, FILTRA_SPLIT_TEST, 0), "unknown");
+  assert_string_equal(labels_of(again, FILTRA_SPLIT_TEST, 1), "q+p?");
+}
+
 /* What is no part of the labels' order changes no hash, and what is a label does. */
 TEST(fingerprints_have_labels) {
-  static const char *const texts[] = {"text,label\na,x;y\nb,y\n", "text,label\na,y;x\nb,y\n",
-                                      "text,label\na,x;y\nb,x\n", "text,label\na,x;y\nb,\n"};
-  uint64_t hashes[4];
-  for (int i = 0; i < 4; i++) {
+  static const char *const texts[] = {
+      "text,label\na,x;y\nb,y\n",      "text,label\na,y;x\nb,y\n",
+      "text,label\na,x;y\nb,x\n",      "text,label\na,x;y\nb,\n",
+      "text,x,y\na,1,1\nb,0,0\n",      "text,x,y\na,1,1\nb,0,0\nc,0,0\n",
+      "text,x,y\na,1,1\nb,0,0\nc,0,\n"};
+  uint64_t hashes[7];
+  for (int i = 0; i < 7; i++) {
+    const filtra_dataset_options o = {.label_separator = i < 4 ? ";" : NULL,
+                                      .target_column = i < 4 ? NULL : "x,y"};
     owned_dataset *ds =
-        test_open_dataset(test_write_text(test_folder(), "a.csv", texts[i]), "table",
-                          &(filtra_dataset_options){.label_separator = ";"});
+        test_open_dataset(test_write_text(test_folder(), "a.csv", texts[i]), "table", &o);
     hashes[i] = ft_dataset_fingerprint(ds);
   }
   assert_true(hashes[0] == hashes[1] && hashes[0] != hashes[2] && hashes[0] != hashes[3]);
+  assert_true(hashes[4] == hashes[3] && hashes[5] != hashes[6]);
 }
 
 TEST(labels_without_memory) {
   filtra_dataset_options o = {.targets = FILTRA_TARGETS_LABELS};
   test_dataset_memory(test_write_text(test_folder(), "a.csv", "text,label\na,x;y\nb,\nc,z\n"), &o);
   o.target_column = "p,q";
-  test_dataset_memory(test_write_text(test_folder(), "b.csv", "text,p,q\na,0,1\nb,1,0\n"), &o);
+  test_dataset_memory(test_write_text(test_folder(), "b.csv", "text,p,q\na,0,1\nb,1,\nc,,0\n"), &o);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -73,6 +73,16 @@ static const struct {
      "text,cats,sun\na,1,0\nb,1,1\n",
      "target_column=cats,sun",
      {.target_column = "cats,sun"}},
+    {"some are unknown",
+     "a.csv",
+     "text,cats,sun\na,1,0\nb,,1\nc,0,NA\n",
+     "target_column=cats,sun",
+     {.target_column = "cats,sun"}},
+    {"unknown or 0",
+     "a.csv",
+     "text,cats,sun\na,1,0\nb,,1\n",
+     "target_column=cats,sun",
+     {.target_column = "cats,sun"}},
     {"no target", "a.csv", "id,text\n1,a\n2,b\n", "", {0}},
     {"no text", "a.csv", "id,label\n1,x\n2,y\n", "", {0}},
     {"columns of numbers", "a.csv", "id,a,b,y\n1,0.5,10,x\n2,1.5,,y\n3,2.5,30,x\n", "", {0}},
@@ -120,8 +130,9 @@ static void write_target(FILE *to, const filtra_dataset *ds, const filtra_sample
     fprintf(to, "%g", (double)s->value);
   else if (filtra_dataset_get_info(ds)->target == FILTRA_TARGET_CLASS)
     fprintf(to, "%s", filtra_dataset_class_name(ds, (uint32_t)s->label));
-  for (uint32_t i = 0; i < s->label_count; i++)
-    fprintf(to, "%s%s", i ? " + " : "", filtra_dataset_class_name(ds, (uint32_t)s->labels[i]));
+  for (uint32_t i = 0; i < s->label_count + s->unknown_count; i++)
+    fprintf(to, "%s%s%s", i ? " + " : "", filtra_dataset_class_name(ds, (uint32_t)s->labels[i]),
+            i < s->label_count ? "" : "?");
 }
 
 static void write_sample(FILE *to, const filtra_dataset *ds, uint64_t i) {

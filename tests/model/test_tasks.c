@@ -73,6 +73,13 @@ static void make_labels(uint64_t seed, task_batch *b) {
       b->targets[i * CLASSES + k] = b->tokens[i * LENGTH] % 4 > k;
 }
 
+/* As make_labels, but some are unknown, of one sample all. */
+static void make_gaps(uint64_t seed, task_batch *b) {
+  make_labels(seed, b);
+  for (int i = 0; i < SIZE * CLASSES; i++)
+    if (i % 5 == 0 || i / CLASSES == 1) b->targets[i] = -1;
+}
+
 static void make_values(uint64_t seed, task_batch *b) {
   make_tokens(seed, b);
   b->batch.labels = NULL;
@@ -147,6 +154,10 @@ static const kind KINDS[] = {
     {"labels",
      {.task = FILTRA_TASK_MULTI_LABEL, .classes = CLASSES, TEXT},
      make_labels,
+     SIZE *CLASSES},
+    {"labels, some unknown",
+     {.task = FILTRA_TASK_MULTI_LABEL, .classes = CLASSES, TEXT},
+     make_gaps,
      SIZE *CLASSES},
     {"text", {.task = FILTRA_TASK_LANGUAGE_MODEL, TEXT}, make_text, SIZE *LENGTH *VOCABULARY},
     {"text, tied",
@@ -231,17 +242,21 @@ TEST(evaluation_is_of_the_predictions) {
     for (int64_t r = 0; r < rows; r++) {
       const float *x = results + r * outputs;
       if (b.weights[r / (rows / SIZE)] == 0.0f || (b.batch.labels && b.labels[r] < 0)) continue;
-      count++;
       if (b.batch.targets) {
         bool right = true;
+        int known = 0;
         for (int c = 0; c < CLASSES; c++) {
           const bool has = b.targets[r * CLASSES + c] > 0;
+          if (b.targets[r * CLASSES + c] < 0) continue;
+          known++;
           sum += (fmax(x[c], 0) - (has ? x[c] : 0) + log1p(exp(-fabs((double)x[c])))) / CLASSES;
           right = right && (x[c] > 0) == has;
         }
-        hits += right;
+        hits += right * (double)known / CLASSES;
+        count += (double)known / CLASSES;
         continue;
       }
+      count++;
       if (!b.batch.labels) {
         double error = fabs(x[0] - b.values[r]);
         sum += error * error / (k->config.target_scale * k->config.target_scale);

@@ -42,10 +42,37 @@ TEST(scores_of_labels) {
   assert_true(e.accuracy == 1 && e.f1 == 0 && e.macro_f1 == 0);
 }
 
+/* The same where half of the samples do not tell of a label: each label is scored by the others. */
+TEST(unknown_labels_are_not_scored) {
+  enum { UNKNOWN = FILTRA_LABEL_UNKNOWN };
+  const uint8_t labels[SAMPLES * LABELS] = {1, UNKNOWN, 1,       UNKNOWN, 0, 0,
+                                            1, UNKNOWN, UNKNOWN, 0,       1, UNKNOWN,
+                                            1, UNKNOWN, 0,       UNKNOWN, 1, UNKNOWN};
+  uint8_t predicted[SAMPLES * LABELS];
+  filtra_scores *s;
+  for (int i = 0; i < SAMPLES * LABELS; i++)
+    predicted[i] = ft_predicts_label(LOGITS[i]);
+  assert_ok(ft_scores_labels(LABELS, SAMPLES, labels, predicted, LOGITS, &s));
+  for (int k = 0; k < LABELS; k++) {
+    /* scikit-learn, of each column's known labels: [1, 1, 0, 1], [0, 1, 1] and [1, 0, 0] */
+    static const double AREAS[] = {2.0 / 3, 1, 1}, F1[] = {0.8, 0.8, 1};
+    static const uint64_t OWN[] = {3, 2, 1}, MADE[] = {2, 3, 1};
+    const filtra_class_scores *c = &s->of_class[k];
+    assert_true(c->samples == OWN[k] && c->predicted == MADE[k]);
+    assert_float_equal(c->auc, AREAS[k], 1e-12);
+    assert_float_equal(c->f1, F1[k], 1e-12);
+  }
+  assert_float_equal(s->accuracy, 4.0 / 6, 1e-12);
+  filtra_scores_destroy(&s);
+}
+
 static const char *const NAMES[] = {"cats", "sun", "wild"};
 
-/* Texts of letters; a label says which of a, b and c a text has. */
-static const char *table_of(int rows, bool columns) {
+typedef enum form { LISTS, COLUMNS, GAPS } form;
+
+/* Texts of letters; a label says which of a, b and c a text has. GAPS: a third of the columns'
+ * fields are empty. */
+static const char *table_of(int rows, form columns) {
   static char text[16384];
   char *to = text + sprintf(text, columns ? "text,cats,sun,wild\n" : "text,label\n");
   for (int i = 0; i < rows; i++) {
@@ -54,7 +81,8 @@ static const char *table_of(int rows, bool columns) {
                   has[2] ? "c" : "");
     for (int k = 0; k < LABELS; k++)
       if (columns)
-        to += sprintf(to, "%d%s", has[k], k < 2 ? "," : "\n");
+        to += sprintf(to, columns == GAPS && (i + k) % 3 == 0 ? "%.0d%s" : "%d%s",
+                      columns == GAPS && (i + k) % 3 == 0 ? 0 : has[k], k < 2 ? "," : "\n");
       else if (has[k])
         to += sprintf(to, "%s;", NAMES[k]);
     if (!columns) *to++ = '\n';
@@ -63,7 +91,7 @@ static const char *table_of(int rows, bool columns) {
   return text;
 }
 
-static const char *config_of(bool columns, int steps, const char *more) {
+static const char *config_of(form columns, int steps, const char *more) {
   const char *path = test_write_text(test_folder(), "a.csv", table_of(96, columns));
   return test_text("{\"data\": \"%s\", \"width\": 16, \"layers\": 1, \"batch_size\": 16, "
                    "\"learning_rate\": 0.02, \"steps\": %d, \"eval_every\": 20%s%s}",
@@ -79,7 +107,7 @@ TEST(runs_learn_labels) {
   for (int i = 0; i < 2; i++) {
     runs[i] = test_new_run();
     filtra_scores *s;
-    assert_ok(test_train(config_of(i, 120, i ? "" : LABELLED), runs[i], 1000));
+    assert_ok(test_train(config_of(i ? COLUMNS : LISTS, 120, i ? "" : LABELLED), runs[i], 1000));
     assert_ok(filtra_run_evaluate(test_device(), runs[i], "val", NULL, NULL, &e[i], &s));
     assert_int_equal(e[i].task, FILTRA_TASK_MULTI_LABEL);
     assert_true(e[i].f1 > 0.95 && e[i].accuracy > 0.8 && e[i].loss < 0.2);
@@ -95,12 +123,38 @@ TEST(runs_learn_labels) {
   assert_non_null(strstr(config, "\"select_by\": \"f1\""));
 }
 
+/* What is unknown is neither learnt nor scored: runs reach the others as before. */
+TEST(runs_learn_from_some_labels) {
+  const char *run = test_new_run();
+  filtra_evaluation e;
+  filtra_scores *s;
+  assert_ok(test_train(config_of(GAPS, 160, ", \"class_weights\": \"balanced\""), run, 1000));
+  assert_ok(filtra_run_evaluate(test_device(), run, "train", NULL, NULL, &e, &s));
+  assert_true(e.f1 > 0.95 && e.accuracy > 0.8 && e.loss < 0.2 && s->auc > 0.95);
+  assert_true(e.samples > 80 && e.predictions == e.samples && e.chance == 0.25);
+  for (int k = 0; k < LABELS; k++)
+    assert_true(s->of_class[k].samples < 40 && s->of_class[k].hits > 0);
+  filtra_scores_destroy(&s);
+}
+
+/* Two labels of each sample are known: coins get both right in a quarter. Each label is 0 in most
+ * samples that know it: half of the samples have nothing else. */
+TEST(guesses_of_some_labels) {
+  const char *run = test_new_run();
+  filtra_evaluation e;
+  assert_ok(test_train(config_of(COLUMNS, 2, ""), run, 1000));
+  const char *path = test_write_text(test_folder(), "x.csv",
+                                     "text,cats,sun,wild\nda,1,,0\nde,0,0,\ndf,,0,1\ndg,0,,0\n");
+  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
+  assert_true(e.chance == 0.25 && e.majority == 0.5);
+}
+
 /* A run and its model file give the same probabilities: the sigmoids of the logits. */
 TEST(predictors_give_each_label) {
   const char *run = test_new_run();
   float logits[3], one[3], two[3];
   filtra_prediction made, again;
-  assert_ok(test_train(config_of(false, 120, LABELLED), run, 1000));
+  assert_ok(test_train(config_of(LISTS, 120, LABELLED), run, 1000));
   owned_predictor *p = NULL, *q = NULL;
   owned_run *opened = NULL;
   assert_ok(filtra_run_open(run, &opened));
@@ -121,7 +175,7 @@ TEST(predictors_give_each_label) {
 TEST(other_labels_and_no_labels) {
   const char *run = test_new_run(), *folder = test_folder();
   filtra_evaluation e;
-  assert_ok(test_train(config_of(true, 2, ""), run, 1000));
+  assert_ok(test_train(config_of(COLUMNS, 2, ""), run, 1000));
   const char *path = test_write_text(folder, "x.csv", "text,cats,sun\ndab,1,1\n");
   assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "there is no column \"wild\", which the training file has");
@@ -173,12 +227,36 @@ TEST(weights_are_of_where_a_label_applies) {
   assert_ok(filtra_trainer_step(trainer, &b, NULL));
   assert_ok(filtra_trainer_finish(trainer, &m));
   assert_float_equal(m.loss, expected, 1e-5);
-  b.targets = (float[6]){0, -1};
+  b.targets = (float[6]){0, -2};
   assert_fails(filtra_trainer_step(trainer, &b, NULL), FILTRA_ERROR_INPUT,
-               "sample 0 has the target -1 for label 1");
+               "sample 0 has the target -2 for label 1");
   b.targets = NULL;
   assert_fails(filtra_trainer_step(trainer, &b, NULL), FILTRA_ERROR_ARGUMENT,
                "needs targets and weights here");
+}
+
+/* The loss is a mean over known labels, and the others have no gradient. */
+TEST(unknown_labels_weigh_nothing) {
+  const float targets[6] = {2, -1, 0, 1, -1, -1};
+  filtra_batch b = two_samples(targets);
+  owned_model *model = three_labels(FILTRA_HEAD_LINEAR);
+  filtra_parameters *params = filtra_model_parameters(model);
+  float x[6], before[3], after[3];
+  double loss, score, weight;
+  filtra_trainer_metrics m;
+  assert_ok(filtra_model_predict_batch(model, &b, x));
+  assert_ok(filtra_model_evaluate_batch(model, &b, &loss, &score, &weight));
+  assert_float_equal(weight, 1.0, 0);
+  const double parts[3] = {log1p(exp(-(double)x[0])), log1p(exp((double)x[2])),
+                           log1p(exp(-(double)x[3]))};
+  assert_ok(filtra_parameters_get(params, "head.bias", before, 3));
+  owned_trainer *trainer =
+      test_trainer(model, &(filtra_train_options){.optimizer = {.learning_rate = 0.1f}});
+  assert_ok(filtra_trainer_step(trainer, &b, NULL));
+  assert_ok(filtra_trainer_finish(trainer, &m));
+  assert_float_equal(m.loss, (2 * parts[0] + parts[1] + parts[2]) / 3, 1e-5);
+  assert_ok(filtra_parameters_get(params, "head.bias", after, 3));
+  assert_true(after[0] != before[0] && after[1] == before[1] && after[2] != before[2]);
 }
 
 /* A logit of 0 predicts no label, one just above it does: in training as elsewhere. */
@@ -215,10 +293,10 @@ TEST(settings_of_labels) {
       {FILTRA_ERROR_ARGUMENT, "\"regression_loss\": \"mae\"", "regression_loss is for regression"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++)
-    assert_fails(test_train(config_of(false, 120, test_text("%s, %s", LABELLED, cases[i].more)),
+    assert_fails(test_train(config_of(LISTS, 120, test_text("%s, %s", LABELLED, cases[i].more)),
                             test_new_run(), 9),
                  cases[i].status, cases[i].part);
-  assert_ok(test_train(config_of(false, 120,
+  assert_ok(test_train(config_of(LISTS, 120,
                                  test_text("%s, \"class_weights\": \"balanced\", "
                                            "\"patience\": 2, \"patience_by\": \"macro_f1\"",
                                            LABELLED)),
@@ -227,7 +305,7 @@ TEST(settings_of_labels) {
 
 TEST(runs_of_labels_resume) {
   const char *whole = test_new_run(), *cut = test_new_run();
-  const char *config = config_of(false, 120, ", \"label_separator\": \";\", \"accumulate\": 2");
+  const char *config = config_of(LISTS, 120, ", \"label_separator\": \";\", \"accumulate\": 2");
   owned char *kept = strdup(config);
   assert_ok(test_train(kept, whole, 1000));
   assert_fails(test_train(kept, cut, 50), FILTRA_ERROR_CANCELLED, "");

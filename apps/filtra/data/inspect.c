@@ -46,6 +46,8 @@ static void print_help(void) {
 /* Counts over one split. Sequences of a pair count separately. */
 typedef struct census {
   uint64_t samples, *per_class; /* [classes] */
+  uint64_t *unknown_per_class;  /* [classes], of several labels: samples that do not tell */
+  uint64_t unknown;             /* their sum */
   uint32_t shortest, longest;
   uint64_t tokens; /* tokens or steps; of language models also the last token, only a target */
   double mean;     /* length */
@@ -64,8 +66,9 @@ static filtra_status count_split(const filtra_dataset *ds, filtra_split split, c
   *c = (census){.samples = info->count[split], .lowest_value = INFINITY, .top_value = -INFINITY};
   if (c->samples == 0) return FILTRA_OK;
   c->shortest = UINT32_MAX;
-  if (info->classes) c->per_class = ft_calloc(info->classes, sizeof *c->per_class);
+  if (info->classes) c->per_class = ft_calloc(info->classes, 2 * sizeof *c->per_class);
   if (info->classes && !c->per_class) return FILTRA_ERROR_HOST_MEMORY;
+  if (info->classes) c->unknown_per_class = c->per_class + info->classes;
   for (uint64_t i = 0; i < c->samples; i++) {
     filtra_sample s;
     FT_TRY(filtra_dataset_sample(ds, split, i, &s));
@@ -74,6 +77,9 @@ static filtra_status count_split(const filtra_dataset *ds, filtra_split split, c
     if (info->target == FILTRA_TARGET_CLASS && s.label >= 0) c->per_class[s.label]++;
     for (uint32_t n = 0; n < s.label_count; n++)
       c->per_class[s.labels[n]]++;
+    for (uint32_t n = 0; n < s.unknown_count; n++)
+      c->unknown_per_class[s.labels[s.label_count + n]]++;
+    c->unknown += s.unknown_count;
     c->lowest_value = fmin(c->lowest_value, s.value); /* with a NaN, fmin returns the other one */
     c->top_value = fmax(c->top_value, s.value);
     if (!isnan(s.value)) values += s.value;
@@ -174,6 +180,9 @@ static void print_split(const filtra_dataset_info *info, filtra_split split, con
     command_print("  (held out of train)");
   if (info->unlabelled[split])
     command_print("  (%" PRIu64 " without target)", info->unlabelled[split]);
+  if (c->unknown)
+    command_print("  (%" PRIu64 " of %" PRIu64 " labels unknown)", c->unknown,
+                  (c->samples - info->unlabelled[split]) * info->classes);
   command_print("\n");
 }
 
@@ -305,16 +314,22 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
 
 /* ---- as JSON ---- */
 
+static json_t *counts_json(const uint64_t *counts, uint32_t classes) {
+  json_t *list = json_array();
+  for (uint32_t label = 0; label < classes; label++)
+    json_array_append_new(list, json_integer(counts ? (json_int_t)counts[label] : (json_int_t)0));
+  return list;
+}
+
 static json_t *split_json(const filtra_dataset_info *info, filtra_split which, const census *c) {
   json_t *split =
       json_pack("{sI sI sf sI sI}", "samples", (json_int_t)c->samples, "shortest",
                 (json_int_t)c->shortest, "mean", c->mean, "longest", (json_int_t)c->longest,
                 info->tokenizer ? "tokens" : "steps", (json_int_t)c->tokens);
-  json_t *per_class = json_array();
-  for (uint32_t label = 0; label < info->classes; label++)
-    json_array_append_new(
-        per_class, json_integer(c->per_class ? (json_int_t)c->per_class[label] : (json_int_t)0));
-  json_object_set_new(split, "per_class", per_class);
+  json_object_set_new(split, "per_class", counts_json(c->per_class, info->classes));
+  if (info->target == FILTRA_TARGET_LABELS)
+    json_object_set_new(split, "unknown_per_class",
+                        counts_json(c->unknown_per_class, info->classes));
   uint64_t unknown = info->unlabelled[which];
   json_object_set_new(split, "unlabelled", json_integer((json_int_t)unknown));
   if (info->target == FILTRA_TARGET_VALUE && c->samples > unknown)

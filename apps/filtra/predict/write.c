@@ -62,11 +62,20 @@ static bool is_predicted(const answer *one, int64_t k) {
   return one->logits[k] > 0.0f;
 }
 
-/* Whether label k applies according to the data. */
-static bool applies(const filtra_sample *s, int64_t k) {
-  for (uint32_t i = 0; i < s->label_count; i++)
-    if (s->labels[i] == k) return true;
-  return false;
+/* What the data say of label k. */
+static filtra_label label_of(const filtra_sample *s, int64_t k) {
+  for (uint32_t i = 0; i < s->label_count + s->unknown_count; i++)
+    if (s->labels[i] == k) return i < s->label_count ? FILTRA_LABEL_APPLIES : FILTRA_LABEL_UNKNOWN;
+  return FILTRA_LABEL_ABSENT;
+}
+
+static bool is_unknown(const answer *one, int64_t k, bool said) {
+  return said && label_of(one->sample, k) == FILTRA_LABEL_UNKNOWN;
+}
+
+/* Whether label k is predicted, or the data do not exclude it (`said`). */
+static bool is_listed(const answer *one, int64_t k, bool said) {
+  return said ? label_of(one->sample, k) != FILTRA_LABEL_ABSENT : is_predicted(one, k);
 }
 
 /* ---- lines ---- */
@@ -79,13 +88,14 @@ static void print_label(const char *name) {
   }
 }
 
-/* Prints the predicted labels, or those of the data, separated by ; */
+/* Prints the predicted labels, or those of the data, separated by ; and with ? where unknown. */
 static void print_labels(const answers *a, const answer *one, bool said) {
   bool any = false;
   for (int64_t k = 0; k < a->info->outputs; k++) {
-    if (said ? !applies(one->sample, k) : !is_predicted(one, k)) continue;
+    if (!is_listed(one, k, said)) continue;
     if (any) command_print(";");
     print_label(answers_class(a, k));
+    if (is_unknown(one, k, said)) command_print("?");
     any = true;
   }
 }
@@ -156,12 +166,19 @@ static json_t *top_of(const answers *a, const answer *one) {
   return list;
 }
 
-/* Names of the predicted labels, or numbers of those of the data. */
-static json_t *labels_of(const answers *a, const answer *one, bool said) {
+/* Names of the predicted labels. */
+static json_t *predicted_of(const answers *a, const answer *one) {
   json_t *list = json_array();
   for (int64_t k = 0; k < a->info->outputs; k++)
-    if (said ? applies(one->sample, k) : is_predicted(one, k))
-      ft_json_append(&list, said ? json_integer((json_int_t)k) : json_string(answers_class(a, k)));
+    if (is_predicted(one, k)) ft_json_append(&list, json_string(answers_class(a, k)));
+  return list;
+}
+
+/* Numbers of the labels of which the data say this. */
+static json_t *labels_of(const answers *a, const answer *one, filtra_label wanted) {
+  json_t *list = json_array();
+  for (int64_t k = 0; k < a->info->outputs; k++)
+    if (label_of(one->sample, k) == wanted) ft_json_append(&list, json_integer((json_int_t)k));
   return list;
 }
 
@@ -178,9 +195,11 @@ static filtra_status describe_input(const answers *a, const answer *one, json_t 
                    (unsigned long long)one->number);
   json_t *target = !is_labelled(a, s)      ? json_null()
                    : answers_are_values(a) ? json_real(ft_shortest(s->value))
-                   : answers_are_labels(a) ? labels_of(a, one, true)
+                   : answers_are_labels(a) ? labels_of(a, one, FILTRA_LABEL_APPLIES)
                                            : json_integer(s->label);
   *out = json_pack("{sI so}", "sample", (json_int_t)one->number, "target", target);
+  if (*out && s->unknown_count)
+    json_object_set_new(*out, "unknown", labels_of(a, one, FILTRA_LABEL_UNKNOWN));
   if (*out && s->name) json_object_set_new(*out, "id", json_string(s->name));
   return FILTRA_OK;
 }
@@ -192,7 +211,7 @@ static filtra_status describe(const answers *a, const answer *one, json_t **out)
   if (answers_are_values(a))
     more = json_pack("{sf}", "value", ft_shortest(one->made->value));
   else if (answers_are_labels(a))
-    more = json_pack("{so so}", "labels", labels_of(a, one, false), "probabilities",
+    more = json_pack("{so so}", "labels", predicted_of(a, one), "probabilities",
                      list_of(one->probabilities, outputs));
   else
     more = json_pack("{sI ss so}", "class", (json_int_t)one->made->label, "name",
@@ -265,17 +284,18 @@ static void write_label(FILE *to, const char *name) {
   }
 }
 
-/* Writes the predicted labels, or those of the data, as one field, separated by ; */
+/* Writes the predicted labels, or those of the data, as one field, separated by ; and with ? where
+ * unknown. */
 static void write_labels(const answers *a, const answer *one, bool said) {
   bool quoted = false, any = false;
   for (int64_t k = 0; k < a->info->outputs; k++)
-    quoted = quoted || ((said ? applies(one->sample, k) : is_predicted(one, k)) &&
-                        is_quoted(answers_class(a, k)));
+    quoted = quoted || (is_listed(one, k, said) && is_quoted(answers_class(a, k)));
   if (quoted) fputc('"', a->stream);
   for (int64_t k = 0; k < a->info->outputs; k++) {
-    if (said ? !applies(one->sample, k) : !is_predicted(one, k)) continue;
+    if (!is_listed(one, k, said)) continue;
     if (any) fputc(';', a->stream);
     write_label(a->stream, answers_class(a, k));
+    if (is_unknown(one, k, said)) fputc('?', a->stream);
     any = true;
   }
   if (quoted) fputc('"', a->stream);

@@ -62,6 +62,11 @@ class filtra_target(IntEnum):
     NEXT = 2
     LABELS = 3
 
+class filtra_label(IntEnum):
+    ABSENT = 0
+    APPLIES = 1
+    UNKNOWN = 2
+
 class filtra_pixels(IntEnum):
     GREY = 0
     GREY_FEATURES = 1

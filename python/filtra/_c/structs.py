@@ -106,7 +106,8 @@ class filtra_sample(Structure):
         ("tokens", P(c_int32)), ("length", c_uint32), ("edge_count", c_uint32),
         ("second", P(c_int32)), ("second_length", c_uint32), ("label", c_int32), ("value", c_float),
         ("name", c_char_p), ("second_at", c_uint32), ("label_count", c_uint32),
-        ("labels", P(c_int32)), ("edges", P(c_int32)), ("reserved", c_uint64 * 1),
+        ("labels", P(c_int32)), ("edges", P(c_int32)), ("unknown_count", c_uint32),
+        ("reserved", c_uint32 * 1),
     ]
 
 class filtra_samples(Structure):
