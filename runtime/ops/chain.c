@@ -23,8 +23,8 @@ static uint32_t divide_up(uint64_t a, uint64_t b) {
 }
 
 /* Number of chunks. Chunks cost another pass over the input, so there are only as many as keep the
- * device busy, and few enough that joining their carries, one after the other, takes no longer than
- * walking through one chunk. */
+ * device busy, and few enough that joining their summaries, one after the other, takes no longer
+ * than walking through one chunk. */
 static uint32_t standard_chunks(const ft_constants *constants, uint64_t teams, uint32_t steps) {
   const uint64_t enough = constants->chain_teams;
   const double shortest = constants->chain_steps;
@@ -176,7 +176,7 @@ static struct plan choose_plan(const filtra_device *dev, const ft_chain *c) {
   return p;
 }
 
-/* ---- the three kernels ---- */
+/* ---- the two kernels ---- */
 
 /* Kernels for teams that are subgroups, for workgroups, and for CPU drivers. */
 typedef struct names {
@@ -191,7 +191,7 @@ static const char *variant(const struct plan *plan, names kernel) {
   return plan->wide ? kernel.wide : plan->exact ? kernel.exact : kernel.whole;
 }
 
-/* Common arguments of the three kernels: all are read, none written. */
+/* Common arguments of both kernels: all are read, none written. */
 static struct ft_dhhp_chain_arguments common_arguments(const ft_chain *c, const struct plan *p) {
   const bool phased = c->phases && c->phased;
   return (struct ft_dhhp_chain_arguments){
@@ -231,38 +231,27 @@ static void emit_teams(filtra_graph *g, const struct plan *p, ft_kernel_call *ca
   ft_record_call(g, call);
 }
 
-/* Computes the carry into each chunk except the first. */
-static filtra_tensor *emit_carries(filtra_graph *g, const ft_chain *c, const struct plan *p,
-                                   struct ft_dhhp_chain_arguments given,
-                                   const struct ft_dhhp_walk_constants *constants) {
-  const filtra_device *dev = ft_graph_device(g);
+/* Computes what each chunk except the last does to a carry. */
+static void emit_summaries(filtra_graph *g, const ft_chain *c, const struct plan *p,
+                           const struct ft_dhhp_walk_constants *constants,
+                           struct ft_dhhp_chain_arguments *given) {
   const double elements = (double)c->vectors * p->batch * (p->steps + 1.0) * p->features;
   int64_t shape[] = {(int64_t)c->vectors * p->batch, p->chunks - 1, p->features, 2};
-  filtra_tensor *carries = ft_tensor_new(g, "chunk carries", FILTRA_F32, 4, shape);
+  filtra_tensor *ends = ft_tensor_new(g, "chunk ends", FILTRA_F32, 4, shape);
   filtra_tensor *factors =
       ft_tensor_new(g, "chunk factors", FILTRA_F32, 3, (int64_t[]){p->batch, p->chunks - 1, 2});
-  given.carries = (ft_arg)FT_WRITE(carries);
-  given.factors = (ft_arg)FT_WRITE(factors);
+  given->ends = (ft_arg)FT_WRITE(ends);
+  given->factors = (ft_arg)FT_WRITE(factors);
   ft_kernel_call call = {.label = c->label,
                          .kernel = variant(p, KERNEL("summary")),
-                         FT_ARGUMENTS_AT(dhhp_chain, &given),
+                         FT_ARGUMENTS_AT(dhhp_chain, given),
                          FT_CONSTANTS_AT(dhhp_walk, constants),
                          .subgroup = p->exact ? p->lanes : 0,
                          .flops = 16 * elements,
                          .bytes = 8 * elements};
   emit_teams(g, p, &call, (uint64_t)p->batch * (p->chunks - 1) * p->blocks);
-
-  given.carries = (ft_arg)FT_UPDATE(carries);
-  given.factors = (ft_arg)FT_READ(factors);
-  given.coefficients.tensor = NULL;
-  call.kernel = variant(p, KERNEL("carry"));
-  call.workgroup =
-      ft_caps_of(dev)->row_workgroup; /* one element each: chunks come one after the other */
-  const uint32_t groups = divide_up((uint64_t)c->vectors * p->batch * p->features, call.workgroup);
-  call.groups[0] = groups < FT_MOST_GROUPS ? groups : FT_MOST_GROUPS;
-  call.flops = call.bytes = 0;
-  ft_record_call(g, &call);
-  return carries;
+  given->ends = (ft_arg)FT_READ(ends);
+  given->factors = (ft_arg)FT_READ(factors);
 }
 
 void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
@@ -270,7 +259,7 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
   const double elements = (double)c->vectors * p.batch * (p.steps + 1.0) * p.features;
   struct ft_dhhp_chain_arguments given = common_arguments(c, &p);
   const struct ft_dhhp_walk_constants walk = walk_constants(c, &p);
-  if (p.chunks > 1) given.carries = (ft_arg)FT_READ(emit_carries(g, c, &p, given, &walk));
+  if (p.chunks > 1) emit_summaries(g, c, &p, &walk, &given);
 
   /* A sum over features that fits one team is written to its target directly. */
   const bool summed = c->gradient && p.steps;

@@ -65,22 +65,39 @@ void store_gradient(uint at, vec2 carry_out, vec2 carry_carry, vec2 row_out, vec
   store_sums(float[8](ii.x, ii.y, ij.x, ij.y, ji.x, ji.y, jj.x, jj.y), at, live);
 }
 
+// Features past the last read as zero.
+vec2 load_summary(uint vector, uint part, uint f) {
+  const uint row = vector * p.batch * (p.chunks - 1) + part;
+  return f < p.features ? read(p.ends, row * p.features + f) : vec2(0);
+}
+
 vec2 h[vectors * per_lane];         // the carries
 vec2 x[ahead * vectors * per_lane]; // rows of the steps in flight
 Coefficients g[ahead];
 
+// The carry into a chunk: the summaries of the chunks before it, applied to row 0 in their order.
 void load_carries(Place at) {
   const Row start = input_row(at.batch, 0);
-  [[unroll]] for (uint v = 0; v < vectors; ++v) {
-    [[unroll]] for (uint i = 0; i < per_lane; ++i) {
-      const uint f = feature(at, i);
-      const uint part = (v * p.batch + at.batch) * (p.chunks - 1) + at.chunk - 1;
-      if (at.chunk == 0)
-        h[v * per_lane + i] = load(v, start, f);
-      else
-        h[v * per_lane + i] = f < p.features ? read(p.carries, part * p.features + f) : vec2(0);
+  [[unroll]] for (uint v = 0; v < vectors; ++v)
+    [[unroll]] for (uint i = 0; i < per_lane; ++i)
+      h[v * per_lane + i] = load(v, start, feature(at, i));
+  uint chunk = 0;
+  if (at.chunk == 0) return;
+  do {
+    vec2 end[ahead * vectors * per_lane], factor[ahead];
+    [[unroll]] for (uint n = 0; n < ahead; ++n) {
+      const uint part = at.batch * (p.chunks - 1) + min(chunk + n, at.chunk - 1);
+      factor[n] = read(p.factors, part);
+      [[unroll]] for (uint v = 0; v < vectors; ++v)
+        [[unroll]] for (uint i = 0; i < per_lane; ++i)
+          end[(n * vectors + v) * per_lane + i] = load_summary(v, part, feature(at, i));
     }
-  }
+    [[unroll]] for (uint n = 0; n < ahead; ++n)
+      if (chunk + n < at.chunk)
+        [[unroll]] for (uint k = 0; k < vectors * per_lane; ++k)
+          h[k] = times(factor[n], h[k]) + end[n * vectors * per_lane + k];
+    chunk += ahead;
+  } while (chunk < at.chunk);
 }
 
 void load_step(Place at, uint step, uint n) {

@@ -8,8 +8,8 @@
 // Position q counts rows in the order of the walk, 0 .. steps. Row 0 is the first carry, step s
 // mixes in row s + 1 and puts out row s, and the last carry is row `steps`. Chunks of steps are
 // independent once the carry into each is known: summary.comp computes what each chunk does to a
-// carry, carry.comp combines the summaries into the carries, and chain.comp applies the steps. That
-// is O(N) work, and no workgroup waits for another.
+// carry, and chain.comp applies the summaries of the chunks before its own, then the steps. With at
+// most sqrt(N) chunks that is O(N) work, and no workgroup waits for another.
 #include "common/types.glsl"
 #include "common/complex.glsl"
 #include "common/reduce.glsl"

@@ -16,9 +16,9 @@ FT_DECLARE_VALUES(dhhp_side)
   TENSOR(Complex, phases)   /* [B,steps+1] */                                                      \
   TENSOR(Complex, in0)      /* [B,steps+1,F] */                                                    \
   TENSOR(Complex, in1)      /* [B,steps+1,F] */                                                    \
-  TENSOR(Complex,                                                                                  \
-         carries) /* [vectors,B,chunks-1,F]: chunks' summaries, then the carries into 1, 2, .. */  \
-  TENSOR(Complex, factors) /* [B,chunks-1]: product of a chunk's c */                              \
+  /* A chunk, of all but the last, makes factor h + end of a carry h. */                           \
+  TENSOR(Complex, ends)    /* [vectors,B,chunks-1,F] */                                            \
+  TENSOR(Complex, factors) /* [B,chunks-1]: product of its c */                                    \
   TENSOR(Complex, out0)    /* [B,steps+1,F], or absent */                                          \
   TENSOR(Complex, out1)    /* [B,steps+1,F], or absent */                                          \
   TENSOR(F32, sums)        /* [blocks,B,steps,4,2] */
@@ -48,7 +48,6 @@ FT_DECLARE_ARGUMENTS(dhhp_chain)
 FT_DECLARE_CONSTANTS(dhhp_walk)
 FT_DECLARE_CONSTANTS(dhhp_chain)
 FT_KERNEL(dhhp_summary, dhhp_chain, dhhp_walk)
-FT_KERNEL(dhhp_carry, dhhp_chain, dhhp_walk)
 FT_KERNEL(dhhp_chain, dhhp_chain, dhhp_chain)
 
 #define dhhp_products_TENSORS(TENSOR)                                                              \

@@ -34,12 +34,12 @@ void summarize(Place at) {
     s += ahead;
   } while (s < at.last);
 
-  const uint carries = p.chunks - 1, part = at.batch * carries + at.chunk;
+  const uint chunks = p.chunks - 1, part = at.batch * chunks + at.chunk;
   [[unroll]] for (uint v = 0; v < vectors; ++v) {
     [[unroll]] for (uint i = 0; i < per_lane; ++i) {
       const uint f = feature(at, i);
       if (f < p.features)
-        write(p.carries, (v * p.batch * carries + part) * p.features + f, end[v * per_lane + i]);
+        write(p.ends, (v * p.batch * chunks + part) * p.features + f, end[v * per_lane + i]);
     }
   }
   if (at.block == 0 && team_lane() == 0) write(p.factors, part, factor);
