@@ -358,7 +358,7 @@ typedef struct filtra_samples {
   const uint32_t *second_lengths;
   const int32_t *labels; /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
   const float *values;   /**< [count], with FILTRA_TARGET_VALUE */
-  /** [count, classes] of labels, each a filtra_label; at least one of a sample is known. */
+  /** [count, classes] of labels, each a filtra_label; at least one of a split is known. */
   const uint8_t *targets;
   /** [count], above 0: weights in the loss, for loaders with `sample_weights`, as those of runs'
    * training data. NULL: 1 each. */

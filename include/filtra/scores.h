@@ -19,6 +19,7 @@ extern "C" {
  * are left out where the label is unknown. NaN: undefined, without samples of the class, or of
  * other classes. */
 typedef struct filtra_class_scores {
+  uint64_t known;     /**< all samples but those whose label is unknown */
   uint64_t samples;   /**< of this class */
   uint64_t predicted; /**< samples for which it was predicted */
   uint64_t hits;      /**< samples of this class for which it was predicted */
@@ -35,7 +36,7 @@ typedef struct filtra_class_scores {
  * and matthews is NaN. */
 typedef struct filtra_scores {
   uint32_t classes;
-  uint64_t samples;
+  uint64_t samples;                    /**< of several labels those of which one is known */
   const filtra_class_scores *of_class; /**< [classes] */
   /** [classes, classes]: true class by predicted class; NULL with more than 1,024 classes, and of
    * labels. */

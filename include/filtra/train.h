@@ -144,17 +144,19 @@ FILTRA_API filtra_status filtra_trainer_restore(filtra_trainer *trainer, const c
 /** Results of a model on a split. */
 typedef struct filtra_evaluation {
   filtra_task task;
-  uint64_t samples;
+  uint64_t samples;     /**< of several labels those of which one is known */
   uint64_t predictions; /**< samples; of a language model, predicted tokens */
   /** As of filtra_model_evaluate_batch: mean cross-entropy, in regression mean squared error /
    * target_scale^2. */
   double loss;
-  /** Fraction of correct predictions, of several labels of samples with all of them right; 0 in
+  /** Fraction of correct predictions, of several labels of samples with all known ones right; 0 in
    * regression, as chance and majority. */
   double accuracy;
-  /** Accuracy of guessing: 1 / classes, 1 / vocabulary, or 0.5 to the power of the labels. */
+  /** Accuracy of guessing: 1 / classes, 1 / vocabulary, or of several labels the mean of 0.5 to the
+   * power of those known. */
   double chance;
-  /** Accuracy of always predicting the split's most frequent label, or set of labels. */
+  /** Accuracy of always predicting the split's most frequent label, or set of labels; with unknown
+   * ones, of the better of the most frequent set that is wholly known and each label's majority. */
   double majority;
   double perplexity; /**< exp(loss) of a language model; else 0 */
   /** In regression: both errors in the units of the values, and r_squared = 1 - squared error /

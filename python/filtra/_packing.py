@@ -166,11 +166,6 @@ def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
     known = np.where(unknown, 0, values)
     if array.ndim != 2 or array.shape[0] != count or not np.isin(known, (0, 1)).all():
         raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1, NaN where unknown")
-    silent = unknown.all(axis=1)
-    if silent.any():
-        raise ArgumentError(
-            f"{name}[{int(np.argmax(silent))}] has no known label: leave such samples out"
-        )
     filled = np.where(unknown, int(_c.filtra_label.UNKNOWN), known)
     return np.ascontiguousarray(filled, np.uint8)
 
@@ -298,6 +293,8 @@ class Packer:
         if self.target == "next":
             self.arrays.target = _c.filtra_target.NEXT
             return
+        if self.target == "labels" and hasattr(y, "columns"):
+            y = self.named_columns(y, name)
         targets = Targets(y, self.target, len(samples), name, self.matrix)
         if split == "train":
             self.target = targets.target
@@ -316,6 +313,18 @@ class Packer:
             part.targets = self.keep(targets.matrix(self.classes, name))
         else:
             part.labels = self.keep(targets.labels(self.classes, name))
+
+    def named_columns(self, y: Any, name: str) -> Any:
+        """Return a frame's columns of labels in the order of the classes, their names."""
+        if self.classes is None:
+            self.classes = one_type(list(y.columns), f"the columns of {name}")
+        wanted = self.classes.tolist()
+        if len(y.columns) != len(wanted) or set(y.columns) != set(wanted):
+            raise ArgumentError(
+                f"{name} has the columns {', '.join(map(str, y.columns))}; the labels are "
+                f"{', '.join(map(str, wanted))}"
+            )
+        return y[wanted]
 
     def name_classes(self) -> None:
         """Name the classes by their values as texts."""

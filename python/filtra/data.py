@@ -90,11 +90,11 @@ class Dataset(Object):
         path : path
         **options
             Fields of the C library's ``filtra_dataset_options``: `format`, `tokenizer` (a name, a
-            path or a `Tokenizer`), `max_length`, `truncate`, `text_column`, `target_column`,
-            `feature_columns`, `group_column`, `time_column`, `id_column`, `delimiter`, `decimal`,
-            `targets`, `label_separator`, `quoting`, `validation_share`, `seed`, `max_vocabulary`,
-            `image_size`, `crop_pct`, `pixels`, `normalize`, `file_split`, `verify_labels`,
-            `unlabelled`.
+            path or a `Tokenizer`), `max_length`, `truncate`, `text_column`, `target_column` and
+            `feature_columns` (a name or a list of names), `group_column`, `time_column`,
+            `id_column`, `delimiter`, `decimal`, `targets`, `label_separator`, `quoting`,
+            `validation_share`, `seed`, `max_vocabulary`, `image_size`, `crop_pct`, `pixels`,
+            `normalize`, `file_split`, `verify_labels`, `unlabelled`.
 
         Raises
         ------
@@ -108,6 +108,9 @@ class Dataset(Object):
             options = {**options, "tokenizer": None, "fitted": tokenizer._pointer}
         elif tokenizer is not None and not isinstance(tokenizer, str):
             options = {**options, "tokenizer": _convert.path(tokenizer, "tokenizer")}
+        for key in ("text_column", "target_column", "feature_columns"):
+            if isinstance(options.get(key), (list, tuple)):
+                options = {**options, key: ",".join(options[key])}
         filled = _convert.fill(_c.filtra_dataset_options, **options)
         self = cls.__new__(cls)
         self._make(
@@ -224,7 +227,7 @@ class Dataset(Object):
     def from_frame(
         cls,
         frame: Any,
-        target: str,
+        target: str | Sequence[str],
         *,
         text: str | None = None,
         columns: Sequence[str] | None = None,
@@ -237,8 +240,8 @@ class Dataset(Object):
         Parameters
         ----------
         frame : pandas.DataFrame
-        target : str
-            The column that is learned.
+        target : str or sequence of str
+            The column that is learned; or columns of 0, 1 and NaN, unknown, each of a label.
         text : str, optional
             The column of texts; `tokenizer` says how they are read.
         columns : sequence of str, optional
@@ -254,7 +257,10 @@ class Dataset(Object):
         if not frame.columns.is_unique:
             twice = frame.columns[frame.columns.duplicated()][0]
             raise ArgumentError(f"the frame has two columns {twice!r}")
-        used = [target, text, group, time]
+        labels = list(target) if isinstance(target, (list, tuple)) else []
+        if labels:
+            options = {"target": "labels", **options}
+        used = [*(labels or [target]), text, group, time]
         if columns is not None:
             columns = [columns] if isinstance(columns, str) else list(columns)
         for name in columns or ():
@@ -272,10 +278,9 @@ class Dataset(Object):
                 raise ArgumentError(f"text and {name} are given: a sample is a text or numbers")
         if time is not None and group is None:
             raise ArgumentError("time orders the rows of a group: give `group`, too")
+        learned = frame[labels] if labels else frame[target].to_numpy()
         if text is not None:
-            return cls.from_arrays(
-                list(frame[text]), frame[target].to_numpy(), kind="texts", **options
-            )
+            return cls.from_arrays(list(frame[text]), learned, kind="texts", **options)
         chosen = columns or [name for name in frame.columns if name not in used]
         for name in chosen:
             if frame[name].dtype.kind not in "fiub":
@@ -284,21 +289,20 @@ class Dataset(Object):
                     f"`columns`, or encode it"
                 )
         if group is None:
-            return cls.from_arrays(
-                frame[chosen], frame[target].to_numpy(), kind="vectors", **options
-            )
+            return cls.from_arrays(frame[chosen], learned, kind="vectors", **options)
         for name in [column for column in (group, time) if column is not None]:
             if frame[name].isna().any():
                 row = int(np.argmax(frame[name].isna()))
                 raise ArgumentError(f"column {name!r} has no value in row {row}")
         series, targets = [], []
         for key, rows in frame.groupby(group, sort=False):
-            if rows[target].nunique(dropna=False) != 1:
+            if len(rows[labels or target].drop_duplicates()) != 1:
                 raise ArgumentError(f"rows of group {key!r} have more than one {target!r}")
             rows = rows if time is None else rows.sort_values(time, kind="stable")
             series.append(_numbers(rows[chosen]))
-            targets.append(rows[target].iloc[0])
-        return cls.from_arrays(series, np.asarray(targets), kind="series", **options)
+            targets.append(rows[labels or target].iloc[0])
+        learned = type(frame)(targets, columns=labels) if labels else np.asarray(targets)
+        return cls.from_arrays(series, learned, kind="series", **options)
 
     @classmethod
     def from_text(

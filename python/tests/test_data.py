@@ -284,7 +284,7 @@ def test_labels_from_memory() -> None:
     for y, part in (
         ([["a"], "b", []], r"y\[1\] must be a list"),
         ([["a"]], "3 elements"),
-        (np.array([[0, 1], [np.nan, np.nan], [1, 0]]), r"y\[1\] has no known label"),
+        (np.full((3, 2), np.nan), "no label of any sample of train is known"),
         (np.array([[0, 1], [np.nan, 2], [1, 0]]), "of 0 and 1, NaN where unknown"),
     ):
         with pytest.raises((TypeError, ValueError), match=part):
@@ -302,6 +302,39 @@ def test_unknown_labels() -> None:
         assert [s.unknown for s in samples] == [[], [1], []]
         batch = data.loader("train", 3).next()
         assert sorted(batch.targets.tolist()) == [[0, 0], [0, 1], [1, -1]]
+
+
+def test_frames_of_labels(tmp_path: Path) -> None:
+    """Columns are labels by their names, in whatever order they stand."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"v": [1.0, 2, 3], "b": [0, 1, None], "a": [1, None, None], "g": [1, 2, 3],
+         "t": list("xyz")}
+    )
+    y, other = frame[["b", "a"]], frame[["a", "b"]]
+    X = np.zeros((3, 2))
+    data = Dataset.from_arrays(X, y, val=(X, other), target="labels")
+    assert data.classes == ["b", "a"]
+    for split in ("train", "val"):
+        samples = [data.sample(i, split) for i in range(3)]
+        assert [s.labels for s in samples] == [[1], [0], []]
+        assert [s.unknown for s in samples] == [[], [1], [0, 1]]
+    ordered = Dataset.from_arrays(X, y, classes=["a", "b"], target="labels", validation_share=0)
+    assert ordered.classes == ["a", "b"] and ordered.sample(0).labels == [0]
+    with pytest.raises(filtra.ArgumentError, match="has the columns a, c; the labels are b, a"):
+        Dataset.from_arrays(
+            X, y, val=(X, other.rename(columns={"b": "c"})), target="labels"
+        )
+    for options in ({"columns": "v"}, {"text": "t", "tokenizer": "characters"},
+                    {"columns": "v", "group": "g"}):
+        made = Dataset.from_frame(frame, ["b", "a"], validation_share=0, **options)
+        assert made.classes == ["b", "a"]
+        assert [made.sample(i).unknown for i in range(3)] == [[], [1], [0, 1]]
+    frame.fillna(0).to_csv(tmp_path / "a.csv", index=False)
+    read = Dataset.open(
+        tmp_path / "a.csv", target_column=["b", "a"], feature_columns=["v", "g"], file_split="test"
+    )
+    assert read.classes == ["b", "a"]
 
 
 MISTAKES = [

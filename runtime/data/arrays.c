@@ -106,16 +106,13 @@ static filtra_status add_features(ft_samples *to, const float *values, size_t co
 
 static filtra_status take_labels(const filtra_dataset_arrays *a, const uint8_t *targets,
                                  ft_samples *to, int32_t *set) {
-  uint32_t unknown = 0;
   for (uint32_t k = 0; k < a->classes; k++) {
     if (targets[k] > FILTRA_LABEL_UNKNOWN)
       return ft_fail(FILTRA_ERROR_INPUT, "target %u of label %u, accepted are 0, 1 and 2, unknown",
                      targets[k], k);
-    unknown += targets[k] == FILTRA_LABEL_UNKNOWN;
     if (targets[k])
       FT_TRY(ft_samples_add_label(to, (int32_t)k, targets[k] != FILTRA_LABEL_UNKNOWN));
   }
-  if (unknown == a->classes) return ft_fail(FILTRA_ERROR_INPUT, "all labels are unknown");
   return ft_samples_end_set(to, set);
 }
 
@@ -192,6 +189,12 @@ static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_sam
   return FILTRA_OK;
 }
 
+static bool knows_labels(const filtra_dataset_arrays *a, const filtra_samples *s) {
+  for (uint64_t i = 0; i < s->count * a->classes; i++)
+    if (s->targets[i] != FILTRA_LABEL_UNKNOWN) return true;
+  return false;
+}
+
 static filtra_status add_split(const filtra_dataset_arrays *a, filtra_split split,
                                filtra_dataset *ds) {
   const filtra_samples *s = &a->splits[split];
@@ -200,6 +203,9 @@ static filtra_status add_split(const filtra_dataset_arrays *a, filtra_split spli
   size_t numbers = 0;
   FT_TRY(check_split(a, s, filtra_split_name(split)));
   if (!s->count) return FILTRA_OK;
+  if (a->target == FILTRA_TARGET_LABELS && !knows_labels(a, s))
+    return ft_fail(FILTRA_ERROR_INPUT, "arrays: no label of any sample of %s is known",
+                   filtra_split_name(split));
   for (uint64_t i = 0; a->features && i < s->count; i++)
     numbers += (size_t)s->lengths[i] * a->features;
   to->rows = ft_calloc(s->count, sizeof *to->rows);

@@ -58,9 +58,9 @@ filtra_status ft_table_find_separator(ft_table *table, char *separator);
 /** Makes the names of the label columns the class names. */
 filtra_status ft_table_name_labels(ft_table *table);
 
-/** Checks what the empty fields of the label columns mean, and says how many labels are unknown. */
-filtra_status ft_table_check_labels(const ft_table *table, const char *path,
-                                    const ft_samples *samples);
+/** Checks what the empty fields of the label columns mean, and says how many labels are unknown.
+ * The samples of a file that knows none have no target, if that is allowed. */
+filtra_status ft_table_check_labels(const ft_table *table, const char *path, ft_samples *samples);
 
 /** Names the next sample by the row's id, if there are ids. */
 filtra_status ft_table_name(const ft_row_reader *rows, const ft_places *places,

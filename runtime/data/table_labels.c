@@ -79,33 +79,25 @@ static int read_flag(const char *text, size_t length) {
   return -2;
 }
 
-/* Reads the column of label `i`; *known: it is not missing. */
-static filtra_status read_column(const ft_table *t, const char *text, size_t i, ft_samples *samples,
-                                 bool *known) {
+static filtra_status read_column(const ft_table *t, const char *text, size_t i,
+                                 ft_samples *samples) {
   size_t length = strlen(text);
   ft_trim(&text, &length);
   const int flag = read_flag(text, length);
-  *known = flag != -1;
   if (flag == 0) return FILTRA_OK;
-  if (flag >= -1) return ft_samples_add_label(samples, (int32_t)i, *known);
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "column \"%s\", a label, is \"%.*s\"; accepted are 0 and 1, false and true, and "
-                 "an empty field where it is unknown",
-                 t->fit->labels[i], (int)(length < 40 ? length : 40), text);
+  if (flag >= -1) return ft_samples_add_label(samples, (int32_t)i, flag == 1);
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "column \"%s\", a label, is \"%.*s\"; accepted are 0 and 1, false and true, no and "
+      "yes, and an empty field where it is unknown",
+      t->fit->labels[i], (int)(length < 40 ? length : 40), text);
 }
 
-/* *known: some label is. */
 static filtra_status read_columns(const ft_table *t, const ft_row_reader *rows,
-                                  const ft_places *places, ft_samples *samples, bool *known) {
-  *known = false;
-  for (size_t i = 0; i < t->fit->label_count; i++) {
-    bool there;
-    FT_TRY(read_column(t, rows->fields[places->labels[i]], i, samples, &there));
-    *known = *known || there;
-  }
-  if (*known || t->options->unlabelled) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "no label is known: such a row can be predicted, not trained or evaluated with");
+                                  const ft_places *places, ft_samples *samples) {
+  for (size_t i = 0; i < t->fit->label_count; i++)
+    FT_TRY(read_column(t, rows->fields[places->labels[i]], i, samples));
+  return FILTRA_OK;
 }
 
 static filtra_status read_target(ft_table *t, const char *text, ft_samples *samples, bool *known) {
@@ -121,8 +113,8 @@ static filtra_status read_target(ft_table *t, const char *text, ft_samples *samp
 
 filtra_status ft_table_labels(ft_table *t, const ft_row_reader *rows, const ft_places *places,
                               ft_samples *samples, int32_t *set) {
-  bool known;
-  FT_TRY(t->fit->label_count ? read_columns(t, rows, places, samples, &known)
+  bool known = true;
+  FT_TRY(t->fit->label_count ? read_columns(t, rows, places, samples)
                              : read_target(t, rows->fields[places->target], samples, &known));
   FT_TRY(ft_samples_end_set(samples, set));
   if (!known) *set = -1;
@@ -136,54 +128,72 @@ typedef struct label_count {
   uint64_t ones, unknown;
 } label_count;
 
+/* Counts each label; returns all that are unknown. */
 static uint64_t count_labels(const ft_samples *samples, label_count *counts) {
-  uint64_t rows = 0;
+  uint64_t unknown = 0;
   for (size_t i = 0; i < samples->count; i++) {
     uint32_t count[2];
     const int32_t *labels = ft_samples_labels(samples, samples->rows[i].label, count);
-    rows += samples->rows[i].label >= 0;
     for (uint32_t k = 0; k < count[0]; k++)
       counts[labels[k]].ones++;
     for (uint32_t k = count[0]; k < count[0] + count[1]; k++)
       counts[labels[k]].unknown++;
+    unknown += count[1];
   }
-  return rows;
+  return unknown;
 }
 
-/* An empty field means an unknown label only where others say 0: of a column of 1 and nothing else
- * nobody could tell what its empty fields mean. */
-static filtra_status check_column(const ft_table *t, const char *path, size_t i,
-                                  const label_count *count, uint64_t rows) {
-  const char *name = t->fit->labels[i];
+/* An empty field means an unknown label only where others say 0: in a column of 1 and nothing else
+ * it may mean 0. `decides`: a model may learn from this file. */
+static filtra_status check_column(const char *path, const char *name, const label_count *count,
+                                  uint64_t rows, bool decides) {
   if (count->unknown == 0 || count->ones + count->unknown < rows) return FILTRA_OK;
-  if (count->ones == 0)
+  if (decides && count->ones == 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: column \"%s\", a label, is empty", path, name);
-  return ft_fail(
-      FILTRA_ERROR_INPUT,
-      "%s: column \"%s\", a label, holds 1 and empty fields, which may mean 0 or unknown: "
-      "write 0 where the label does not apply",
-      path, name);
+  if (decides)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: column \"%s\", a label, holds 1 and empty fields, which may mean 0 or "
+                   "unknown: write 0 where the label does not apply",
+                   path, name);
+  if (count->ones)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column \"%s\", a label, holds 1 and empty fields, which are taken as unknown", path,
+           name);
+  return FILTRA_OK;
 }
 
-filtra_status ft_table_check_labels(const ft_table *t, const char *path,
-                                    const ft_samples *samples) {
+/* Makes rows without a label known ones without a target. */
+static void drop_labels(ft_samples *samples) {
+  for (size_t i = 0; i < samples->count; i++)
+    samples->rows[i].label = -1;
+}
+
+static filtra_status check_labels(const ft_table *t, const char *path, ft_samples *samples,
+                                  label_count *counts) {
   const size_t labels = t->fit->label_count;
-  uint64_t unknown = 0;
-  if (!labels || t->options->unlabelled) return FILTRA_OK;
-  label_count *counts = ft_calloc(labels, sizeof *counts);
-  if (!counts) return FILTRA_ERROR_HOST_MEMORY;
-  const uint64_t rows = count_labels(samples, counts);
-  filtra_status status = FILTRA_OK;
-  for (size_t i = 0; i < labels; i++) {
-    unknown += counts[i].unknown;
-    if (!status && t->learnt && path == t->first)
-      status = check_column(t, path, i, &counts[i], rows);
+  const uint64_t unknown = count_labels(samples, counts), all = (uint64_t)samples->count * labels;
+  const bool training = samples == &t->ds->samples[FILTRA_SPLIT_TRAIN];
+  const bool decides = t->learnt && path == t->first && (training || !t->options->unlabelled);
+  if (unknown == all && t->options->unlabelled) {
+    drop_labels(samples);
+    return FILTRA_OK;
   }
-  free(counts);
-  if (!status && unknown)
+  if (unknown == all) return ft_fail(FILTRA_ERROR_INPUT, "%s: no label of any row is known", path);
+  for (size_t i = 0; i < labels; i++)
+    FT_TRY(check_column(path, t->fit->labels[i], &counts[i], samples->count, decides));
+  if (unknown)
     ft_log(FILTRA_LOG_WARNING,
            "%s: %llu of %llu labels are empty fields: unknown, and left out of losses and scores",
-           path, (unsigned long long)unknown, (unsigned long long)(rows * labels));
+           path, (unsigned long long)unknown, (unsigned long long)all);
+  return FILTRA_OK;
+}
+
+filtra_status ft_table_check_labels(const ft_table *t, const char *path, ft_samples *samples) {
+  if (!t->fit->label_count || !samples->sets) return FILTRA_OK;
+  label_count *counts = ft_calloc(t->fit->label_count, sizeof *counts);
+  if (!counts) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = check_labels(t, path, samples, counts);
+  free(counts);
   return status;
 }
 

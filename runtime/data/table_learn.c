@@ -34,8 +34,9 @@ typedef struct learner {
   bool header;
   bool guessed; /* the target was chosen by position alone */
   long text, second, target, id, group, time;
-  bool *features; /* [survey.count] columns that are read as numbers */
-  bool *labels;   /* [survey.count] columns that are 0 or 1 and name a label */
+  /* [survey.count]: a column's place in the list of those that are read as numbers, or that are 0
+   * or 1 and name a label; from 1, 0: it is not listed. */
+  size_t *features, *labels;
   size_t label_count;
   ft_table_fit *fit;
 } learner;
@@ -132,8 +133,9 @@ static filtra_status find_texts(learner *l) {
   return ft_fail(FILTRA_ERROR_INPUT, "text_column names \"%.64s\" twice", first[l->text]);
 }
 
-/* Marks the columns of a comma-separated list of names or numbers. */
-static filtra_status find_list(learner *l, const char *key, const char *list, bool *marks) {
+/* Gives the columns of a comma-separated list of names or numbers their places. */
+static filtra_status find_list(learner *l, const char *key, const char *list, size_t *places,
+                               size_t *listed) {
   for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
     const char *start = list;
     length = strcspn(list, ",");
@@ -145,7 +147,7 @@ static filtra_status find_list(learner *l, const char *key, const char *list, bo
     filtra_status status = find_given(l, key, name, &found);
     free(name);
     FT_TRY(status);
-    marks[found] = true;
+    if (!places[found]) places[found] = ++*listed;
   }
   return FILTRA_OK;
 }
@@ -158,12 +160,9 @@ static filtra_status find_target(learner *l) {
       ft_find_column((const char *const *)l->survey.first, l->survey.count, given, &twice) !=
           FT_NOWHERE)
     return find_given(l, "target_column", given, &l->target);
-  FT_TRY(find_list(l, "target_column", given, l->labels));
+  FT_TRY(find_list(l, "target_column", given, l->labels, &l->label_count));
   for (size_t i = l->survey.count; i-- > 0;)
-    if (l->labels[i]) {
-      l->target = (long)i;
-      l->label_count++;
-    }
+    if (l->labels[i]) l->target = (long)i;
   return FILTRA_OK;
 }
 
@@ -177,7 +176,8 @@ static filtra_status find_all_given(learner *l) {
   FT_TRY(find_given(l, "id_column", l->o->id_column, &l->id));
   FT_TRY(find_given(l, "group_column", l->o->group_column, &l->group));
   FT_TRY(find_given(l, "time_column", l->o->time_column, &l->time));
-  FT_TRY(find_list(l, "feature_columns", l->o->feature_columns, l->features));
+  size_t features = 0;
+  FT_TRY(find_list(l, "feature_columns", l->o->feature_columns, l->features, &features));
   if (l->text != FT_NOWHERE && (l->o->feature_columns || l->o->group_column))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "text_column is for one text a row, feature_columns and group_column are for "
@@ -257,7 +257,7 @@ static void choose_text(learner *l) {
 /* Whether a column is read as numbers in a table without text. */
 static bool is_feature(const learner *l, size_t i) {
   const long at = (long)i;
-  if (l->o->feature_columns) return l->features[i];
+  if (l->o->feature_columns) return l->features[i] > 0;
   return !is_target(l, at) && at != l->id && at != l->group && at != l->time;
 }
 
@@ -462,8 +462,9 @@ static filtra_status choose_kind(learner *l) {
 static filtra_status name_labels(learner *l) {
   l->fit->labels = ft_calloc(l->label_count, sizeof *l->fit->labels);
   if (!l->fit->labels) return FILTRA_ERROR_HOST_MEMORY;
+  l->fit->label_count = l->label_count;
   for (size_t i = 0; i < l->survey.count; i++)
-    if (l->labels[i]) FT_TRY(name_column(l, (long)i, &l->fit->labels[l->fit->label_count++]));
+    if (l->labels[i]) FT_TRY(name_column(l, (long)i, &l->fit->labels[l->labels[i] - 1]));
   return FILTRA_OK;
 }
 

@@ -49,19 +49,22 @@ static int compare_rows(const void *a, const void *b) {
   return memcmp(x->row, y->row, x->width);
 }
 
-/* How often the most frequent of `count` rows occurs. */
+/* Finds the most frequent of the rows that are wholly known; NULL: none is. */
 static filtra_status most_frequent(const uint8_t *rows, size_t count, size_t width,
-                                   uint64_t *most) {
+                                   const uint8_t **frequent) {
   row_order *order = ft_calloc(count, sizeof *order);
+  size_t most = 0, known = 0;
+  *frequent = NULL;
   if (!order) return FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = 0; i < count; i++)
-    order[i] = (row_order){rows + i * width, width};
-  qsort(order, count, sizeof *order, compare_rows);
-  *most = 0;
-  for (size_t i = 0, end; i < count; i = end) {
-    for (end = i; end < count && !compare_rows(&order[i], &order[end]); end++) {
+    if (!memchr(rows + i * width, FILTRA_LABEL_UNKNOWN, width))
+      order[known++] = (row_order){rows + i * width, width};
+  qsort(order, known, sizeof *order, compare_rows);
+  for (size_t i = 0, end; i < known; i = end) {
+    for (end = i; end < known && !compare_rows(&order[i], &order[end]); end++) {
     }
-    if (end - i > *most) *most = end - i;
+    if (end - i > most) *frequent = order[i].row;
+    if (end - i > most) most = end - i;
   }
   free(order);
   return FILTRA_OK;
@@ -228,57 +231,57 @@ static filtra_status measure_labels(const sums *s, const filtra_dataset *data, f
   return status;
 }
 
-/* Whether a sample has an unknown label; *chance: the probability that coin tosses get the known
- * ones right. */
-static bool has_unknown(const uint8_t *labels, size_t width, double *chance) {
+static size_t known_labels(const uint8_t *row, size_t width) {
   size_t known = 0;
   for (size_t k = 0; k < width; k++)
-    known += labels[k] != FILTRA_LABEL_UNKNOWN;
-  *chance = pow(0.5, (double)known);
-  return known < width;
+    known += row[k] != FILTRA_LABEL_UNKNOWN;
+  return known;
 }
 
-/* Samples that are right where each label is predicted if it applies to more than half of the
- * samples that tell. */
-static uint64_t right_by_label(const uint8_t *labels, size_t count, size_t width, uint8_t *usual) {
+/* Of `count` rows of labels those of which one is known and all known ones are as in `set`. */
+static uint64_t right_by(const uint8_t *rows, size_t count, size_t width, const uint8_t *set) {
   uint64_t right = 0;
-  for (size_t k = 0; k < width; k++) {
-    size_t seen[3] = {0};
-    for (size_t i = 0; i < count; i++)
-      seen[labels[i * width + k]]++;
-    usual[k] = seen[FILTRA_LABEL_APPLIES] > seen[FILTRA_LABEL_ABSENT];
-  }
-  for (size_t i = 0; i < count; i++) {
-    bool all = true;
-    for (size_t k = 0; k < width; k++)
-      all = all &&
-            (labels[i * width + k] == usual[k] || labels[i * width + k] == FILTRA_LABEL_UNKNOWN);
+  for (const uint8_t *row = rows; row < rows + count * width; row += width) {
+    bool all = known_labels(row, width) > 0;
+    for (size_t k = 0; k < width && all; k++)
+      all = row[k] == set[k] || row[k] == FILTRA_LABEL_UNKNOWN;
     right += all;
   }
   return right;
 }
 
-/* Baselines without a model: the accuracy of always predicting the most frequent set of labels
- * (with unknown ones, each label as it is for most samples), and that of coin tosses. */
+/* Sets each label as it is in most rows that know it. */
+static void usual_labels(const uint8_t *rows, size_t count, size_t width, uint8_t *set) {
+  for (size_t k = 0; k < width; k++) {
+    size_t seen[3] = {0};
+    for (size_t i = 0; i < count; i++)
+      seen[rows[i * width + k]]++;
+    set[k] = seen[FILTRA_LABEL_APPLIES] > seen[FILTRA_LABEL_ABSENT];
+  }
+}
+
+/* Baselines without a model. Majority: always predict the most frequent set of labels, of those
+ * that are wholly known, or each label as it is in most samples, whichever is right more often.
+ * Chance: coin tosses. */
 static filtra_status judge_guesses(const sums *s, const filtra_dataset *data, filtra_split split,
                                    filtra_evaluation *e) {
-  const size_t count = (size_t)e->samples;
-  uint8_t *labels = ft_calloc(count + 1, s->width);
-  uint64_t most = 0;
-  bool unknown = false;
-  filtra_status status = labels ? ft_split_labels(data, split, labels) : FILTRA_ERROR_HOST_MEMORY;
+  const size_t count = (size_t)filtra_dataset_get_info(data)->count[split], width = s->width;
+  uint8_t *rows = ft_calloc(count + 1, width), *usual = rows ? rows + count * width : NULL;
+  const uint8_t *frequent;
+  filtra_status status = rows ? ft_split_labels(data, split, rows) : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = most_frequent(rows, count, width, &frequent);
   for (size_t i = 0; i < count && !status; i++) {
-    double chance;
-    unknown = has_unknown(labels + i * s->width, s->width, &chance) || unknown;
-    e->chance += chance;
+    const size_t known = known_labels(rows + i * width, width);
+    e->chance += known ? pow(0.5, (double)known) : 0.0;
   }
-  e->chance /= (double)count;
-  if (!status && unknown)
-    most = right_by_label(labels, count, s->width, labels + count * s->width);
-  else if (!status)
-    status = most_frequent(labels, count, s->width, &most);
-  e->majority = (double)most / (double)e->samples;
-  free(labels);
+  e->chance /= (double)e->samples;
+  if (!status) {
+    usual_labels(rows, count, width, usual);
+    const uint64_t one = frequent ? right_by(rows, count, width, frequent) : 0,
+                   other = right_by(rows, count, width, usual);
+    e->majority = (double)(one > other ? one : other) / (double)e->samples;
+  }
+  free(rows);
   return status;
 }
 
@@ -309,6 +312,9 @@ static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_
                            .predictions = s->several ? samples : (uint64_t)s->weight,
                            .loss = loss,
                            .top5_accuracy = ft_model_ranks(o) ? s->top5 / s->weight : -1.0};
+  if (s->weight == 0.0)
+    return ft_fail(FILTRA_ERROR_INPUT, "no label of any sample of the %s split is known",
+                   filtra_split_name(split));
   if (!isfinite(loss))
     return ft_fail(FILTRA_ERROR_NONFINITE, "the loss over the %s split is not finite",
                    filtra_split_name(split));

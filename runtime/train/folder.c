@@ -290,19 +290,14 @@ filtra_status ft_run_open_training(const ft_run_config *c, filtra_dataset **out)
   const bool opened = !ft_run_open_data(&lenient, NULL, FILTRA_SPLIT_TRAIN, out);
   const uint64_t *unknown = opened ? filtra_dataset_get_info(*out)->unlabelled : NULL;
   bool usable = opened && unknown[FILTRA_SPLIT_TEST];
-  if (usable && (unknown[FILTRA_SPLIT_TRAIN] || unknown[FILTRA_SPLIT_VAL])) {
-    filtra_dataset_close(out); /* the error does not come from the test file */
-    free(reason);
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: training and validation samples without a target; "
-                   "complete them, or take them out",
-                   c->data);
-  }
+  if (usable && (unknown[FILTRA_SPLIT_TRAIN] || unknown[FILTRA_SPLIT_VAL]))
+    usable = false; /* the error does not come from the test file */
   if (usable)
-    ft_log(FILTRA_LOG_WARNING,
-           "the test samples of %s have no targets: they can be predicted, not "
-           "evaluated",
-           c->data);
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "%llu of the %llu test samples of %s have no target: they can be predicted, not evaluated",
+        (unsigned long long)unknown[FILTRA_SPLIT_TEST],
+        (unsigned long long)filtra_dataset_get_info(*out)->count[FILTRA_SPLIT_TEST], c->data);
   if (!usable) filtra_dataset_close(out);
   status = usable ? FILTRA_OK : ft_fail(status, "%s", reason);
   free(reason);

@@ -104,9 +104,9 @@ static double log_sum(const float *logits, uint32_t classes) {
 }
 
 /* Areas of several labels, each by its own logits of the samples whose label is known. */
-static filtra_status score_label_areas(owner *o, const uint8_t *labels, const float *logits) {
+static filtra_status score_label_areas(owner *o, uint64_t count, const uint8_t *labels,
+                                       const float *logits) {
   const uint32_t classes = o->scores.classes;
-  const uint64_t count = o->scores.samples;
   ranked *list = ft_calloc(count, sizeof *list);
   if (!list) return FILTRA_ERROR_HOST_MEMORY;
   for (uint32_t k = 0; k < classes; k++) {
@@ -185,12 +185,14 @@ static void conclude(filtra_scores *s, owner *o, uint64_t right) {
   s->matthews = matthews(s);
 }
 
-/* Number of samples whose class was predicted. */
-static uint64_t right_of(const owner *o) {
+/* Concludes scores of one class a sample. */
+static void conclude_classes(owner *o) {
   uint64_t hits = 0;
-  for (uint32_t k = 0; k < o->scores.classes; k++)
+  for (uint32_t k = 0; k < o->scores.classes; k++) {
+    o->of_class[k].known = o->scores.samples;
     hits += o->of_class[k].hits;
-  return hits;
+  }
+  conclude(&o->scores, o, hits);
 }
 
 static filtra_status score(owner *o, const int32_t *labels, const float *logits) {
@@ -202,7 +204,7 @@ static filtra_status score(owner *o, const int32_t *labels, const float *logits)
     count_sample(o, labels[i], best);
   }
   FT_TRY(score_areas(o, labels, logits));
-  conclude(s, o, right_of(o));
+  conclude_classes(o);
   return FILTRA_OK;
 }
 
@@ -221,21 +223,25 @@ filtra_status ft_scores_count(uint32_t classes, uint64_t count, const int32_t *l
   if (status)
     filtra_scores_destroy(out);
   else
-    conclude(&o->scores, o, right_of(o));
+    conclude_classes(o);
   return status;
 }
 
-/* Counts a sample's known labels; true if all are predicted correctly. */
+/* Counts a sample's known labels, and the sample if it has any; true if all are predicted
+ * correctly. */
 static bool count_labels(owner *o, const uint8_t *labels, const uint8_t *predicted) {
-  bool right = true;
+  bool known = false, right = true;
   for (uint32_t k = 0; k < o->scores.classes; k++) {
     if (labels[k] == FILTRA_LABEL_UNKNOWN) continue;
+    known = true;
+    o->of_class[k].known++;
     o->of_class[k].samples += labels[k];
     o->of_class[k].predicted += predicted[k];
     o->of_class[k].hits += labels[k] && predicted[k];
     right = right && labels[k] == predicted[k];
   }
-  return right;
+  o->scores.samples += known;
+  return known && right;
 }
 
 filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
@@ -245,13 +251,13 @@ filtra_status ft_scores_labels(uint32_t classes, uint64_t count, const uint8_t *
   *out = o ? &o->scores : NULL;
   if (!o) return FILTRA_ERROR_HOST_MEMORY;
   o->of_class = ft_calloc(classes, sizeof *o->of_class);
-  o->scores = (filtra_scores){.classes = classes, .samples = count, .of_class = o->of_class};
+  o->scores = (filtra_scores){.classes = classes, .of_class = o->of_class};
   filtra_status status = o->of_class ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   for (uint64_t i = 0; i < count && !status; i++)
     right += count_labels(o, labels + i * classes, predicted + i * classes);
   for (uint32_t k = 0; k < classes && !status; k++)
     o->of_class[k].auc = (double)NAN;
-  if (!status && logits) status = score_label_areas(o, labels, logits);
+  if (!status && logits) status = score_label_areas(o, count, labels, logits);
   if (!status) conclude(&o->scores, o, right);
   o->scores.matthews = (double)NAN;
   if (status) filtra_scores_destroy(out);

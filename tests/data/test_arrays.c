@@ -208,9 +208,11 @@ TEST(test_labels) {
   assert_memory_equal(s.labels, ((int32_t[]){1, 0, 2}), 3 * sizeof(int32_t));
   assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 0);
   filtra_dataset *none;
-  targets[7] = FILTRA_LABEL_UNKNOWN;
+  const uint8_t silent[] = {2, 2, 2, 2, 2, 2, 2, 2, 2};
+  a.splits[FILTRA_SPLIT_TEST].targets = silent;
   assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_INPUT,
-               "arrays: sample 2 of test: all labels are unknown");
+               "arrays: no label of any sample of test is known");
+  a.splits[FILTRA_SPLIT_TEST].targets = targets;
   targets[4] = 3;
   assert_fails(filtra_dataset_create(&a, &none), FILTRA_ERROR_INPUT,
                "arrays: sample 1 of test: target 3 of label 1, accepted are 0, 1 and 2, unknown");

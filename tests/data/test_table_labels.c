@@ -80,7 +80,8 @@ static const struct {
      "a.csv:3: the labels are missing (\"?\"); a row without any has an empty field"},
     {"text,p,q\na,0,1\nb,2,0\n", NULL, "p,q", FILTRA_TARGETS_AUTO,
      "a.csv:3: column \"p\", a label, is \"2\"; accepted are 0 and 1"},
-    {"text,p,q\na,0,1\nb,,\n", NULL, "p,q", FILTRA_TARGETS_AUTO, "a.csv:3: no label is known"},
+    {"text,p,q\na,,?\nb,NA,\n", NULL, "p,q", FILTRA_TARGETS_AUTO,
+     "a.csv: no label of any row is known"},
     {"text,p,q\na,1,1\nb,,0\n", NULL, "p,q", FILTRA_TARGETS_AUTO,
      "a.csv: column \"p\", a label, holds 1 and empty fields, which may mean 0 or unknown"},
     {"text,p,q\na,,1\nb,,0\n", NULL, "p,q", FILTRA_TARGETS_AUTO,
@@ -162,7 +163,7 @@ TEST(batches_have_targets) {
   }
 }
 
-/* Unknown labels have the target -1; a row without a known one has no target. */
+/* Unknown labels have the target -1; of a file without known ones no sample has a target. */
 TEST(unknown_labels_in_batches) {
   filtra_dataset_options o = TEST_FILE;
   filtra_batch b;
@@ -177,8 +178,26 @@ TEST(unknown_labels_in_batches) {
   o.unlabelled = true;
   path = test_write_text(test_folder(), "b.csv", "text,p,q\na,,\nb,,1\n");
   assert_ok(filtra_dataset_open(path, &o, &again));
-  assert_string_equal(labels_of(again, FILTRA_SPLIT_TEST, 0), "unknown");
+  assert_string_equal(labels_of(again, FILTRA_SPLIT_TEST, 0), "p?+q?");
   assert_string_equal(labels_of(again, FILTRA_SPLIT_TEST, 1), "q+p?");
+  filtra_dataset_close(&again);
+  path = test_write_text(test_folder(), "c.csv", "text,p,q\na,,\nb,NA,\n");
+  assert_ok(filtra_dataset_open(path, &o, &again));
+  assert_string_equal(labels_of(again, FILTRA_SPLIT_TEST, 0), "unknown");
+  assert_int_equal(filtra_dataset_get_info(again)->unlabelled[FILTRA_SPLIT_TEST], 2);
+}
+
+/* Of a training file columns of 1 and empty fields are refused, however that of tests is. */
+TEST(unclear_labels_of_training_files) {
+  const char *folder = test_folder();
+  const filtra_dataset_options o = {.target_column = "q,p", .unlabelled = true};
+  test_write_text(folder, "train.csv", "text,p,q\na,1,1\nb,,0\nc,1,0\n");
+  test_write_text(folder, "test.csv", "text,p,q\na,,\nb,,\n");
+  test_refuse_dataset(folder, &o, "train.csv: column \"p\", a label, holds 1 and empty fields");
+  test_write_text(folder, "train.csv", "text,p,q\na,1,1\nb,,0\nc,0,0\n");
+  owned_dataset *ds = test_open_dataset(folder, "table", &o);
+  assert_string_equal(filtra_dataset_class_name(ds, 0), "q"); /* in the order of target_column */
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 2);
 }
 
 /* What is no part of the labels' order changes no hash, and what is a label does. */

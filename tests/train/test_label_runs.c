@@ -56,9 +56,9 @@ TEST(unknown_labels_are_not_scored) {
   for (int k = 0; k < LABELS; k++) {
     /* scikit-learn, of each column's known labels: [1, 1, 0, 1], [0, 1, 1] and [1, 0, 0] */
     static const double AREAS[] = {2.0 / 3, 1, 1}, F1[] = {0.8, 0.8, 1};
-    static const uint64_t OWN[] = {3, 2, 1}, MADE[] = {2, 3, 1};
+    static const uint64_t KNOWN[] = {4, 3, 3}, OWN[] = {3, 2, 1}, MADE[] = {2, 3, 1};
     const filtra_class_scores *c = &s->of_class[k];
-    assert_true(c->samples == OWN[k] && c->predicted == MADE[k]);
+    assert_true(c->known == KNOWN[k] && c->samples == OWN[k] && c->predicted == MADE[k]);
     assert_float_equal(c->auc, AREAS[k], 1e-12);
     assert_float_equal(c->f1, F1[k], 1e-12);
   }
@@ -137,16 +137,21 @@ TEST(runs_learn_from_some_labels) {
   filtra_scores_destroy(&s);
 }
 
-/* Two labels of each sample are known: coins get both right in a quarter. Each label is 0 in most
- * samples that know it: half of the samples have nothing else. */
+/* Two labels of four samples are known, of one none, which does not count: coins get both right in
+ * a quarter. Each label is 0 in most samples that know it: half of the four have nothing else. */
 TEST(guesses_of_some_labels) {
   const char *run = test_new_run();
   filtra_evaluation e;
   assert_ok(test_train(config_of(COLUMNS, 2, ""), run, 1000));
-  const char *path = test_write_text(test_folder(), "x.csv",
-                                     "text,cats,sun,wild\nda,1,,0\nde,0,0,\ndf,,0,1\ndg,0,,0\n");
+  const char *path = test_write_text(
+      test_folder(), "x.csv", "text,cats,sun,wild\nda,1,,0\nde,0,0,\ndf,,0,1\ndg,0,,0\ndf,,,\n");
   assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
-  assert_true(e.chance == 0.25 && e.majority == 0.5);
+  assert_true(e.samples == 4 && e.chance == 0.25 && e.majority == 0.5);
+  /* (1, 0, 1), the most frequent set, is right twice, each label's majority, (0, 0, 1), once. */
+  path = test_write_text(test_folder(), "x.csv",
+                         "text,cats,sun,wild\nda,1,0,1\nde,1,0,1\ndf,0,1,\ndg,0,,0\nde,0,,\n");
+  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
+  assert_true(e.samples == 5 && e.majority == 0.4);
 }
 
 /* A run and its model file give the same probabilities: the sigmoids of the logits. */

@@ -379,11 +379,11 @@ static filtra_status features_json(const filtra_dataset *ds, filtra_split split,
   return status;
 }
 
-/* null: the labels are unknown. */
-static json_t *labels_json(const filtra_sample *s) {
+/* null: the sample has no target. */
+static json_t *labels_json(const filtra_sample *s, uint32_t first, uint32_t count) {
   if (s->label < 0) return json_null();
   json_t *list = json_array();
-  for (uint32_t i = 0; i < s->label_count; i++)
+  for (uint32_t i = first; i < first + count; i++)
     ft_json_append(&list, json_integer(s->labels[i]));
   return list;
 }
@@ -405,7 +405,10 @@ static filtra_status first_json(const filtra_dataset *ds, json_t **out) {
       json_pack("{ss sI}", "split", filtra_split_name(split), "length", (json_int_t)s.length);
   if (info->target == FILTRA_TARGET_CLASS)
     json_object_set_new(first, "label", json_integer(s.label));
-  if (info->target == FILTRA_TARGET_LABELS) json_object_set_new(first, "labels", labels_json(&s));
+  if (info->target == FILTRA_TARGET_LABELS) {
+    json_object_set_new(first, "labels", labels_json(&s, 0, s.label_count));
+    json_object_set_new(first, "unknown", labels_json(&s, s.label_count, s.unknown_count));
+  }
   if (info->target == FILTRA_TARGET_VALUE)
     json_object_set_new(first, "value",
                         isnan(s.value) ? json_null() : json_real(ft_shortest(s.value)));

@@ -21,13 +21,22 @@ static const char *name_of(class_names names, uint32_t k) {
 
 /* ---- text ---- */
 
+static bool has_unknown(const filtra_scores *s) {
+  for (uint32_t k = 0; k < s->classes; k++)
+    if (s->of_class[k].known < s->samples) return true;
+  return false;
+}
+
 static void print_classes(const filtra_scores *s, class_names names) {
   char text[5][NUMBER_TEXT];
-  command_print("\n%-*s %8s %9s %9s %9s %7s %7s\n", NAME_WIDTH, "class", "samples", "predicted",
-                "precision", "recall", "F1", "AUC");
+  const bool unknown = has_unknown(s);
+  command_print("\n%-*s%s %8s %9s %9s %9s %7s %7s\n", NAME_WIDTH, "class",
+                unknown ? "    known" : "", "samples", "predicted", "precision", "recall", "F1",
+                "AUC");
   for (uint32_t k = 0; k < s->classes; k++) {
     const filtra_class_scores *c = &s->of_class[k];
     command_print_field(name_of(names, k), NAME_WIDTH);
+    if (unknown) command_print(" %8llu", (unsigned long long)c->known);
     command_print(" %8llu %9llu %9s %9s %7s %7s\n", (unsigned long long)c->samples,
                   (unsigned long long)c->predicted, number_text("%.4f", c->precision, text[0]),
                   number_text("%.4f", c->recall, text[1]), number_text("%.4f", c->f1, text[2]),
@@ -63,11 +72,11 @@ void scores_print(const filtra_scores *s, class_names names) {
 
 static json_t *class_json(const filtra_scores *s, class_names names, uint32_t k) {
   const filtra_class_scores *c = &s->of_class[k];
-  return json_pack("{ss sI sI sI so so so so}", "name", name_of(names, k), "samples",
-                   (json_int_t)c->samples, "predicted", (json_int_t)c->predicted, "hits",
-                   (json_int_t)c->hits, "precision", fields_number(c->precision), "recall",
-                   fields_number(c->recall), "f1", fields_number(c->f1), "auc",
-                   fields_number(c->auc));
+  return json_pack("{ss sI sI sI sI so so so so}", "name", name_of(names, k), "known",
+                   (json_int_t)c->known, "samples", (json_int_t)c->samples, "predicted",
+                   (json_int_t)c->predicted, "hits", (json_int_t)c->hits, "precision",
+                   fields_number(c->precision), "recall", fields_number(c->recall), "f1",
+                   fields_number(c->f1), "auc", fields_number(c->auc));
 }
 
 static json_t *confusion_json(const filtra_scores *s) {

@@ -80,10 +80,11 @@ static bool is_listed(const answer *one, int64_t k, bool said) {
 
 /* ---- lines ---- */
 
-/* Prints a name as a list element: escapes ; as \; and tab as \t. */
-static void print_label(const char *name) {
+/* Prints a name as a list element: escapes ; as \; and tab as \t, and where labels may be unknown ?
+ * as \?. */
+static void print_label(const char *name, bool said) {
   for (; *name; name++) {
-    if (*name == ';') command_print("\\");
+    if (*name == ';' || (said && *name == '?')) command_print("\\");
     command_print_field((const char[]){*name, '\0'}, 0);
   }
 }
@@ -94,7 +95,7 @@ static void print_labels(const answers *a, const answer *one, bool said) {
   for (int64_t k = 0; k < a->info->outputs; k++) {
     if (!is_listed(one, k, said)) continue;
     if (any) command_print(";");
-    print_label(answers_class(a, k));
+    print_label(answers_class(a, k), said);
     if (is_unknown(one, k, said)) command_print("?");
     any = true;
   }
@@ -276,10 +277,11 @@ static void write_csv_header(const answers *a) {
   fputc('\n', a->stream);
 }
 
-/* Writes a name as a list element within quotes: ; as \; and \ as \\. */
-static void write_label(FILE *to, const char *name) {
+/* Writes a name as a list element within quotes: ; as \; and \ as \\, and where labels may be
+ * unknown ? as \?. */
+static void write_label(FILE *to, const char *name, bool said) {
   for (; *name; name++) {
-    if (*name == ';' || *name == '\\') fputc('\\', to);
+    if (*name == ';' || *name == '\\' || (said && *name == '?')) fputc('\\', to);
     write_quoted(to, (const char[]){*name, '\0'});
   }
 }
@@ -294,7 +296,7 @@ static void write_labels(const answers *a, const answer *one, bool said) {
   for (int64_t k = 0; k < a->info->outputs; k++) {
     if (!is_listed(one, k, said)) continue;
     if (any) fputc(';', a->stream);
-    write_label(a->stream, answers_class(a, k));
+    write_label(a->stream, answers_class(a, k), said);
     if (is_unknown(one, k, said)) fputc('?', a->stream);
     any = true;
   }

@@ -351,8 +351,8 @@ class filtra_prediction(Structure):
 class filtra_class_scores(Structure):
     __slots__ = ()
     _fields_ = [
-        ("samples", c_uint64), ("predicted", c_uint64), ("hits", c_uint64), ("precision", c_double),
-        ("recall", c_double), ("f1", c_double), ("auc", c_double),
+        ("known", c_uint64), ("samples", c_uint64), ("predicted", c_uint64), ("hits", c_uint64),
+        ("precision", c_double), ("recall", c_double), ("f1", c_double), ("auc", c_double),
     ]
 
 filtra_transport_send = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, c_double)
