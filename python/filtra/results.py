@@ -99,6 +99,8 @@ class ClassScores:
 
     Attributes
     ----------
+    known : int
+        All samples but those whose label is unknown.
     samples, predicted, hits : int
         Samples of this class, those for which it was predicted, and those that are both.
     precision, recall, f1 : float
@@ -106,6 +108,7 @@ class ClassScores:
         Area under the ROC curve against all others.
     """
 
+    known: int
     samples: int
     predicted: int
     hits: int
