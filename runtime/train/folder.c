@@ -290,8 +290,15 @@ filtra_status ft_run_open_training(const ft_run_config *c, filtra_dataset **out)
   const bool opened = !ft_run_open_data(&lenient, NULL, FILTRA_SPLIT_TRAIN, out);
   const uint64_t *unknown = opened ? filtra_dataset_get_info(*out)->unlabelled : NULL;
   bool usable = opened && unknown[FILTRA_SPLIT_TEST];
-  if (usable && (unknown[FILTRA_SPLIT_TRAIN] || unknown[FILTRA_SPLIT_VAL]))
-    usable = false; /* the error does not come from the test file */
+  const uint64_t learnt = usable ? unknown[FILTRA_SPLIT_TRAIN] + unknown[FILTRA_SPLIT_VAL] : 0;
+  if (learnt) { /* not the test file's fault alone */
+    filtra_dataset_close(out);
+    free(reason);
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: %llu training and validation samples without a target; complete them, or "
+                   "take them out",
+                   c->data, (unsigned long long)learnt);
+  }
   if (usable)
     ft_log(
         FILTRA_LOG_WARNING,
