@@ -162,7 +162,7 @@ static filtra_status check_column(const char *path, const char *name, const labe
   return FILTRA_OK;
 }
 
-/* Makes rows without a label known ones without a target. */
+/* Marks all samples as without a target. */
 static void drop_labels(ft_samples *samples) {
   for (size_t i = 0; i < samples->count; i++)
     samples->rows[i].label = -1;

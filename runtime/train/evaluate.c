@@ -303,13 +303,12 @@ static filtra_status measure_values(const sums *s, const filtra_dataset *data, f
 static filtra_status conclude(const sums *s, const filtra_dataset *data, filtra_split split,
                               filtra_evaluation *e) {
   const filtra_model_config *o = &s->model->options.config;
-  const uint64_t samples = filtra_dataset_get_info(data)->count[split];
   double loss = s->loss / s->weight, score = s->score / s->weight;
   bool regression = o->task == FILTRA_TASK_REGRESSION,
        language = o->task == FILTRA_TASK_LANGUAGE_MODEL;
   *e = (filtra_evaluation){.task = filtra_model_task(s->model),
-                           .samples = samples,
-                           .predictions = s->several ? samples : (uint64_t)s->weight,
+                           .samples = filtra_dataset_get_info(data)->count[split],
+                           .predictions = (uint64_t)s->weight,
                            .loss = loss,
                            .top5_accuracy = ft_model_ranks(o) ? s->top5 / s->weight : -1.0};
   if (s->weight == 0.0)

@@ -141,7 +141,7 @@ filtra_status ft_measure_labels(uint32_t classes, uint64_t count, const uint8_t 
                                 const uint8_t *predicted, filtra_evaluation *e) {
   filtra_scores *s;
   FT_TRY(ft_scores_labels(classes, count, labels, predicted, NULL, &s));
-  e->samples = s->samples;
+  e->samples = e->predictions = s->samples;
   e->accuracy = s->accuracy;
   e->f1 = s->micro_f1;
   e->macro_f1 = isnan(s->macro_f1) ? 0.0 : s->macro_f1; /* no label occurs or is predicted */

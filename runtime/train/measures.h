@@ -45,8 +45,8 @@ json_t *ft_measures_write(const char *prefix, const filtra_evaluation *evaluatio
 /** Sets f1, macro_f1 and matthews; labels and predictions [count] are below `classes`. */
 filtra_status ft_measure_classes(uint32_t classes, uint64_t count, const int32_t *labels,
                                  const int32_t *predicted, filtra_evaluation *evaluation);
-/** Sets samples (with a known label), accuracy, f1 and macro_f1 of several labels: labels
- * [count, classes], each a filtra_label, and predictions, 0 or 1. */
+/** Sets samples and predictions, both the samples with a known label, accuracy, f1 and macro_f1:
+ * labels [count, classes], each a filtra_label, and predicted [count, classes], 0 or 1. */
 filtra_status ft_measure_labels(uint32_t classes, uint64_t count, const uint8_t *labels,
                                 const uint8_t *predicted, filtra_evaluation *evaluation);
 /** Sets pearson and spearman; 0 if one side is constant, where they are undefined. */

@@ -146,7 +146,7 @@ TEST(guesses_of_some_labels) {
   const char *path = test_write_text(
       test_folder(), "x.csv", "text,cats,sun,wild\nda,1,,0\nde,0,0,\ndf,,0,1\ndg,0,,0\ndf,,,\n");
   assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
-  assert_true(e.samples == 4 && e.chance == 0.25 && e.majority == 0.5);
+  assert_true(e.samples == 4 && e.predictions == 4 && e.chance == 0.25 && e.majority == 0.5);
   /* (1, 0, 1), the most frequent set, is right twice, each label's majority, (0, 0, 1), once. */
   path = test_write_text(test_folder(), "x.csv",
                          "text,cats,sun,wild\nda,1,0,1\nde,1,0,1\ndf,0,1,\ndg,0,,0\nde,0,,\n");
