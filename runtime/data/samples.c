@@ -70,11 +70,15 @@ filtra_status ft_samples_end_set(ft_samples *s, int32_t *set) {
     return ft_fail(FILTRA_ERROR_INPUT, "more than %d samples with labels", INT32_MAX);
   FT_TRY(FT_GROW(s->sets, s->set_count, s->set_capacity));
   const size_t begin = begin_of(s, s->set_count);
-  int32_t *labels = s->label_count > begin ? s->label_ids + begin : NULL;
-  sort_labels(labels, s->label_count - begin);
-  const size_t count = drop_repeated(labels, s->label_count - begin);
+  size_t count = s->label_count - begin, known = 0;
+  if (count > 0) {
+    int32_t *labels = s->label_ids + begin;
+    sort_labels(labels, count);
+    count = drop_repeated(labels, count);
+    known = part_set(labels, count);
+  }
   s->label_count = begin + count;
-  s->sets[s->set_count] = (ft_label_set){begin + count, (uint32_t)part_set(labels, count)};
+  s->sets[s->set_count] = (ft_label_set){begin + count, (uint32_t)known};
   sort_set(s, s->set_count);
   *set = (int32_t)s->set_count++;
   return FILTRA_OK;
