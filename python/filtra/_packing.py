@@ -157,12 +157,13 @@ def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
         if not (_is_matrix(rows) if matrix is None else matrix):
             return rows
         y = rows if len({len(row) for row in rows}) == 1 else []  # which has another shape
-    array = np.ma.asarray(y if isinstance(y, np.ma.MaskedArray) else np.asarray(y))
+    masked: Any = np.ma  # whose functions have no types in older releases
+    array = masked.asarray(y if isinstance(y, np.ma.MaskedArray) else np.asarray(y))
     values = array.data
     missing = np.vectorize(_is_missing, otypes=[bool])(values) if values.dtype == object else (
         values != values  # NaN
     )
-    unknown = np.ma.getmaskarray(array) | missing
+    unknown = masked.getmaskarray(array) | missing
     known = np.where(unknown, 0, values)
     if array.ndim != 2 or array.shape[0] != count or not np.isin(known, (0, 1)).all():
         raise ArgumentError(f"{name} must be [{count}, labels] of 0 and 1, NaN where unknown")
