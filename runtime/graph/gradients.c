@@ -134,6 +134,7 @@ filtra_status filtra_graph_backward(filtra_graph *g, size_t count, filtra_tensor
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                   "backward: the parameters were committed without gradients (trainable false)");
   FT_TRY(ft_graph_status(g));
+  FT_TRY(ft_tape_share(tape));
   tape->phase = FT_BACKWARD;
   for (size_t i = 0; i < count; i++)
     seed_output(g, outputs[i], upstream ? upstream[i] : NULL);

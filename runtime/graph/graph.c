@@ -61,7 +61,8 @@ void filtra_graph_destroy(filtra_graph **graph) {
 
 /* ---- compiling ---- */
 
-static filtra_status make_plan(const filtra_graph *g, ft_plan **plan) {
+static filtra_status make_plan(filtra_graph *g, ft_plan **plan) {
+  FT_TRY(ft_tape_share(&g->tape));
   return ft_plan_make(&g->tape, ft_buffer_limit(g->device), plan);
 }
 

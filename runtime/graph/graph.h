@@ -45,6 +45,7 @@ typedef struct ft_storage {
   bool pinned;             /* alive during the whole run: an output */
   bool shared;             /* FT_HOME_BUFFER: an application uses the buffer as well (outside.h) */
   bool recomputed;         /* freed after the forward pass, recomputed for backward rules */
+  filtra_tensor *tensors;  /* that lie in it: the latest, which leads to the others */
 } ft_storage;
 
 struct filtra_tensor {
@@ -55,6 +56,7 @@ struct filtra_tensor {
   int64_t stride[FILTRA_MAX_DIMS]; /* in elements */
   int64_t offset;                  /* in elements, into the storage */
   ft_storage *storage;
+  filtra_tensor *next; /* of the same storage */
   bool requires_grad;
   filtra_tensor *owner; /* the tensor with the gradient: this one, or of a view the viewed one */
   filtra_tensor *whole; /* owners only, of chunks: the tensor that was cut; else NULL */

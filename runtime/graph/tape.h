@@ -73,7 +73,7 @@ struct ft_tape {
   ft_readout *readouts;
   size_t readout_count;
   ft_recompute recompute;
-  bool fuses; /* elementwise calls, and sums */
+  bool fuses; /* elementwise calls, and sums; shares repeated calls */
   bool keeps; /* reads kept tensors (graph/keep.c) */
   filtra_tensor *random_state;
   uint32_t random_ids;
@@ -106,6 +106,10 @@ void ft_call_take(const ft_kernel_call *call, ft_recorded_call *to);
 
 /** Fails with ARGUMENT for an input or parameter without name or shape. */
 filtra_status ft_check_declaration(const char *what, const char *name, const int64_t *shape);
+
+/** Drops calls of the forward pass that repeat earlier ones (graph/share.c); nothing if the pass is
+ * not the last thing on the tape, or calls are not fused. Fails with HOST_MEMORY. */
+filtra_status ft_tape_share(struct ft_tape *tape);
 
 /** Frees the memory of ft_graph_alloc and the error message (graph/error.c). */
 void ft_graph_free_memory(filtra_graph *g);

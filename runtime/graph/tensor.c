@@ -48,6 +48,8 @@ filtra_tensor *ft_tensor_struct(filtra_graph *g, const char *name, int ndim, con
   t->name = copy;
   t->ndim = ndim;
   t->storage = storage;
+  t->next = storage->tensors;
+  storage->tensors = t;
   t->owner = t;
   int64_t stride = 1;
   for (int i = ndim - 1; i >= 0; i--) {
