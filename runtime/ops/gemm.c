@@ -81,6 +81,8 @@ static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c
                         .constant_count = FT_CONSTANT_COUNT(gemm_s64),
                         .tile_m = v[S64_ROWS],
                         .tile_n = 2 * v[S64_PAIRS] * width,
+                        .sums_rows =
+                            (v[S64_PACK] & (UNIFORM_LOADS | PACK_B)) != (UNIFORM_LOADS | PACK_B),
                         .s64 = true,
                         .step = step,
                         .wide = 2,
@@ -101,6 +103,7 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         .constant_count = FT_CONSTANT_COUNT(gemm_tiled),
                         .tile_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS],
                         .tile_n = v[TILED_ACROSS] * v[TILED_COLUMNS],
+                        .sums_rows = true,
                         .step = v[TILED_STEP],
                         .wide = 4,
                         .parts = v[TILED_PARTS]};
@@ -526,8 +529,7 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   const filtra_dtype type = ft_gemm_type(&p);
   const bool kept = keeps_b(g, &p);
   ft_gemm_plan chosen = choose(ft_graph_device(g), &p, kept);
-  if (!chosen.s64 || (chosen.uniform_loads && chosen.pack_b) || p.a.column == 1 || p.k == 1)
-    p.row_sums = NULL;
+  if (!chosen.sums_rows || p.a.column == 1 || p.k == 1) p.row_sums = NULL;
   if (chosen.pack_a) {
     const ft_panels panels = {p.k, p.m, p.a.column, p.a.row, chosen.tile_m, 0};
     const ft_matrix a = ft_gemm_pack(g, p.label, p.a.tensor, &panels, false);

@@ -25,6 +25,7 @@ typedef struct ft_gemm_plan {
   int64_t parts;           /* number of parts of K, summed separately */
   bool pack_a, pack_b;     /* copy the operand into panels first */
   bool uniform_loads;      /* all lanes share each address of an operand */
+  bool sums_rows;          /* the kernel can sum A's rows */
   bool s64;                /* the kernel is s64, which has additional bits of SHAPE */
 } ft_gemm_plan;
 

@@ -9,7 +9,8 @@
  * (s64), 4 (tiled) or 8 (matrix) elements that end inside the row; of C: columns, and in z and the
  * residual as well. Packed, for s64: the operand was copied into panels (pack.comp), as wide as a
  * tile of C: element (k,i) of panel j lies at (j*K + k)*width + i. It counts as TRANSPOSED_A, or as
- * not TRANSPOSED_B. */
+ * not TRANSPOSED_B. Row sums, by all but naive: sums over k of A's rows, A transposed and one batch
+ * entry, go to `bias`, [parts, m], or are added to what is there. */
 #define gemm_shape_VALUES(VALUE)                                                                   \
   VALUE(GEMM_TRANSPOSED_A, 1)                                                                      \
   VALUE(GEMM_TRANSPOSED_B, 2)                                                                      \
@@ -20,13 +21,12 @@
   VALUE(GEMM_K_TAIL, 64)  /* some part of K is no multiple of the kernel's step */                 \
   VALUE(GEMM_PACKED_A, 128)                                                                        \
   VALUE(GEMM_PACKED_B, 256)                                                                        \
-  VALUE(GEMM_NARROW_C, 512) /* C and z have A's 16-bit type */
-/* More of s64: which tiles follow each other; sums over k of A's rows, A transposed, go to `bias`,
- * [parts, m], or are added to what is there. */
-#define gemm_s64_VALUES(VALUE)                                                                     \
-  VALUE(GEMM_ACROSS_FIRST, 1024) /* those side by side, in place of those below each other */      \
+  VALUE(GEMM_NARROW_C, 512) /* C and z have A's 16-bit type */                                     \
   VALUE(GEMM_ROW_SUMS, 2048)                                                                       \
-  VALUE(GEMM_ADD_ROW_SUMS, 4096)                                                                   \
+  VALUE(GEMM_ADD_ROW_SUMS, 4096)
+/* More of s64. */
+#define gemm_s64_VALUES(VALUE)                                                                     \
+  VALUE(GEMM_ACROSS_FIRST, 1024)  /* tiles side by side follow each other, not those below */      \
   VALUE(GEMM_UNIFORM_LOADS, 8192) /* panels of B by halves: see gemm/pack */
 /* Bits of EPILOGUE, with the activation above them. */
 #define gemm_epilogue_VALUES(VALUE)                                                                \

@@ -69,6 +69,14 @@ uint dropout_element(Place at, uint m, uint n) {
   return whole_element(p.random, SEQUENCE, at.dense + m * p.n + n);
 }
 
+// Stores the sum over k of row m of A.
+void store_row_sum(uint m, float x) {
+  if (m >= p.m) return;
+  const uint i = gl_WorkGroupID.z * p.m + m;
+  if (shape(GEMM_ADD_ROW_SUMS)) x += p.bias.v[i];
+  p.bias.v[i] = x;
+}
+
 float bias(uint n) { return epilogue(GEMM_BIAS) ? p.bias.v[n] : 0.0; }
 
 // What the activation is applied to: z as it is read back, since the backward pass and linear/again

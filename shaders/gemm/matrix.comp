@@ -116,22 +116,31 @@ Block load_block(Operand o, uint i, uint k_base, uint k_end) {
   return block;
 }
 
-// Lines that are not there need no zeros: they add to rows and columns of C that nobody stores. But
-// steps of k do.
-void keep_block(Operand o, uint i, Block block, uint k_base, uint k_end) {
+// The block with zeros for steps of k that are not there. Lines that are not there need none: they
+// add to rows and columns of C, and to sums of rows, that nobody stores.
+Block cleared(Operand o, uint i, Block block, uint k_base, uint k_end) {
+  uint line, k;
+  if (!shape(GEMM_K_TAIL)) return block;
+  [[unroll]] for (uint j = 0; j < 4; j++) {
+    if (o.along_k)
+      locate_group(o, i, j / 2, line, k);
+    else
+      locate_square(o, i, line, k);
+    if (k_base + k + (o.along_k ? 0 : j) >= k_end) block.quad[j] = uvec2(0);
+  }
+  return block;
+}
+
+void keep_block(Operand o, uint i, Block block) {
   uint line, k;
   if (o.along_k) {
     [[unroll]] for (uint h = 0; h < 2; h++) {
       locate_group(o, i, h, line, k);
-      uvec4 eight = uvec4(block.quad[2 * h], block.quad[2 * h + 1]);
-      if (shape(GEMM_K_TAIL) && k_base + k >= k_end) eight = uvec4(0);
-      groups[o.start + line * PITCH + k / 8] = eight;
+      groups[o.start + line * PITCH + k / 8] = uvec4(block.quad[2 * h], block.quad[2 * h + 1]);
     }
     return;
   }
   locate_square(o, i, line, k);
-  [[unroll]] for (uint j = 0; j < 4; j++)
-    if (shape(GEMM_K_TAIL) && k_base + k + j >= k_end) block.quad[j] = uvec2(0);
   const uvec2 lines[4] = turned(block.quad[0], block.quad[1], block.quad[2], block.quad[3]);
   const uint to = o.start + line * PITCH + k / 8;
   [[unroll]] for (uint j = 0; j < 4; j++) {
@@ -140,7 +149,31 @@ void keep_block(Operand o, uint i, Block block, uint k_base, uint k_end) {
   }
 }
 
+// Sums over k of the four lines of an operand that is dense along them.
+vec4 line_sums(Block block) {
+  vec4 sum = vec4(0);
+  [[unroll]] for (uint j = 0; j < 4; j++)
+    sum += vec4(element_pair(block.quad[j].x), element_pair(block.quad[j].y));
+  return sum;
+}
+
 bool loads(uint i, uint blocks) { return blocks % INVOCATIONS == 0 || i < blocks; }
+
+// Stores the sums of A's rows. Each invocation brings those of the blocks that it has loaded, which
+// have met in no other.
+void store_row_sums(uint m0, uint t, vec4 own[LOADS_A]) {
+  const uint each = TILE_K / 4; // blocks of the same lines, one after the other
+  meet();
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++)
+    if (loads(t + i * INVOCATIONS, BLOCKS_A))
+      groups[t + i * INVOCATIONS] = floatBitsToUint(own[i]);
+  meet();
+  for (uint line = t; line < TILE_M / 4; line += INVOCATIONS) {
+    vec4 sum = vec4(0);
+    for (uint i = 0; i < each; i++) sum += uintBitsToFloat(groups[line * each + i]);
+    [[unroll]] for (uint l = 0; l < 4; l++) store_row_sum(m0 + line * 4 + l, sum[l]);
+  }
+}
 
 void main() {
   const uint t = gl_LocalInvocationID.x;
@@ -160,17 +193,25 @@ void main() {
   [[unroll]] for (uint i = 0; i < LOADS_B; i++)
     if (loads(t + i * INVOCATIONS, BLOCKS_B))
       next_b[i] = load_block(b, t + i * INVOCATIONS, k, at.k_end);
+  // Workgroups of the first columns sum the rows of A, a part in each invocation.
+  const bool sums_rows = shape(GEMM_ROW_SUMS) && gl_WorkGroupID.y == 0;
+  vec4 row_sum[LOADS_A];
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++) row_sum[i] = vec4(0);
   Sums sum[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; i++)
     sum[i] = zeros_behind(i > 0 ? sum[i - 1] : Sums(0.0));
   do {
     meet();
     [[unroll]] for (uint i = 0; i < LOADS_A; i++)
-      if (loads(t + i * INVOCATIONS, BLOCKS_A))
-        keep_block(a, t + i * INVOCATIONS, next_a[i], k, at.k_end);
+      if (loads(t + i * INVOCATIONS, BLOCKS_A)) {
+        const Block block = cleared(a, t + i * INVOCATIONS, next_a[i], k, at.k_end);
+        keep_block(a, t + i * INVOCATIONS, block);
+        if (sums_rows) row_sum[i] += line_sums(block);
+      }
     [[unroll]] for (uint i = 0; i < LOADS_B; i++)
       if (loads(t + i * INVOCATIONS, BLOCKS_B))
-        keep_block(b, t + i * INVOCATIONS, next_b[i], k, at.k_end);
+        keep_block(b, t + i * INVOCATIONS,
+                   cleared(b, t + i * INVOCATIONS, next_b[i], k, at.k_end));
     meet();
     k += TILE_K;
     [[unroll]] for (uint i = 0; i < LOADS_A; i++)
@@ -192,6 +233,7 @@ void main() {
       }
     }
   } while (k < at.k_end);
+  if (sums_rows) store_row_sums(m0, t, row_sum);
 
   // Row by row of its matrices, each subgroup puts the sums where all lanes find whole elements.
   const uvec4 random = random_state();

@@ -333,13 +333,6 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint 
   } while (k < at.k_end);
 }
 
-void store_row_sum(uint m, float x) {
-  if (m >= p.m) return;
-  uint i = gl_WorkGroupID.z * p.m + m;
-  if (shape(GEMM_ADD_ROW_SUMS)) x += p.bias.v[i];
-  p.bias.v[i] = x;
-}
-
 void store_line_sums(uint m, uint lane) {
   [[unroll]] for (uint row = 0; row < ROWS; row += WIDTH)
     if (row + lane < ROWS) store_row_sum(m + row + lane, line_sum[row / WIDTH]);

@@ -127,6 +127,20 @@ void keep_b(Operand o, uint i, vec4 x) {
     slice_b[to] = x;
 }
 
+// Stores the sums of A's rows. Each invocation brings those of the quads that it has loaded, which
+// have met in no other.
+void store_row_sums(uint m0, uint t, Operand a, vec4 own[LOADS_A]) {
+  barrier();
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++)
+    if (exists(a, t + i * INVOCATIONS)) slice_a[t + i * INVOCATIONS] = own[i];
+  barrier();
+  for (uint line = t; line < QUADS_M; line += INVOCATIONS) {
+    vec4 sum = slice_a[line];
+    for (uint k = 1; k < TILE_K; k++) sum += slice_a[k * QUADS_M + line];
+    [[unroll]] for (uint l = 0; l < 4; l++) store_row_sum(m0 + line * 4 + l, sum[l]);
+  }
+}
+
 void main() {
   uint t = gl_LocalInvocationID.x, tx = t % ACROSS, ty = t / ACROSS, down = INVOCATIONS / ACROSS;
   uint m0 = gl_WorkGroupID.x * TILE_M, n0 = gl_WorkGroupID.y * TILE_N;
@@ -136,6 +150,10 @@ void main() {
   Operand b = Operand(p.b, at.b, p.ldb, n0, p.n, QUADS_N,
                       shape(GEMM_TRANSPOSED_B), shape(GEMM_WIDE_B));
 
+  // Workgroups of the first columns sum the rows of A, a part in each invocation.
+  const bool sums_rows = shape(GEMM_ROW_SUMS) && gl_WorkGroupID.y == 0;
+  vec4 row_sum[LOADS_A];
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++) row_sum[i] = vec4(0);
   vec4 sum[ROWS][COLUMNS / 4];
   Quad next_a[LOADS_A], next_b[LOADS_B];
   [[unroll]] for (uint i = 0; i < ROWS; i++)
@@ -147,8 +165,11 @@ void main() {
     next_b[i] = load_quad(b, t + i * INVOCATIONS, k, at.k_end);
   do {
     barrier();
-    [[unroll]] for (uint i = 0; i < LOADS_A; i++)
-      keep_a(a, t + i * INVOCATIONS, kept(a, t + i * INVOCATIONS, next_a[i], k, at.k_end));
+    [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
+      const vec4 x = kept(a, t + i * INVOCATIONS, next_a[i], k, at.k_end);
+      keep_a(a, t + i * INVOCATIONS, x);
+      if (sums_rows) row_sum[i] += x;
+    }
     [[unroll]] for (uint i = 0; i < LOADS_B; i++)
       keep_b(b, t + i * INVOCATIONS, kept(b, t + i * INVOCATIONS, next_b[i], k, at.k_end));
     barrier();
@@ -171,6 +192,7 @@ void main() {
           sum[i][j] = fma(vec4(row[i / 4][i % 4]), column[j], sum[i][j]);
     }
   } while (k < at.k_end);
+  if (sums_rows) store_row_sums(m0, t, a, row_sum);
 
   // The invocation's quads lie `down` and ACROSS quads apart. NVIDIA's compiler does not unroll a
   // loop with a `continue`, or one that would copy `store` too often; if the index of such a loop

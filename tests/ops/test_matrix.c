@@ -65,8 +65,13 @@ static ft_matrix operand(filtra_graph *g, const char *name, filtra_dtype type, c
 
 typedef struct numbers {
   const float *a, *b, *bias, *residual;
-  float *c, *z;
+  float *c, *z, *row_sums;
 } numbers;
+
+/* Whether the product sums A's rows as well. */
+static bool sums_rows(const product *p) {
+  return p->transpose_a && !p->bias && !p->skip && p->outer * p->inner <= 1;
+}
 
 static bool uses(const filtra_graph *g, const char *kernel) {
   for (size_t i = 0; i < g->tape.call_count; i++)
@@ -110,7 +115,14 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
                      : p->narrow    ? filtra_cast(g, residual, result)
                                     : filtra_affine(g, residual, 1, 0);
   gemm.c = (ft_matrix){c, p->n, 1, inner * p->m * p->n, p->m * p->n};
+  if (sums_rows(p)) {
+    gemm.a.tensor = filtra_reshape(g, gemm.a.tensor, 2, (int64_t[]){p->k, p->m});
+    gemm.row_sums = p->accumulate ? filtra_affine(g, filtra_constant(g, 1, &p->m, 3), 1, 0)
+                                  : ft_tensor_new(g, "row sums", FILTRA_F32, 1, &p->m);
+  }
+  gemm.add_row_sums = p->accumulate;
   ft_emit_gemm(g, &gemm);
+  filtra_tensor *sums = sums_rows(p) ? output(g, gemm.row_sums) : NULL;
   filtra_tensor *out = output(g, c), *z = p->z ? output(g, gemm.z) : NULL;
   assert_true(uses(g, kernel));
   assert_ok(filtra_graph_compile(g));
@@ -121,6 +133,7 @@ static void run(filtra_device *device, filtra_dtype type, const product *p, cons
   if (bias) assert_ok(filtra_graph_set(g, bias, x->bias));
   test_run_graph(g, NULL, TEST_GET({out, x->c}));
   if (z) assert_ok(filtra_graph_get(g, z, x->z));
+  if (sums && x->row_sums) assert_ok(filtra_graph_get(g, sums, x->row_sums));
   filtra_graph_destroy(&g);
 }
 
@@ -153,7 +166,7 @@ static void expect_close(const float *got, const float *want, size_t count, cons
                (double)got[i], (double)want[i], (long long)p->m, (long long)p->n, (long long)p->k);
 }
 
-static void compare(filtra_device *device, const ft_configuration *c, filtra_dtype type,
+static void compare(filtra_device *device, const ft_configuration *row, filtra_dtype type,
                     const product *p, float range, bool special) {
   const size_t batch = (size_t)(at_least_1(p->outer) * at_least_1(p->inner));
   const size_t size_a = (size_t)p->skip + batch * (size_t)(p->m * p->k);
@@ -161,17 +174,24 @@ static void compare(filtra_device *device, const ft_configuration *c, filtra_dty
   const size_t count = batch * (size_t)(p->m * p->n);
   float *a = draw(1, size_a, range, special), *b = draw(2, size_b, range, special);
   float *bias = draw(3, (size_t)p->n, 1, false), *residual = draw(4, count, 1, false);
-  float *out[4];
-  for (int i = 0; i < 4; i++)
-    out[i] = draw(5, count, 0, false);
-  test_use_row(device, FT_TUNE_GEMM_MATRIX, c, false);
-  run(device, type, p, "gemm/matrix", &(numbers){a, b, bias, residual, out[0], out[1]});
+  float *c[2], *z[2], *row_sums[2];
+  for (int i = 0; i < 2; i++) {
+    c[i] = draw(5, count, 0, false);
+    z[i] = draw(5, count, 0, false);
+    row_sums[i] = draw(5, (size_t)p->m, 0, false);
+  }
+  test_use_row(device, FT_TUNE_GEMM_MATRIX, row, false);
+  run(device, type, p, "gemm/matrix", &(numbers){a, b, bias, residual, c[0], z[0], row_sums[0]});
   test_use_row(device, FT_TUNE_GEMM_MATRIX, NULL, true);
-  run(device, type, p, "gemm/naive", &(numbers){a, b, bias, residual, out[2], out[3]});
-  expect_close(out[0], out[2], count, p, type, "c");
-  if (p->z) expect_close(out[1], out[3], count, p, type, "z");
-  for (int i = 0; i < 4; i++)
-    free(out[i]);
+  run(device, type, p, "gemm/naive", &(numbers){a, b, bias, residual, c[1], z[1], row_sums[1]});
+  expect_close(c[0], c[1], count, p, type, "c");
+  if (p->z) expect_close(z[0], z[1], count, p, type, "z");
+  if (sums_rows(p)) expect_close(row_sums[0], row_sums[1], (size_t)p->m, p, FILTRA_F32, "row sums");
+  for (int i = 0; i < 2; i++) {
+    free(c[i]);
+    free(z[i]);
+    free(row_sums[i]);
+  }
   free(a);
   free(b);
   free(bias);
