@@ -103,7 +103,6 @@ static ft_gemm_plan plan_tiled(const ft_configuration *c) {
                         .constant_count = FT_CONSTANT_COUNT(gemm_tiled),
                         .tile_m = v[TILED_WORKGROUP] / v[TILED_ACROSS] * v[TILED_ROWS],
                         .tile_n = v[TILED_ACROSS] * v[TILED_COLUMNS],
-                        .sums_rows = true,
                         .step = v[TILED_STEP],
                         .wide = 4,
                         .parts = v[TILED_PARTS]};
@@ -398,7 +397,10 @@ static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p, bool kept
   const ft_configuration c = s64 && kept
                                  ? standard_s64(dev, p, true)
                                  : answer(dev, p, s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED);
-  return s64 ? plan_s64(dev, &c) : plan_tiled(&c);
+  if (s64) return plan_s64(dev, &c);
+  ft_gemm_plan plan = plan_tiled(&c);
+  plan.sums_rows = !ft_caps_of(dev)->few_registers; /* else they spill */
+  return plan;
 }
 
 ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose) {

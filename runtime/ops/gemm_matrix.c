@@ -60,7 +60,7 @@ ft_gemm_plan ft_gemm_matrix_plan(const filtra_device *dev, filtra_dtype type,
                         .constant_count = FT_CONSTANT_COUNT(gemm_matrix),
                         .tile_m = v[SUBGROUPS] / v[ACROSS] * v[ROWS],
                         .tile_n = v[ACROSS] * v[COLUMNS],
-                        .sums_rows = true,
+                        .sums_rows = !ft_caps_of(dev)->few_registers,
                         .step = v[STEP],
                         .wide = 8,
                         .parts = v[PARTS]};

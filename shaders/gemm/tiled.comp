@@ -14,6 +14,8 @@ const uint INVOCATIONS = gl_WorkGroupSize.x;
 const uint TILE_M = INVOCATIONS / ACROSS * ROWS, TILE_N = ACROSS * COLUMNS;
 const uint QUADS_M = TILE_M / 4, QUADS_N = TILE_N / 4, QUADS_K = TILE_K / 4;
 const uint LOADS_A = (QUADS_M * TILE_K + INVOCATIONS - 1) / INVOCATIONS; // quads per invocation
+// Quads that an invocation loads of A at a time in lines of their own, if A is dense across them.
+const uint LINES_A = INVOCATIONS % QUADS_M == 0 ? 1 : LOADS_A;
 const uint LOADS_B = (QUADS_N * TILE_K + INVOCATIONS - 1) / INVOCATIONS;
 
 // [k][m / 4] and [k][n / 4]; one quad of padding spreads the transposing stores over the banks.
@@ -129,14 +131,15 @@ void keep_b(Operand o, uint i, vec4 x) {
 
 // Stores the sums of A's rows. Each invocation brings those of the quads that it has loaded, which
 // have met in no other.
-void store_row_sums(uint m0, uint t, Operand a, vec4 own[LOADS_A]) {
+void store_row_sums(uint m0, uint t, vec4 own[LINES_A]) {
+  const uint quads = LINES_A * INVOCATIONS, slice = QUADS_M * TILE_K;
   barrier();
-  [[unroll]] for (uint i = 0; i < LOADS_A; i++)
-    if (exists(a, t + i * INVOCATIONS)) slice_a[t + i * INVOCATIONS] = own[i];
+  [[unroll]] for (uint i = 0; i < LINES_A; i++)
+    if (t + i * INVOCATIONS < slice) slice_a[t + i * INVOCATIONS] = own[i];
   barrier();
   for (uint line = t; line < QUADS_M; line += INVOCATIONS) {
     vec4 sum = slice_a[line];
-    for (uint k = 1; k < TILE_K; k++) sum += slice_a[k * QUADS_M + line];
+    for (uint i = line + QUADS_M; i < min(quads, slice); i += QUADS_M) sum += slice_a[i];
     [[unroll]] for (uint l = 0; l < 4; l++) store_row_sum(m0 + line * 4 + l, sum[l]);
   }
 }
@@ -152,8 +155,8 @@ void main() {
 
   // Workgroups of the first columns sum the rows of A, a part in each invocation.
   const bool sums_rows = shape(GEMM_ROW_SUMS) && gl_WorkGroupID.y == 0;
-  vec4 row_sum[LOADS_A];
-  [[unroll]] for (uint i = 0; i < LOADS_A; i++) row_sum[i] = vec4(0);
+  vec4 row_sum[LINES_A];
+  [[unroll]] for (uint i = 0; i < LINES_A; i++) row_sum[i] = vec4(0);
   vec4 sum[ROWS][COLUMNS / 4];
   Quad next_a[LOADS_A], next_b[LOADS_B];
   [[unroll]] for (uint i = 0; i < ROWS; i++)
@@ -168,7 +171,7 @@ void main() {
     [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
       const vec4 x = kept(a, t + i * INVOCATIONS, next_a[i], k, at.k_end);
       keep_a(a, t + i * INVOCATIONS, x);
-      if (sums_rows) row_sum[i] += x;
+      if (sums_rows) row_sum[i % LINES_A] += x;
     }
     [[unroll]] for (uint i = 0; i < LOADS_B; i++)
       keep_b(b, t + i * INVOCATIONS, kept(b, t + i * INVOCATIONS, next_b[i], k, at.k_end));
@@ -192,7 +195,7 @@ void main() {
           sum[i][j] = fma(vec4(row[i / 4][i % 4]), column[j], sum[i][j]);
     }
   } while (k < at.k_end);
-  if (sums_rows) store_row_sums(m0, t, a, row_sum);
+  if (sums_rows) store_row_sums(m0, t, row_sum);
 
   // The invocation's quads lie `down` and ACROSS quads apart. NVIDIA's compiler does not unroll a
   // loop with a `continue`, or one that would copy `store` too often; if the index of such a loop
