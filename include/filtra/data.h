@@ -39,7 +39,9 @@
  *                  steps, features], standardised as in "ts", or uint8 images [samples, height,
  *                  width] or [samples, height, width, 1 or 3]; whole numbers are not token ids. y
  *                  is [samples] or [samples, 1]: whole numbers, bools and text (U, S) are classes,
- *                  floats, and whole numbers where `targets` says so, are values. NaN is a missing
+ *                  floats, and whole numbers where `targets` says so, are values. y of [samples,
+ *                  labels] has 0 and 1 for each label, NaN where it is unknown; where each row has
+ *                  a single 1, `targets` must say that these are labels. In X, NaN is a missing
  *                  value; steps at the end that are all NaN are none. bool, int8 to uint64 and
  *                  float16 to float64 are read, in any order of bytes and indices; Python objects
  *                  are refused. X alone can be predicted

@@ -222,19 +222,6 @@ static filtra_status add_split(const filtra_dataset_arrays *a, filtra_split spli
   return FILTRA_OK;
 }
 
-static filtra_status name_classes(const filtra_dataset_arrays *a, filtra_dataset *ds) {
-  ds->owned_class_names = ft_calloc(a->classes + 1, sizeof(char *));
-  if (!ds->owned_class_names) return FILTRA_ERROR_HOST_MEMORY;
-  ds->class_names = (const char *const *)ds->owned_class_names;
-  ds->info.classes = a->classes;
-  for (uint32_t i = 0; i < a->classes; i++) {
-    char *name = a->class_names ? ft_strdup(a->class_names[i]) : ft_format("%u", i);
-    if (!name) return FILTRA_ERROR_HOST_MEMORY;
-    ds->owned_class_names[i] = name;
-  }
-  return FILTRA_OK;
-}
-
 static bool are_bytes(const ft_samples *s) {
   for (size_t i = 0; i < s->value_count; i++)
     if (!(s->values[i] >= 0.0f && s->values[i] <= 255.0f && floorf(s->values[i]) == s->values[i]))
@@ -293,7 +280,7 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
                             .width = a->width};
   FT_TRY(check_arrays(a));
   FT_TRY(ft_check_share(a->validation_share));
-  FT_TRY(name_classes(a, ds));
+  FT_TRY(ft_name_classes(ds, a->classes, a->class_names));
   FT_TRY(ft_check_class_names(ds, "arrays"));
   FT_TRY(ft_warn_of_alike_names(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)

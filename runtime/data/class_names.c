@@ -1,4 +1,4 @@
-/* Checks names of classes from any source. Called by dataset.c and arrays.c. */
+/* Names of classes from any source, and their checks. Called by dataset.c, arrays.c and numpy.c. */
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/dataset.h"
@@ -15,6 +15,19 @@ static void escape(const char *text, size_t length, char *to, size_t size) {
     bool shown = c >= ' ' && c <= '~' && c != '\\';
     used += (size_t)snprintf(to + used, size - used, shown ? "%c" : "\\x%02x", c);
   }
+}
+
+filtra_status ft_name_classes(filtra_dataset *ds, uint32_t count, const char *const *names) {
+  ds->owned_class_names = ft_calloc(count + 1, sizeof(char *));
+  if (!ds->owned_class_names) return FILTRA_ERROR_HOST_MEMORY;
+  ds->class_names = (const char *const *)ds->owned_class_names;
+  ds->info.classes = count;
+  for (uint32_t i = 0; i < count; i++) {
+    char *name = names ? ft_strdup(names[i]) : ft_format("%u", i);
+    if (!name) return FILTRA_ERROR_HOST_MEMORY;
+    ds->owned_class_names[i] = name;
+  }
+  return FILTRA_OK;
 }
 
 filtra_status ft_check_class_name(const char *name, size_t length) {

@@ -142,6 +142,8 @@ void ft_samples_map_labels(ft_samples *samples, const int32_t *map);
 
 /** Fails with INPUT for a class name that is not UTF-8, which model files and reports need. */
 filtra_status ft_check_class_name(const char *name, size_t length);
+/** Names classes or labels; NULL: "0", "1" and so on. */
+filtra_status ft_name_classes(filtra_dataset *ds, uint32_t count, const char *const *names);
 /** As ft_check_class_name, for all classes; the error names `path`. */
 filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
 /** Warns of two names that differ only in case, spaces or invisible characters. */

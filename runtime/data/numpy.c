@@ -20,6 +20,7 @@ static const char *const NPZ[] = {".npz", NULL};
 static const uint64_t FILE_LIMIT = (uint64_t)1 << 34;
 
 enum { INPUTS, TARGETS, ROLES };
+enum { MOST_LABELS = 10000 };
 
 /* An array that was found. */
 typedef struct array {
@@ -242,10 +243,77 @@ static bool are_values(const numpy_set *s, const ft_npy *y) {
                                       s->ds->info.target == FILTRA_TARGET_VALUE));
 }
 
+/* Reads whether label k applies to sample i, or is unknown. */
+static filtra_status read_flag(const ft_npy *y, uint64_t i, uint64_t k, uint8_t *flag) {
+  const uint64_t at = ft_npy_at(y, (uint64_t[]){i, k, 0, 0});
+  const double number = y->kind == 'S' || y->kind == 'U' ? -1 : ft_npy_number(y, at);
+  *flag = isnan(number) ? FILTRA_LABEL_UNKNOWN : number != 0;
+  if (isnan(number) || number == 0 || number == 1) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "sample %llu, column %llu: targets are one a sample, (n,) or (n, 1), or several "
+                 "labels, (n, labels), of which each is 0 or 1, or NaN where it is unknown",
+                 (unsigned long long)i, (unsigned long long)k);
+}
+
+/* Counts the ones of a sample's labels, and the known labels. */
+static filtra_status count_flags(const ft_npy *y, uint64_t i, uint64_t *ones, uint64_t *known) {
+  uint8_t flag;
+  *ones = 0;
+  for (uint64_t k = 0; k < y->shape[1]; k++) {
+    FT_TRY(read_flag(y, i, k, &flag));
+    *ones += flag == 1;
+    *known += flag != FILTRA_LABEL_UNKNOWN;
+  }
+  return FILTRA_OK;
+}
+
+/* Rows with a single 1 may be classes, each as a column. */
+static filtra_status check_flags(const numpy_set *s, const ft_npy *y) {
+  uint64_t ones, known = 0, single = 0;
+  for (uint64_t i = 0; i < y->shape[0]; i++) {
+    FT_TRY(count_flags(y, i, &ones, &known));
+    single += ones == 1;
+  }
+  if (known == 0 && !s->options->unlabelled)
+    return ft_fail(FILTRA_ERROR_INPUT, "no label of any sample is known");
+  if (single < y->shape[0] || s->ds->fit->labels || s->options->targets == FILTRA_TARGETS_LABELS)
+    return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "each sample has a single 1: if the columns are classes, save y.argmax(axis=1), "
+                 "and if they are labels, of which a sample may have any number, set task to "
+                 "multi_label");
+}
+
+/* Checks labels, [samples, labels], and names them: as the training data do, or by number. */
+static filtra_status check_labels(numpy_set *s, const ft_npy *y, const char *shown) {
+  const ft_data_fit *fit = s->ds->fit;
+  const uint32_t before = fit->labels ? fit->class_count : s->ds->info.classes;
+  if (y->shape[1] > MOST_LABELS || (before && y->shape[1] != before))
+    return ft_fail(
+        FILTRA_ERROR_INPUT, "%s: %llu labels, %s %u", shown, (unsigned long long)y->shape[1],
+        before ? "the training data have" : "accepted are up to", before ? before : MOST_LABELS);
+  const filtra_status status = check_flags(s, y);
+  if (status) return ft_fail_context(status, "%s", shown);
+  return s->ds->info.classes
+             ? FILTRA_OK
+             : ft_name_classes(s->ds, (uint32_t)y->shape[1], fit->labels ? fit->classes : NULL);
+}
+
+static filtra_target target_of(const numpy_set *s, const ft_npy *y) {
+  if (y->dimensions == 2 && y->shape[1] > 1) return FILTRA_TARGET_LABELS;
+  return are_values(s, y) ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
+}
+
 static filtra_status check_targets(numpy_set *s, const ft_npy *x, const ft_npy *y) {
+  static const char *const KINDS[] = {[FILTRA_TARGET_CLASS] = "classes",
+                                      [FILTRA_TARGET_VALUE] = "numbers",
+                                      [FILTRA_TARGET_LABELS] = "several labels a sample"};
   char shown[96];
   ft_npy_describe(y, shown);
-  if (y->dimensions > 2 || y->shape[1] != 1)
+  const filtra_target target = target_of(s, y);
+  if (y->dimensions > 2 ||
+      (target == FILTRA_TARGET_LABELS && s->options->targets != FILTRA_TARGETS_AUTO &&
+       s->options->targets != FILTRA_TARGETS_LABELS))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: targets are one a sample, (n,) or (n, 1): whole numbers or text for "
                    "classes, floats for values",
@@ -253,13 +321,15 @@ static filtra_status check_targets(numpy_set *s, const ft_npy *x, const ft_npy *
   if (y->shape[0] != x->shape[0])
     return ft_fail(FILTRA_ERROR_INPUT, "%s: %llu targets for %llu samples", shown,
                    (unsigned long long)y->shape[0], (unsigned long long)x->shape[0]);
-  filtra_target target = are_values(s, y) ? FILTRA_TARGET_VALUE : FILTRA_TARGET_CLASS;
-  bool known = s->labels.closed || s->ds->info.target == FILTRA_TARGET_VALUE;
-  if (known && target != s->ds->info.target)
+  const ft_data_fit *fit = s->ds->fit;
+  const bool known = s->labels.closed || s->ds->info.target != FILTRA_TARGET_CLASS;
+  const bool fitted = fit->class_count || fit->values;
+  if ((known && target != s->ds->info.target) ||
+      (fitted && fit->labels != (target == FILTRA_TARGET_LABELS)))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: targets are %s, those of the training data are not",
-                   shown, are_values(s, y) ? "numbers" : "classes");
+                   shown, KINDS[target]);
   s->ds->info.target = target;
-  return FILTRA_OK;
+  return target == FILTRA_TARGET_LABELS ? check_labels(s, y, shown) : FILTRA_OK;
 }
 
 /* Fails where targets that are numbers hardly differ as floats. */
@@ -271,8 +341,18 @@ static filtra_status check_spread(const numpy_set *s, const array *y) {
   return ft_spread_check_targets(&spread, s->ds, y->name);
 }
 
+static filtra_status read_labels(const ft_npy *y, uint64_t i, ft_samples *samples, int32_t *set) {
+  for (uint64_t k = 0; k < y->shape[1]; k++) {
+    uint8_t flag;
+    FT_TRY(read_flag(y, i, k, &flag));
+    if (flag) FT_TRY(ft_samples_add_label(samples, (int32_t)k, flag == 1));
+  }
+  return ft_samples_end_set(samples, set);
+}
+
 /* A sample's target; without `y` it is unknown. */
-static filtra_status read_target(numpy_set *s, const ft_npy *y, uint64_t i, ft_sample_row *row) {
+static filtra_status read_target(numpy_set *s, const ft_npy *y, uint64_t i, filtra_split split,
+                                 ft_sample_row *row) {
   char name[FT_NPY_TEXT];
   bool values = s->ds->info.target == FILTRA_TARGET_VALUE;
   if (!y && values)
@@ -280,6 +360,8 @@ static filtra_status read_target(numpy_set *s, const ft_npy *y, uint64_t i, ft_s
   else if (!y)
     row->label = -1;
   if (!y) return FILTRA_OK;
+  if (s->ds->info.target == FILTRA_TARGET_LABELS)
+    return read_labels(y, i, &s->ds->samples[split], &row->label);
   if (!values) {
     FT_TRY(ft_npy_text(y, i, name));
     return ft_labels_find(&s->labels, name, strlen(name), &row->label);
@@ -299,7 +381,7 @@ static filtra_status read_target(numpy_set *s, const ft_npy *y, uint64_t i, ft_s
 static filtra_status add_sample(numpy_set *s, const ft_npy *x, const ft_npy *y, uint64_t i,
                                 filtra_split split, ft_series *series) {
   ft_sample_row row = {0};
-  FT_TRY(read_target(s, y, i, &row));
+  FT_TRY(read_target(s, y, i, split, &row));
   if (!is_image(x)) return add_series(series, x, i, row);
   FT_TRY(add_image(s, x, i, split, row.label));
   ft_samples *samples = &s->ds->samples[split];
@@ -349,7 +431,8 @@ static filtra_status read_split(numpy_set *s, filtra_split split) {
   if (!status) status = ft_series_check(&series, x->name, "feature");
   if (!status && y->name && series.first) status = check_spread(s, y);
   ft_series_end(&series);
-  bool classes = !status && y->name && !are_values(s, &y->npy) && !s->labels.closed;
+  bool classes =
+      !status && y->name && s->ds->info.target == FILTRA_TARGET_CLASS && !s->labels.closed;
   if (!classes) return status;
   FT_TRY(ft_labels_close(&s->labels, true, &s->ds->samples[split]));
   return ft_labels_check(&s->labels, s->ds, s->options, y->name,

@@ -445,8 +445,6 @@ TEST(test_values_that_are_not_read) {
   test_refuse_dataset(folder, NULL, "X.npy: sample 1: target nan");
   write_npy(folder, "y.npy", "'<i2'", "(3,)", (int16_t[]){1, 2, 3}, 6);
   test_refuse_dataset(folder, NULL, "y.npy: int16 (3,): 3 targets for 2 samples");
-  write_npy(folder, "y.npy", "'<i2'", "(2, 2)", (int16_t[]){1, 0, 0, 1}, 8);
-  test_refuse_dataset(folder, NULL, "y.npy: int16 (2, 2): targets are one a sample");
   write_npy(folder, "y.npy", "'<i2'", "(2,)", (int16_t[]){1, 0}, 4);
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 1},
                       "X.npy: sample 0: series of 2 values where at most 1");
@@ -454,6 +452,80 @@ TEST(test_values_that_are_not_read) {
                FILTRA_ERROR_ARGUMENT, "tokenizer is \"words\", but X.npy holds numbers");
   write_npy(folder, "labels.npy", "'<i2'", "(2,)", (int16_t[]){1, 0}, 4);
   test_refuse_dataset(folder, NULL, "labels.npy and y.npy are both targets of the train split");
+}
+
+/* Columns of y are labels: in each row those that apply, and after a ? those that are unknown. */
+static void expect_labels(const filtra_dataset *ds, const char *expected) {
+  char got[128] = "";
+  for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST]; i++) {
+    const filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, i);
+    for (uint32_t k = 0; k < s.label_count + s.unknown_count; k++)
+      snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", k == s.label_count ? "?" : "",
+               filtra_dataset_class_name(ds, (uint32_t)s.labels[k]));
+    snprintf(got + strlen(got), sizeof got - strlen(got), ",");
+  }
+  assert_string_equal(got, expected);
+}
+
+TEST(test_labels) {
+  const filtra_dataset_options file = {.file_split = FILTRA_SPLIT_TEST};
+  const char *folder = test_folder();
+  const float n = NAN;
+  write_npy(folder, "X.npy", "'<f4'", "(3, 2)", (float[]){1, 2, 3, 4, 5, 6}, 24);
+  write_npy(folder, "y.npy", "'<f4'", "(3, 3)", (float[]){1, 0, n, 1, 1, 0, 0, 0, 0}, 36);
+  owned_dataset *ds = test_open_dataset(folder, "numpy", &file);
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_LABELS);
+  assert_int_equal(filtra_dataset_get_info(ds)->classes, 3);
+  expect_labels(ds, "0?2,01,,");
+  filtra_dataset_close(&ds);
+  written w; /* by columns */
+  make_npy(&w, "'|b1'", "(3, 3)", true, "\1\1\0\0\1\0\0\0\1", 9);
+  test_write_bytes(folder, "y.npy", w.bytes, w.size);
+  ds = test_open_dataset(folder, "numpy", &file);
+  expect_labels(ds, "0,01,2,");
+  filtra_dataset_close(&ds);
+  write_npy(folder, "X.npy", "'|u1'", "(3, 2, 2)", "\0\1\2\3\4\5\6\7\0\1\2\3", 12);
+  ds = test_open_dataset(folder, "numpy", &file);
+  expect_labels(ds, "0,01,2,");
+}
+
+TEST(test_labels_that_are_refused) {
+  static const struct {
+    const char *type, *shape, *data, *part;
+    filtra_targets targets;
+  } cases[] = {
+      {"'|i1'", "(2, 2)", "\1\0\0\2", "int8 (2, 2): sample 1, column 1: targets are one a sample",
+       FILTRA_TARGETS_AUTO},
+      {"'|S1'", "(2, 2)", "1001", "text (2, 2): sample 0, column 0: targets are one a sample",
+       FILTRA_TARGETS_LABELS},
+      {"'|i1'", "(2, 2)", "\1\0\0\1", "each sample has a single 1: if the columns are classes",
+       FILTRA_TARGETS_AUTO},
+      {"'|i1'", "(2, 2)", "\1\1\0\1", "targets are one a sample, (n,) or (n, 1): whole",
+       FILTRA_TARGETS_CLASSES},
+      {"'|i1'", "(1, 4)", "\1\1\0\1", "int8 (1, 4): 1 targets for 2 samples",
+       FILTRA_TARGETS_LABELS},
+      {"'<f2'", "(2, 1, 2)", "\0\0\0\0\0\0\0\0", "float16 (2, 1, 2): targets are one a sample",
+       FILTRA_TARGETS_AUTO},
+      {"'<f2'", "(2, 2)", "\0\x7e\0\x7e\0\x7e\0\x7e", "no label of any sample is known",
+       FILTRA_TARGETS_LABELS},
+  };
+  const char *folder = test_folder();
+  write_npy(folder, "X.npy", "'<f4'", "(2, 2)", (float[]){1, 2, 3, 4}, 16);
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const size_t size = strstr(cases[i].type, "f2") ? 8 : 4;
+    write_npy(folder, "y.npy", cases[i].type, cases[i].shape, cases[i].data, size);
+    test_refuse_dataset(folder, &(filtra_dataset_options){.targets = cases[i].targets},
+                        cases[i].part);
+  }
+  write_npy(folder, "y.npy", "'|i1'", "(2, 2)", "\1\0\0\1", 4);
+  const filtra_dataset_options labels = {.targets = FILTRA_TARGETS_LABELS};
+  owned_dataset *ds = test_open_dataset(folder, "numpy", &labels);
+  write_npy(folder, "X_test.npy", "'<f4'", "(1, 2)", (float[]){1, 2}, 8);
+  write_npy(folder, "y_test.npy", "'|i1'", "(1, 3)", "\1\0\1", 3);
+  test_refuse_dataset(folder, &labels,
+                      "y_test.npy: int8 (1, 3): 3 labels, the training data have 2");
+  write_npy(folder, "y_test.npy", "'|i1'", "(1,)", "\1", 1);
+  test_refuse_dataset(folder, &labels, "targets are classes, those of the training data are not");
 }
 
 /* Every cut and every changed byte of an archive and of an array: read, or refused by its name. */
@@ -512,6 +584,8 @@ TEST(test_every_allocation_may_fail) {
   write_npy(folder, "y.npy", "'|i1'", "(2,)", "\1\2", 2);
   test_dataset_memory(folder, NULL);
   test_dataset_memory(test_path(folder, "X.npy"), NULL);
+  write_npy(folder, "y.npy", "'|i1'", "(2, 2)", "\1\1\0\1", 4);
+  test_dataset_memory(folder, NULL);
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -96,7 +96,10 @@ static const row arrays[] = {
     {"X without y", {{"X.npy", NULL, "npy/X-float"}}},
     {"X without y, to be predicted", {{"X.npy", NULL, "npy/X-float"}}, .options = PREDICT},
     {"Python objects", {{"X.npy", NULL, "npy/X-float"}, {"y.npy", NULL, "npy/y-object"}}},
-    {"two targets a sample", {{"X.npy", NULL, "npy/X-float"}, {"y.npy", NULL, "npy/X-float"}}},
+    {"labels float32 (2, 3) of 0, 1 and NaN",
+     {{"X.npy", NULL, "npy/X-float"}, {"y.npy", NULL, "npy/y-labels"}}},
+    {"two target values a sample",
+     {{"X.npy", NULL, "npy/X-float"}, {"y.npy", NULL, "npy/X-float"}}},
     {"more targets than samples",
      {{"X.npy", NULL, "npy/X-column"}, {"y.npy", NULL, "npy/y-three"}}},
 };
@@ -136,8 +139,13 @@ static void write_cell(FILE *to, const char *text, const char *folder) {
 static void write_target(FILE *to, const filtra_dataset *ds, const filtra_sample *s) {
   if (filtra_dataset_get_info(ds)->target == FILTRA_TARGET_VALUE)
     fprintf(to, "%g", (double)s->value);
-  else
-    fprintf(to, "%s", s->label < 0 ? "unknown" : filtra_dataset_class_name(ds, (uint32_t)s->label));
+  else if (s->label < 0)
+    fputs("unknown", to);
+  else if (filtra_dataset_get_info(ds)->target == FILTRA_TARGET_CLASS)
+    fputs(filtra_dataset_class_name(ds, (uint32_t)s->label), to);
+  for (uint32_t i = 0; i < s->label_count + s->unknown_count; i++)
+    fprintf(to, "%s%s%s", i ? " + " : "", filtra_dataset_class_name(ds, (uint32_t)s->labels[i]),
+            i < s->label_count ? "" : "?");
 }
 
 static void write_tokens(FILE *to, const filtra_tokenizer *tokenizer, const filtra_sample *s) {
