@@ -167,10 +167,10 @@ TEST(batches_have_targets) {
 TEST(unknown_labels_in_batches) {
   filtra_dataset_options o = TEST_FILE;
   filtra_batch b;
-  owned_loader *loader = NULL;
   o.target_column = "p,q";
   const char *path = test_write_text(test_folder(), "a.csv", "text,p,q\na,0,1\nb,,0\nc,1,\n");
   owned_dataset *ds = test_open_dataset(path, "table", &o), *again = NULL;
+  owned_loader *loader = NULL; /* closed before the data that it reads */
   assert_ok(filtra_loader_create(
       ds, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4}, &loader));
   assert_ok(filtra_loader_next(loader, &b));
