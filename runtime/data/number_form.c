@@ -295,6 +295,27 @@ filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t coun
                  open ? open->open : point->point, sign, sign);
 }
 
+void ft_forms_warn(const ft_number_forms *f, const char *path, filtra_decimal decimal,
+                   bool decimal_seen, bool thousands_seen) {
+  static const char *const NAMES[] = {"point", "comma"};
+  const int way = decimal == FILTRA_DECIMAL_COMMA;
+  const uint64_t lines[] = {f->point_line, f->open_line}; /* by the sign before three digits */
+  const char *const cells[] = {f->point, f->open};
+  if (f->sure_line[way]) return;
+  if (lines[!way] && !thousands_seen)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s:%llu: \"%s\" is read with a %s between thousands, since the decimal sign is a "
+           "%s%s; if it is a decimal %s, write a %s",
+           path, (unsigned long long)lines[!way], cells[!way], NAMES[!way], NAMES[way],
+           decimal_seen ? " in the training file" : "", NAMES[!way], NAMES[way]);
+  else if (lines[way] && !decimal_seen)
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "%s:%llu: \"%s\" has a %s before three digits, which is taken for a decimal %s; if it is "
+        "between thousands, write none there",
+        path, (unsigned long long)lines[way], cells[way], NAMES[way], NAMES[way]);
+}
+
 filtra_status ft_forms_check(const ft_number_forms *f, const char *path, const char *column,
                              filtra_decimal decimal) {
   const int way = decimal == FILTRA_DECIMAL_COMMA;

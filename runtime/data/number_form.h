@@ -48,6 +48,12 @@ filtra_status ft_forms_decide(const ft_number_forms *const *columns, size_t coun
 filtra_status ft_forms_check(const ft_number_forms *forms, const char *path, const char *column,
                              filtra_decimal decimal);
 
+/** Warns of numbers in another file of the same columns that may have another decimal sign: those
+ * with separators between thousands, if the first file has none (`thousands_seen`), or with three
+ * digits after the sign, if it shows no sign. */
+void ft_forms_warn(const ft_number_forms *forms, const char *path, filtra_decimal decimal,
+                   bool decimal_seen, bool thousands_seen);
+
 /** '%' for a column of percentages, the code point of a currency, or 0. */
 uint32_t ft_forms_unit(const ft_number_forms *forms);
 

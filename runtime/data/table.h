@@ -15,12 +15,13 @@ typedef struct ft_table {
   ft_split_files files;
   const char *first; /* the deciding file, one of `files` */
   const ft_table_fit *fit;
-  bool learnt;                  /* `fit` was learnt from this data set, not taken from a run */
-  bool values;                  /* targets are numbers, not classes */
-  bool numbered;                /* all names of classes are numbers, so NA is not a class */
-  bool targeted;                /* some file has targets */
-  uint64_t longer, longer_line; /* rows of the last file that were cut, and the first of them */
-  bool several;                 /* targets are any number of labels */
+  struct ft_number_forms *later; /* the current file's numbers, if it is not the deciding one */
+  bool learnt;                   /* `fit` was learnt from this data set, not taken from a run */
+  bool values;                   /* targets are numbers, not classes */
+  bool numbered;                 /* all names of classes are numbers, so NA is not a class */
+  bool targeted;                 /* some file has targets */
+  uint64_t longer, longer_line;  /* rows of the last file that were cut, and the first of them */
+  bool several;                  /* targets are any number of labels */
   ft_labels labels;
 } ft_table;
 

@@ -26,10 +26,11 @@ static filtra_status read_category(const ft_table_column *c, const char *text, s
                  c->name, (int)(length < 40 ? length : 40), text, c->value_count);
 }
 
-static filtra_status read_number(const ft_table *t, const ft_table_column *c, const char *text,
-                                 size_t length, float *value) {
+static filtra_status read_number(const ft_table *t, const ft_table_column *c, uint64_t line,
+                                 const char *text, size_t length, float *value) {
   *value = NAN;
   if (ft_is_missing(text, length)) return FILTRA_OK;
+  if (t->later) ft_forms_add(t->later, text, length, line);
   filtra_status status = ft_read_form(text, length, t->fit->decimal, c->unit, value);
   return status ? ft_fail_context(status, "column \"%s\"", c->name) : FILTRA_OK;
 }
@@ -42,7 +43,7 @@ filtra_status ft_table_numbers(const ft_table *t, const ft_row_reader *rows,
     size_t length = strlen(text);
     ft_trim(&text, &length);
     FT_TRY(c->values ? read_category(c, text, length, values)
-                     : read_number(t, c, text, length, values));
+                     : read_number(t, c, rows->number, text, length, values));
     values += c->values ? c->value_count : 1;
   }
   return FILTRA_OK;

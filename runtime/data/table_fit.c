@@ -80,6 +80,9 @@ bool ft_table_fit_write(json_t *object, const ft_table_fit *fit) {
     if (name) done = !json_object_set_new(table, USES[i].key, json_string(name));
   }
   done = done && write_labels(table, fit);
+  if (done && !fit->decimal_seen) done = !json_object_set_new(table, "decimal_seen", json_false());
+  if (done && !fit->thousands_seen)
+    done = !json_object_set_new(table, "thousands_seen", json_false());
   for (size_t i = 0; done && i < fit->column_count; i++)
     ft_json_append(&columns, column_json(&fit->columns[i]));
   if (!done) json_decref(columns);
@@ -154,6 +157,8 @@ static filtra_status read_table(const json_t *table, const char *context, ft_tab
   fit->count = (size_t)json_integer_value(json_object_get(table, "fields"));
   fit->unit = (uint32_t)json_integer_value(json_object_get(table, "unit"));
   fit->decimal = decimal && !strcmp(decimal, "comma") ? FILTRA_DECIMAL_COMMA : FILTRA_DECIMAL_POINT;
+  fit->decimal_seen = !json_is_false(json_object_get(table, "decimal_seen"));
+  fit->thousands_seen = !json_is_false(json_object_get(table, "thousands_seen"));
   for (size_t i = 0; i < FT_COUNT(USES); i++) {
     const char *name = json_string_value(json_object_get(table, USES[i].key));
     char **to = (char **)((char *)fit + USES[i].offset);

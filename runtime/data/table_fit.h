@@ -26,6 +26,8 @@ typedef struct ft_table_fit {
   ft_table_column *columns; /* [column_count], if there is no text */
   size_t column_count;
   filtra_decimal decimal; /* point or comma */
+  bool decimal_seen;      /* some number, or an option, tells which */
+  bool thousands_seen;    /* some number has separators between thousands */
   uint32_t unit;          /* of target numbers: as ft_forms_unit */
   char separator;         /* between the labels of `target`; 0: one class or number */
   char **labels;          /* [label_count] columns of 0 and 1, in place of `target` */

@@ -418,6 +418,13 @@ static filtra_status choose_decimal(learner *l) {
   }
   filtra_status status =
       ft_forms_decide(forms, count, l->table->first, l->o->decimal, &l->fit->decimal);
+  l->fit->decimal_seen = l->o->decimal != FILTRA_DECIMAL_AUTO;
+  for (size_t i = 0; i < count; i++) {
+    const ft_number_forms *f = forms[i];
+    l->fit->decimal_seen = l->fit->decimal_seen || f->sure_line[0] || f->sure_line[1];
+    l->fit->thousands_seen =
+        l->fit->thousands_seen || f->grouped[l->fit->decimal == FILTRA_DECIMAL_COMMA];
+  }
   free(forms);
   return status;
 }

@@ -2,6 +2,7 @@
  * order. Called by table.c and its other parts. */
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/number_form.h"
 #include "data/table.h"
 
 #include <stdio.h>
@@ -170,9 +171,15 @@ static filtra_status walk_rows(ft_table *t, ft_row_reader *rows, ft_places *p, f
 filtra_status ft_table_walk(ft_table *t, const char *path, ft_row_fn take, void *user) {
   ft_row_reader rows;
   ft_places places = {0};
+  ft_number_forms later = {0};
+  const bool decides = t->learnt && path == t->first;
   FT_TRY(ft_rows_open(path, ft_table_form(t->options), &rows));
   t->longer = 0;
+  t->later = decides ? NULL : &later;
   filtra_status status = walk_rows(t, &rows, &places, take, user);
+  t->later = NULL;
+  if (!status)
+    ft_forms_warn(&later, path, t->fit->decimal, t->fit->decimal_seen, t->fit->thousands_seen);
   ft_rows_close(&rows);
   free(places.columns);
   free(places.labels);

@@ -28,9 +28,11 @@ static filtra_status read_class(ft_table *t, const char *text, size_t length, in
   return ft_labels_find(&t->labels, text, length, label);
 }
 
-static filtra_status read_value(const ft_table *t, const char *text, size_t length, float *value) {
+static filtra_status read_value(const ft_table *t, uint64_t line, const char *text, size_t length,
+                                float *value) {
   *value = NAN;
   if (t->options->unlabelled && ft_is_missing(text, length)) return FILTRA_OK;
+  if (t->later) ft_forms_add(t->later, text, length, line);
   filtra_status status = ft_read_form(text, length, t->fit->decimal, t->fit->unit, value);
   return status ? ft_fail_context(status, "the target") : FILTRA_OK;
 }
@@ -48,7 +50,7 @@ filtra_status ft_table_target(ft_table *t, const ft_row_reader *rows, const ft_p
   const char *text = rows->fields[places->target];
   size_t length = strlen(text);
   ft_trim(&text, &length);
-  return t->values ? read_value(t, text, length, &row->value)
+  return t->values ? read_value(t, rows->number, text, length, &row->value)
                    : read_class(t, text, length, &row->label);
 }
 

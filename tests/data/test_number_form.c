@@ -226,4 +226,37 @@ TEST(test_whole_numbers) {
   test_refuse_dataset(path, &options, "a.csv:3: the target \"x\" is no number that can be used");
 }
 
+/* Numbers of a file beside the training file that may have another decimal sign; alone, it would be
+ * refused or warned of. */
+TEST(test_later_files) {
+  static const struct {
+    const char *train, *test, *said; /* NULL: no warning */
+  } cases[] = {
+      {"a;y\n1.25;x\n2.5;z\n", "a;y\n1,250;x\n2,500;z\n",
+       "test.csv:2: \"1,250\" is read with a comma between thousands, since the decimal sign is a "
+       "point in the training file; if it is a decimal comma, write a point"},
+      {"a;y\n1,25;x\n2,5;z\n", "a;y\n900;x\n1.250;z\n",
+       "test.csv:3: \"1.250\" is read with a point between thousands, since the decimal sign is a "
+       "comma in the training file"},
+      {"a;y\n30;x\n2500;z\n", "a;y\n1.250;x\n",
+       "test.csv:2: \"1.250\" has a point before three digits"},
+      {"a;y\n30;x\n2500;z\n", "a;y\n1,250;x\n",
+       "\"1,250\" is read with a comma between thousands, since the decimal sign is a point; if"},
+      {"a;y\n1,025.5;x\n2.5;z\n", "a;y\n1,250;x\n", NULL},
+      {"a;y\n1.25;x\n2.5;z\n", "a;y\n1,250;x\n1.5;z\n", NULL},
+      {"a;y\n1.25;x\n2.5;z\n", "a;y\n1.250;x\n", NULL},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *folder = test_folder();
+    test_write_text(folder, "train.csv", cases[i].train);
+    test_write_text(folder, "test.csv", cases[i].test);
+    test_open_warns(folder, NULL, cases[i].said ? "test.csv" : " read with a ", cases[i].said);
+  }
+  const char *folder = test_folder();
+  test_write_text(folder, "train.csv", cases[2].train);
+  test_write_text(folder, "test.csv", cases[2].test);
+  test_open_warns(folder, &(filtra_dataset_options){.decimal = FILTRA_DECIMAL_POINT}, "test.csv",
+                  NULL);
+}
+
 TEST_MAIN(NULL, test_teardown)
