@@ -53,7 +53,7 @@ static filtra_status sum_row(const filtra_dataset *ds, const ft_samples *samples
 /* 1 / deviation; 0 if a feature is constant up to rounding. */
 static double scale_of(const moments *m) {
   double deviation = m->count > 1.0 ? sqrt(m->squares / (m->count - 1.0)) : 0.0;
-  return deviation > 1e-9 * fabs(m->mean) ? 1.0 / (deviation + 2.2e-16) : 0.0;
+  return deviation > 1e-9 * fabs(m->mean) ? 1.0 / deviation : 0.0;
 }
 
 /* Clamps to the largest float, since an infinity would end training. */

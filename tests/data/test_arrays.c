@@ -70,7 +70,7 @@ TEST(ids_are_large) {
 }
 
 TEST(features_are_standardised) {
-  const float numbers[] = {1, 10, 2, 20, 3, 30};
+  const float numbers[] = {1, 10, 2, 20, 3, 30}, small[] = {1e-20f, 0, 2e-20f, 0, 3e-20f, 0};
   const uint32_t steps[] = {1, 2};
   const float values[] = {0.5f, -1};
   filtra_dataset_arrays arrays = {.splits[FILTRA_SPLIT_TRAIN] = {.count = 2,
@@ -88,6 +88,11 @@ TEST(features_are_standardised) {
   assert_float_equal((double)got[3], 1.0, 1e-6);
   assert_ok(filtra_dataset_sample(ds, FILTRA_SPLIT_TRAIN, 1, &sample));
   assert_true(sample.value == -1.0f);
+  filtra_dataset_close(&ds);
+  arrays.splits[FILTRA_SPLIT_TRAIN].features = small;
+  ds = test_dataset(&arrays);
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 1, got));
+  assert_float_equal((double)got[2], 1.0, 1e-6);
 }
 
 /* Deviations of 1, 2, 3 and of 10, 20, 30 are 1 and 10; weights come with the samples. */
