@@ -10,6 +10,7 @@
 #include "data/labels.h"
 #include "data/names.h"
 #include "data/number.h"
+#include "data/number_form.h"
 #include "data/spread.h"
 
 #include <limits.h>
@@ -91,7 +92,17 @@ static filtra_status read_one(reader *r, const ft_lines *l, void *to) {
 
 static filtra_status read_class(reader *r, const ft_lines *l, void *to) {
   ft_sample_row *row = to;
-  return ft_labels_find(&r->classes, l->line, l->length, &row->label);
+  const char *name = l->line;
+  size_t length = l->length;
+  ft_trim(&name, &length);
+  if (length && !ft_is_missing(name, length))
+    return ft_labels_find(&r->classes, name, length, &row->label);
+  row->label = -1;
+  if (r->options->unlabelled) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "the class is missing (\"%.*s\"); such graphs can be predicted, not trained or "
+                 "evaluated with",
+                 (int)length, name);
 }
 
 static filtra_status read_value(reader *r, const ft_lines *l, void *to) {
