@@ -146,7 +146,8 @@ filtra_status ft_check_class_name(const char *name, size_t length);
 filtra_status ft_name_classes(filtra_dataset *ds, uint32_t count, const char *const *names);
 /** As ft_check_class_name, for all classes; the error names `path`. */
 filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
-/** Warns of two names that differ only in case, spaces or invisible characters. */
+/** Warns of two names that differ only in case, spaces, invisible characters or how a number is
+ * written. */
 filtra_status ft_warn_of_alike_names(const filtra_dataset *ds, const char *path);
 
 /** Number of tokens of the sample's longer sequence. */
@@ -157,6 +158,8 @@ uint32_t ft_row_length(const ft_sample_row *row);
 filtra_status ft_buckets_make(const filtra_dataset *ds, const uint32_t *given, size_t given_count,
                               uint32_t **buckets, size_t *count);
 
+/** Fails with INPUT if the split has no samples, and names those that have some. */
+filtra_status ft_check_split(const filtra_dataset *dataset, const char *path, filtra_split split);
 /** Fails with INPUT if samples of the split have no known target. */
 filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split split);
 

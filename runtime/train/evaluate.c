@@ -410,8 +410,7 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   filtra_status status = filtra_run_load_model(run, device, &model);
   if (!status && precision) status = filtra_model_set_precision(model, *precision);
   if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_SPLIT_TRAIN, &set);
-  if (!status && !filtra_dataset_get_info(set)->count[which])
-    status = ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split", data ? data : info->data, split);
+  if (!status) status = ft_check_split(set, data ? data : info->data, which);
   if (!status && scores && ft_task_is_scored(filtra_model_task(model)))
     status = ft_evaluate_scored(model, set, which, info->batch_size, result, scores);
   else if (!status)

@@ -425,7 +425,7 @@ static filtra_status measure(analyzer *a, filtra_device *device, const analyze_r
   FT_TRY(filtra_run_open_data(r->opened, request->data, request->data ? split : FILTRA_SPLIT_TRAIN,
                               &a->data));
   if (!filtra_dataset_get_info(a->data)->count[split])
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split",
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split; --split chooses another",
                    request->data ? request->data : r->data, request->split);
   FT_TRY(measure_samples(a, request->samples, split));
   if (request->chosen_count) FT_TRY(map_samples(a, request, split));

@@ -142,7 +142,8 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
   const uint64_t count = filtra_dataset_get_info(data)->count[split];
   const size_t outputs = (size_t)p->info->outputs;
   if (!count)
-    return ft_fail(FILTRA_ERROR_INPUT, "the data have no %s split", filtra_split_name(split));
+    return ft_fail(FILTRA_ERROR_INPUT, "the data have no %s split; --split chooses another",
+                   filtra_split_name(split));
   filtra_prediction *made = ft_calloc(count, sizeof *made);
   float *probabilities = ft_calloc(count, outputs * sizeof *probabilities);
   float *logits = ft_calloc(count, outputs * sizeof *logits);
