@@ -1,5 +1,6 @@
 /* Names of classes from any source, and their checks. Called by dataset.c, arrays.c and numpy.c. */
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "data/dataset.h"
 #include "data/unicode.h"
@@ -49,7 +50,7 @@ filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path) {
 /* ---- names that look alike ---- */
 
 typedef struct folded {
-  char *text; /* without case, spaces and invisible characters */
+  char *text; /* without case, spaces and invisible characters; numbers in one form */
   uint32_t label;
 } folded;
 
@@ -59,10 +60,22 @@ static int compare_folded(const void *a, const void *b) {
   return order ? order : (x->label > y->label) - (x->label < y->label);
 }
 
+/* Writes true and false as 1 and 0, and other numbers in one way: 1.0, 01 and 1 as 1. */
+static void fold_number(char *text) {
+  enum { LONGEST = 15 }; /* digits that a double has */
+  char *end;
+  if (!strcmp(text, "true") || !strcmp(text, "false"))
+    snprintf(text, 2, "%d", text[0] == 't');
+  else if (*text && strlen(text) <= LONGEST && strspn(text, "+-.0123456789") == strlen(text)) {
+    const double number = ft_strtod(text, &end);
+    if (!*end) sprintf(text, "%.15g", number);
+  }
+}
+
 /* Folds a name for comparison. The caller frees; NULL when out of memory. */
 static char *fold(const char *name) {
   const size_t length = strlen(name);
-  char *text = ft_calloc(length * FT_UNICODE_MOST_PARTS * 4 * 2 + 1, 1), *to = text;
+  char *text = ft_calloc(length * FT_UNICODE_MOST_PARTS * 4 * 2 + 32, 1), *to = text;
   for (size_t at = 0; text && at < length;) {
     uint32_t c, parts[FT_UNICODE_MOST_PARTS], lower[2];
     at += ft_utf8_next(name + at, length - at, &c);
@@ -74,6 +87,7 @@ static char *fold(const char *name) {
         to += ft_utf8_write(lower[k], to);
     }
   }
+  if (text) fold_number(text);
   return text;
 }
 
@@ -87,11 +101,11 @@ static void say_alike(const filtra_dataset *ds, const char *path, const folded *
   const char *a = names[all[example - 1].label], *b = names[all[example].label];
   escape(a, strlen(a), first, sizeof first);
   escape(b, strlen(b), second, sizeof second);
-  ft_log(
-      FILTRA_LOG_WARNING,
-      "%s: the classes \"%s\" and \"%s\"%s are called the same except for case, spaces or what is "
-      "not seen; write them alike if they are one",
-      path, first, second, alike > 1 ? ", and others," : "");
+  ft_log(FILTRA_LOG_WARNING,
+         "%s: the classes \"%s\" and \"%s\"%s are called the same except for case, spaces, what is "
+         "not "
+         "seen, or how a number is written; write them alike if they are one",
+         path, first, second, alike > 1 ? ", and others," : "");
 }
 
 filtra_status ft_warn_of_alike_names(const filtra_dataset *ds, const char *path) {

@@ -23,7 +23,11 @@ TEST(names_that_look_alike) {
                {"caf\xc3\xa9", "cafe\xcc\x81", "\"cafe\\xcc\\x81\" and \"caf\\xc3\\xa9\""},
                {"a b", "ab", "\"a b\" and \"ab\""},
                {"caf\xc3\xa9", "cafe", NULL},
-               {"1", "1.0", NULL},
+               {"1", "1.0", "the classes \"1\" and \"1.0\""},
+               {"01", "1", "the classes \"01\" and \"1\""},
+               {"True", "1", "\"1\""},
+               {"1", "-1", NULL},
+               {"0001234567890123", "1234567890123", NULL}, /* too long for a double's digits */
                {"a-b", "ab", NULL}};
   const char *folder = test_folder();
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
