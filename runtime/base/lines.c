@@ -62,7 +62,8 @@ static filtra_status finish(ft_lines *lines) {
       (!memcmp(mark, "\xff\xfe", 2) || !memcmp(mark, "\xfe\xff", 2)))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: text in UTF-16; save it as UTF-8", lines->path);
   if (memchr(lines->line, '\0', lines->length))
-    return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: a NUL byte; is this a text file?", lines->path,
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s:%llu: a NUL byte; is this a text file? Save UTF-16 as UTF-8", lines->path,
                    (unsigned long long)lines->number);
   if (lines->number == 1 && lines->length >= 3 && !memcmp(lines->line, "\xef\xbb\xbf", 3)) {
     lines->length -= 3;

@@ -80,6 +80,7 @@ filtra_status ft_text_next(ft_text *text, bool *more) {
   const char *nul = memchr(text->passage, '\0', text->length);
   if (!nul) return FILTRA_OK;
   uint64_t line = text->line + count_lines(text->passage, (size_t)(nul - text->passage));
-  return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: a NUL byte; is this a text file?", text->path,
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s:%llu: a NUL byte; is this a text file? Save UTF-16 as UTF-8", text->path,
                  (unsigned long long)line);
 }
