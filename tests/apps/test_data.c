@@ -1,6 +1,7 @@
 /* `filtra data` as a shell sees it. */
 #include "base/file.h"
 #include "support/command.h"
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/images.h"
 
@@ -58,6 +59,14 @@ TEST(test_inspect_tables) {
   assert_printed("/test-labeled.csv is left out: its name ends with no split's");
   assert_printed("format table");
   assert_null(strstr(test_output, "notes.txt is left out"));
+}
+
+TEST(test_inspect_says_what_training_refuses) {
+  const char *path = test_write_text(test_folder(), "a.csv", "text,y\na,0.5\nb,NA\nc,1.5\n");
+  assert_int_equal(run("data inspect %s 2>&1", path), 0);
+  assert_printed("(1 without target)");
+  assert_printed("these data can be predicted, not trained or evaluated with: ");
+  assert_printed("a.csv:3: ");
 }
 
 TEST(test_inspect_molecules) {

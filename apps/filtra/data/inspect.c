@@ -453,6 +453,17 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
 
 /* ---- the command ---- */
 
+/* Says why data with samples that lack a target cannot be trained with, if that is so. */
+static void warn_of_refusal(const char *path, const filtra_dataset_options *options) {
+  filtra_dataset_options trained = *options;
+  filtra_dataset *ds = NULL;
+  trained.unlabelled = false;
+  if (filtra_dataset_open(path, &trained, &ds))
+    ft_log(FILTRA_LOG_WARNING, "these data can be predicted, not trained or evaluated with: %s",
+           filtra_error_message());
+  filtra_dataset_close(&ds);
+}
+
 static int inspect(const char *path, const filtra_dataset_options *options, bool json,
                    const char *name) {
   filtra_dataset *ds;
@@ -466,6 +477,10 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
     code = command_fail(name, status);
   else
     code = json ? print_json(path, ds, splits) : print_text(path, ds, splits);
+  uint64_t unlabelled = 0;
+  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
+    unlabelled += filtra_dataset_get_info(ds)->unlabelled[i];
+  if (!status && unlabelled) warn_of_refusal(path, options);
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     free(splits[i].per_class);
   filtra_dataset_close(&ds);
