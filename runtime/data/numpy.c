@@ -400,6 +400,47 @@ static filtra_status add_samples(numpy_set *s, filtra_split split, const ft_npy 
   return FILTRA_OK;
 }
 
+static int compare_doubles(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The standard deviation of a column of (n, steps). */
+static double deviation_of(const ft_npy *x, uint64_t step) {
+  double count = 0, mean = 0, squares = 0;
+  for (uint64_t i = 0; i < x->shape[0]; i++) {
+    const double value = ft_npy_number(x, ft_npy_at(x, (uint64_t[]){i, step, 0, 0}));
+    if (!isfinite(value)) continue;
+    const double apart = value - mean;
+    mean += apart / ++count;
+    squares += apart * (value - mean);
+  }
+  return count > 1 ? sqrt(squares / (count - 1)) : 0;
+}
+
+/* Steps of a series share a mean and a deviation. Warns where the columns are rather those of a
+ * table: where one varies far more than most. */
+static filtra_status check_columns(const numpy_set *s, const array *x) {
+  enum { APART = 50 };
+  const uint64_t count = x->npy.dimensions == 2 ? x->npy.shape[1] : 0;
+  if (count < 2 || s->ds->fit->features) return FILTRA_OK;
+  double *deviations = ft_calloc(count, sizeof *deviations);
+  if (!deviations) return FILTRA_ERROR_HOST_MEMORY;
+  for (uint64_t k = 0; k < count; k++)
+    deviations[k] = deviation_of(&x->npy, k);
+  qsort(deviations, count, sizeof *deviations, compare_doubles);
+  const double usual = deviations[(count - 1) / 2], most = deviations[count - 1];
+  free(deviations);
+  if (usual > 0 && most > APART * usual)
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "%s is read as series (n, steps), whose steps have one scale, but a column varies %.0f "
+        "times as much as most; if the columns are those of a table, divide each by its deviation, "
+        "or save them as CSV",
+        x->name, most / usual);
+  return FILTRA_OK;
+}
+
 /* Whether inputs are of the same kind as the training data's. */
 static filtra_status check_kind(const numpy_set *s, const array *x) {
   const array *train = &s->arrays[FILTRA_SPLIT_TRAIN][INPUTS];
@@ -426,6 +467,7 @@ static filtra_status read_split(numpy_set *s, filtra_split split) {
   if (s->options->tokenizer && !is_image(&x->npy))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "tokenizer is \"%.64s\", but %s holds numbers",
                    s->options->tokenizer, x->name);
+  if (split == FILTRA_SPLIT_TRAIN && !is_image(&x->npy)) FT_TRY(check_columns(s, x));
   ft_series_begin(&series, s->options, s->ds, split);
   status = add_samples(s, split, &x->npy, y->name ? &y->npy : NULL, &series);
   if (!status) status = ft_series_check(&series, x->name, "feature");

@@ -489,6 +489,15 @@ TEST(test_labels) {
   expect_labels(ds, "0,01,2,");
 }
 
+TEST(test_columns_of_a_table) {
+  const char *folder = test_folder();
+  write_npy(folder, "y.npy", "'|i1'", "(3,)", "\0\1\0", 3);
+  write_npy(folder, "X.npy", "'<f4'", "(3, 3)", (float[]){1, 2, 900, 2, 1, 90, 3, 3, 500}, 36);
+  test_open_warns(folder, NULL, "X.npy", "a column varies 405 times as much as most");
+  write_npy(folder, "X.npy", "'<f4'", "(3, 3)", (float[]){1, 2, 9, 2, 1, 0, 3, 3, 5}, 36);
+  test_open_warns(folder, NULL, "as much as most", NULL);
+}
+
 TEST(test_labels_that_are_refused) {
   static const struct {
     const char *type, *shape, *data, *part;
@@ -519,7 +528,7 @@ TEST(test_labels_that_are_refused) {
   }
   write_npy(folder, "y.npy", "'|i1'", "(2, 2)", "\1\0\0\1", 4);
   const filtra_dataset_options labels = {.targets = FILTRA_TARGETS_LABELS};
-  owned_dataset *ds = test_open_dataset(folder, "numpy", &labels);
+  test_refuse_dataset(folder, &labels, NULL);
   write_npy(folder, "X_test.npy", "'<f4'", "(1, 2)", (float[]){1, 2}, 8);
   write_npy(folder, "y_test.npy", "'|i1'", "(1, 3)", "\1\0\1", 3);
   test_refuse_dataset(folder, &labels,
