@@ -310,7 +310,9 @@ typedef struct filtra_dataset_info {
   /** Types of edges, where samples are graphs whose nodes are the tokens; 0: they are sequences. */
   uint32_t edge_types;
   uint64_t unlabelled[FILTRA_SPLIT_COUNT]; /**< samples of each split whose target is unknown */
-  uint64_t reserved[8];                    /**< 0 */
+  /** Of a table, which columns are read, for people: "area, rooms; target price"; else NULL. */
+  const char *columns;
+  uint64_t reserved[7]; /**< 0 */
 } filtra_dataset_info;
 
 /** One sample; its tokens stay valid while the dataset is open. */

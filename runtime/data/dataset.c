@@ -318,6 +318,8 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   ds->fit = fit;
   FT_TRY(format->open(path, options, ds));
   ds->fit = NULL;
+  if (ds->table && !(ds->info.columns = ds->said_columns = ft_table_fit_say(ds->table)))
+    return FILTRA_ERROR_HOST_MEMORY;
   if (ds->info.tokenizer) ds->info.edge_types = ds->info.tokenizer->edge_types;
   ft_images_warn_of_depth(ds, path);
   FT_TRY(ft_check_class_names(ds, path));
@@ -399,6 +401,7 @@ void filtra_dataset_close(filtra_dataset **dataset) {
   }
   ft_free_names(ds->owned_class_names, ds->owned_class_names ? ds->info.classes : 0);
   ft_tokenizer_free(ds->owned_tokenizer);
+  free(ds->said_columns);
   ft_table_fit_free(ds->table);
   free(ds->feature_mean);
   free(ds->feature_factor);

@@ -75,6 +75,7 @@ struct filtra_dataset {
   /* Number of steps of a sample if each step is a column of a table, with its own mean and factor;
    * else 0. */
   uint32_t columns;
+  char *said_columns;            /* info.columns */
   struct ft_table_fit *table;    /* how the columns of a table were read; else NULL */
   const struct ft_data_fit *fit; /* while the dataset is opened: properties that replace its own */
   /* [info.features] each: a stored x means scale * x + offset. NULL: it means x. */

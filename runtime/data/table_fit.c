@@ -41,6 +41,47 @@ size_t ft_table_width(const ft_table_fit *fit) {
   return width;
 }
 
+/* ---- for people ---- */
+
+/* Appends words and a name, which may be NULL, to *text, which is NULL once memory has run out. */
+static void append(char **text, const char *words, const char *name) {
+  char *longer = *text ? ft_format("%s%s%s", *text, words, name ? name : "") : NULL;
+  free(*text);
+  *text = longer;
+}
+
+/* Lists what column(fit, i) says of `count` columns. */
+static void append_list(char **text, const ft_table_fit *fit, size_t count,
+                        void (*column)(char **text, const ft_table_fit *fit, size_t i)) {
+  enum { LISTED = 50 };
+  for (size_t i = 0; i < count && i < LISTED; i++) {
+    if (i) append(text, ", ", NULL);
+    column(text, fit, i);
+  }
+  if (count > LISTED) append(text, ", ...", NULL);
+}
+
+static void append_feature(char **text, const ft_table_fit *fit, size_t i) {
+  append(text, fit->columns[i].name, fit->columns[i].values ? " (texts)" : NULL);
+}
+
+static void append_label(char **text, const ft_table_fit *fit, size_t i) {
+  append(text, fit->labels[i], NULL);
+}
+
+char *ft_table_fit_say(const ft_table_fit *fit) {
+  char *text = ft_strdup(fit->text ? fit->text : "");
+  if (fit->second) append(&text, ", ", fit->second);
+  append_list(&text, fit, fit->column_count, append_feature);
+  if (fit->label_count) append(&text, "; labels ", NULL);
+  append_list(&text, fit, fit->label_count, append_label);
+  if (fit->target) append(&text, fit->separator ? "; labels " : "; target ", fit->target);
+  if (fit->group) append(&text, "; series by ", fit->group);
+  if (fit->time) append(&text, ", in the order of ", fit->time);
+  if (fit->id) append(&text, "; names of samples ", fit->id);
+  return text;
+}
+
 /* ---- writing ---- */
 
 static json_t *column_json(const ft_table_column *c) {

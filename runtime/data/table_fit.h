@@ -42,6 +42,8 @@ bool ft_table_fit_write(json_t *object, const ft_table_fit *fit);
 filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_table_fit **out);
 /** Copies a fit; caller frees with ft_table_fit_free. */
 filtra_status ft_table_fit_copy(const ft_table_fit *fit, ft_table_fit **out);
+/** What is read, for filtra_dataset_info.columns; caller frees. NULL when out of memory. */
+char *ft_table_fit_say(const ft_table_fit *fit);
 /** Number of values that a row becomes. */
 size_t ft_table_width(const ft_table_fit *fit);
 

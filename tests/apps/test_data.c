@@ -64,6 +64,7 @@ TEST(test_inspect_tables) {
 TEST(test_inspect_says_what_training_refuses) {
   const char *path = test_write_text(test_folder(), "a.csv", "text,y\na,0.5\nb,NA\nc,1.5\n");
   assert_int_equal(run("data inspect %s 2>&1", path), 0);
+  assert_printed("\n  reads text; target y\n");
   assert_printed("(1 without target)");
   assert_printed("these data can be predicted, not trained or evaluated with: ");
   assert_printed("a.csv:3: ");

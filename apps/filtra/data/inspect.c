@@ -295,6 +295,7 @@ static int print_text(const char *path, const filtra_dataset *ds, const census *
                   info->target == FILTRA_TARGET_LABELS ? "labels, any number a sample" : "classes");
   if (info->target == FILTRA_TARGET_VALUE) command_print(", targets are numbers");
   if (info->target == FILTRA_TARGET_NEXT) command_print(", for language models");
+  if (info->columns) command_print("\n  reads %s", info->columns);
   command_print("\n\n  %-6s %9s %9s %9s %9s %11s", "split", "samples", "shortest", "mean",
                 "longest", info->tokenizer ? "tokens" : "steps");
   if (info->target == FILTRA_TARGET_VALUE)
@@ -441,13 +442,13 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
   for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
     json_object_set_new(all, filtra_split_name(i), split_json(info, i, &splits[i]));
   json_t *root = json_pack(
-      "{ss ss ss ss si si si si si ss* so so sb so so}", "path", path, "format", info->format,
+      "{ss ss ss ss si si si si si ss* ss* so so sb so so}", "path", path, "format", info->format,
       "input", inputs[info->input], "target", targets[info->target], "sequences",
       (int)info->sequences, "edge_types", (int)info->edge_types, "features", (int)info->features,
       "height", (int)info->height, "width", (int)info->width, "tokenizer",
-      info->tokenizer ? filtra_tokenizer_name(info->tokenizer) : NULL, "vocabulary",
-      vocabulary_json(info->tokenizer), "classes", classes_json(ds), "validation_held_out",
-      (int)info->validation_held_out, "splits", all, "first", first);
+      info->tokenizer ? filtra_tokenizer_name(info->tokenizer) : NULL, "columns", info->columns,
+      "vocabulary", vocabulary_json(info->tokenizer), "classes", classes_json(ds),
+      "validation_held_out", (int)info->validation_held_out, "splits", all, "first", first);
   return command_print_json("filtra data inspect", root);
 }
 

@@ -96,7 +96,7 @@ class filtra_dataset_info(Structure):
         ("tokenizer", P(filtra_tokenizer)), ("features", c_uint32), ("height", c_uint32),
         ("width", c_uint32), ("classes", c_uint32), ("count", c_uint64 * 3), ("longest", c_uint32),
         ("max_length", c_uint32), ("validation_held_out", c_bool), ("edge_types", c_uint32),
-        ("unlabelled", c_uint64 * 3), ("reserved", c_uint64 * 8),
+        ("unlabelled", c_uint64 * 3), ("columns", c_char_p), ("reserved", c_uint64 * 7),
     ]
     enums = {"input": filtra_input, "target": filtra_target}
 
