@@ -96,8 +96,9 @@
  *                  a folder with at most one file for each of train, valid (val, validation) and
  *                  test. Their names are these words, or end with one, then .txt, .text, .tokens or
  *                  .raw: wiki.train.tokens. Tokenizer "words" where `<unk>` occurs, else
- *                  "characters"; fitted to the first of these files that exists, held-out part
- *                  included. Samples are windows of max_length tokens (0: 256)
+ *                  "characters"; words are those of the first of these files that exists,
+ *                  held-out part included, characters those of all. Samples are windows of
+ *                  max_length tokens (0: 256)
  *   "table"        one sample per row (RFC 4180): one file, or a folder with train.csv, val.csv and
  *                  test.csv (or .tsv; any of them). The delimiter is what gives the first rows
  *                  equally many fields: comma, tab, semicolon or pipe. The text is the column

@@ -31,7 +31,7 @@ extern "C" {
  *                       atom classes are not kept
  *
  * Tokenizers fitted to a dataset by filtra_dataset_open:
- *   "characters"        the Unicode characters of the data in code point order. A character that
+ *   "characters"        the Unicode characters of all splits in code point order. A character that
  *                       the data did not have is an error
  *   "words"             1 `<unk>`, 2 `<eos>` for a line's end, then the words of the training text
  *                       (between ASCII white space), most frequent first; 65,536 ids in all, or

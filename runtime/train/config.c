@@ -92,10 +92,10 @@ static const ft_key DATA_KEYS[] = {
         DATA),
     RUN(STRING, tokenizer,
         "How text becomes tokens: listops, listops-original; bytes; printable (the 95 of ASCII); "
-        "dna; smiles, which reads molecules as graphs; characters or words, made from the training "
-        "data and kept with the run; or the path of a pretrained one: a folder of Hugging Face, or "
-        "a tokenizer.json, whose special tokens then go around each text that is classified. The "
-        "run keeps it, as bpe or wordpiece.",
+        "dna; smiles, which reads molecules as graphs; words, made from the training data, or "
+        "characters, made from all splits, both kept with the run; or the path of a pretrained "
+        "one: a folder of Hugging Face, or a tokenizer.json, whose special tokens then go around "
+        "each text that is classified. The run keeps it, as bpe or wordpiece.",
         DATA),
     RUN(LIST, text_column,
         "Column of a table that is read, by name or number from 1. A column called smiles, "
