@@ -77,12 +77,24 @@ static filtra_status check_end(ft_source *source, const char *path, uint32_t cou
                  path, count);
 }
 
+/* Warns of classes without sample, as where labels are 0, 5 and 10. */
+static void warn_of_gaps(const char *path, const bool seen[256], uint32_t classes) {
+  uint32_t missing = 0, example = 0;
+  for (uint32_t i = 0; i < classes; i++)
+    if (!seen[i] && missing++ == 0) example = i;
+  if (missing)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %u of the classes 0 to %u, such as %u, have no sample; number labels without gaps",
+           path, missing, classes - 1, example);
+}
+
 /* Reads a pair of files. If training data were read before, only their labels are accepted. */
 static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset_options *options,
                                filtra_split split) {
   uint32_t known = ds->samples[FILTRA_SPLIT_TRAIN].count ? ds->info.classes : 0;
   FT_TRY(read_headers(p));
   size_t bytes = (size_t)p->image.height * p->image.width;
+  bool seen[256] = {false};
   for (uint32_t i = 0; i < p->count; i++) {
     uint8_t label;
     FT_TRY(read_exactly(p->images, p->images_path, p->image.pixels, bytes, "image", i));
@@ -91,9 +103,11 @@ static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset
       return ft_fail(FILTRA_ERROR_INPUT, "%s: label %u at entry %u; training has 0 to %u",
                      p->labels_path, label, i, known - 1);
     if (label >= ds->info.classes) ds->info.classes = label + 1u;
+    seen[label] = true;
     filtra_status status = ft_images_add(ds, options, split, &p->image, label);
     if (status) return ft_fail_context(status, "%s, image %u", p->images_path, i);
   }
+  if (split == FILTRA_SPLIT_TRAIN) warn_of_gaps(p->labels_path, seen, ds->info.classes);
   FT_TRY(check_end(p->images, p->images_path, p->count));
   return check_end(p->labels, p->labels_path, p->count);
 }

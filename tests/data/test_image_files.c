@@ -235,6 +235,16 @@ TEST(test_idx_folder) {
 }
 
 /* Folders that are called like the files, as archives unpack, count for nothing. */
+TEST(test_idx_labels_with_gaps) {
+  const char *folder = test_folder(), *labels = test_path(folder, "train-labels-idx1-ubyte");
+  write_idx_images(test_path(folder, "train-images-idx3-ubyte"), 4, 5, 7);
+  write_idx_labels(labels, 4, 4);
+  test_open_warns(folder, NULL, "have no sample", NULL);
+  test_write(labels, "\0\0\x08\x01\0\0\0\4\0\5\x0a\0", 12);
+  test_open_warns(folder, NULL, "train-labels-idx1-ubyte",
+                  "8 of the classes 0 to 10, such as 1, have no sample");
+}
+
 TEST(test_idx_beside_folders) {
   const char *folder = test_folder();
   test_write_text(folder, "train-images-idx3-ubyte/train-images-idx3-ubyte", "no images");
