@@ -86,11 +86,12 @@ struct filtra_dataset {
   filtra_normalization normalize;
   uint64_t deep_count; /* images of 16 bits per channel that were decoded when they were added */
   uint8_t deep_most;   /* their largest value, of the 8 bits that are kept */
-  bool hold_out_last;  /* hold out the end of the training data instead of random samples */
-  bool joined;         /* samples are two texts in one sequence */
-  bool truncate;       /* cut longer sequences, as the options say */
-  bool standardise;    /* call ft_standardise once the splits are known */
-  bool untargeted;     /* the data hold no targets; those of the training data tell their kind */
+  uint64_t alpha_count, ink_count; /* likewise images with an alpha channel; those with `ink` */
+  bool hold_out_last; /* hold out the end of the training data instead of random samples */
+  bool joined;        /* samples are two texts in one sequence */
+  bool truncate;      /* cut longer sequences, as the options say */
+  bool standardise;   /* call ft_standardise once the splits are known */
+  bool untargeted;    /* the data hold no targets; those of the training data tell their kind */
   /* Words taken for classes may be something else: with `unlabelled`, targets count as unknown if
    * the training data have none of these classes. */
   bool guessed_classes;

@@ -140,13 +140,16 @@ filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *op
 
 /* ---- files ---- */
 
-/* Images of 16 bits per channel that are nearly black in the 8 that are kept: data that use the
- * lower ones alone, as of depth cameras. Of those that stay in files, so many are looked at. */
+/* Black drawings on a transparent ground, and images of 16 bits per channel that are nearly black
+ * in the 8 that are kept: data that use the lower ones alone, as of depth cameras. Of those that
+ * stay in files, so many are looked at. */
 enum { DARK = 16, MOST_LOOKED_AT = 64 };
 
-static void note_depth(filtra_dataset *ds, const ft_image *image) {
+static void note_kind(filtra_dataset *ds, const ft_image *image) {
   const size_t count = (size_t)image->height * image->width * image->channels;
   uint8_t most = ds->deep_most;
+  ds->alpha_count += image->alpha;
+  ds->ink_count += image->ink;
   if (!image->deep) return;
   for (size_t i = 0; i < count && most <= DARK; i++)
     if (image->pixels[i] > most) most = image->pixels[i];
@@ -154,7 +157,12 @@ static void note_depth(filtra_dataset *ds, const ft_image *image) {
   ds->deep_count++;
 }
 
-void ft_images_warn_of_depth(const filtra_dataset *ds, const char *path) {
+void ft_images_warn_of_kind(const filtra_dataset *ds, const char *path) {
+  if (ds->ink_count > ds->alpha_count / 2)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %llu of %llu images with transparent pixels are black all over, since these are "
+           "blended with black; give drawings in black a white ground",
+           path, (unsigned long long)ds->ink_count, (unsigned long long)ds->alpha_count);
   if (ds->deep_count && ds->deep_most <= DARK)
     ft_log(FILTRA_LOG_WARNING,
            "%s: images of 16 bits per channel become 8 bits, a 257th of each value, and no value "
@@ -167,18 +175,18 @@ static filtra_status add_tokens_of(filtra_dataset *ds, const filtra_dataset_opti
                                    filtra_split split, const char *path, int32_t label) {
   ft_image image;
   FT_TRY(ft_image_load(path, &image));
-  note_depth(ds, &image);
+  note_kind(ds, &image);
   filtra_status status = ft_images_add(ds, options, split, &image, label);
   free(image.pixels);
   if (status) return ft_fail_context(status, "%s", path);
   return ft_samples_add_name(&ds->samples[split], path, strlen(path));
 }
 
-/* Decodes a file to check that this works, and notes its depth. */
+/* Decodes a file to check that this works, and notes its kind. */
 static filtra_status verify(filtra_dataset *ds, const char *path) {
   ft_image image;
   FT_TRY(ft_image_load(path, &image));
-  note_depth(ds, &image);
+  note_kind(ds, &image);
   free(image.pixels);
   return FILTRA_OK;
 }
@@ -192,7 +200,8 @@ static filtra_status list_file(filtra_dataset *ds, const filtra_dataset_options 
   filtra_status status = check_size(ds, options, &image, options->image_size != 0);
   if (status) return ft_fail_context(status, "%s", path);
   const bool dark = image.deep && ds->deep_most <= DARK && ds->deep_count < MOST_LOOKED_AT;
-  if (options->verify_labels || dark) FT_TRY(verify(ds, path));
+  const bool ink = image.alpha && ds->alpha_count < MOST_LOOKED_AT;
+  if (options->verify_labels || dark || ink) FT_TRY(verify(ds, path));
   FT_TRY(FT_GROW(samples->files, samples->file_count, samples->file_capacity));
   char *copy = ft_strdup(path);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;

@@ -12,6 +12,8 @@ typedef struct ft_image {
   uint32_t channels; /* 1: grey; 3: red, green, blue */
   uint8_t *pixels;   /* [height * width * channels], row by row */
   bool deep;         /* its file has 16 bits per channel, of which `pixels` keep the upper 8 */
+  bool alpha;        /* its file has an alpha channel */
+  bool ink;          /* only that channel draws something: blended with black, all is black */
 } ft_image;
 
 /** Fails with INPUT unless both sides are at least 1 and the image has at most FT_IMAGE_PIXELS.
@@ -36,8 +38,9 @@ filtra_status ft_images_add(filtra_dataset *ds, const filtra_dataset_options *op
 filtra_status ft_images_add_file(filtra_dataset *ds, const filtra_dataset_options *options,
                                  filtra_split split, const char *path, int32_t label);
 
-/** Warns if images of 16 bits per channel were added that are nearly black. */
-void ft_images_warn_of_depth(const filtra_dataset *ds, const char *path);
+/** Warns of images that only their transparency shows, and if those of 16 bits per channel are
+ * nearly black. */
+void ft_images_warn_of_kind(const filtra_dataset *ds, const char *path);
 
 /** A feature sample's image in its stored size; each pixel has 1 or 3 bytes, as features do. Caller
  * frees image->pixels. */

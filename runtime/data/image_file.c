@@ -127,8 +127,10 @@ static filtra_status look(const char *path, const ends *e, ft_image *image) {
     return ft_fail(FILTRA_ERROR_INPUT, "damaged %s: it ends before its pixels",
                    e->first[0] == 0xff ? "JPEG" : "PNG");
   bool swaps = ft_orientation_swaps(h.orientation);
-  *image = (ft_image){
-      .height = swaps ? h.width : h.height, .width = swaps ? h.height : h.width, .deep = h.deep};
+  *image = (ft_image){.height = swaps ? h.width : h.height,
+                      .width = swaps ? h.height : h.width,
+                      .deep = h.deep,
+                      .alpha = h.alpha};
   return ft_image_check_file(h.height, h.width, (size_t)e->file_size);
 }
 

@@ -26,6 +26,7 @@ typedef struct ft_image_header {
   uint32_t xmp;           /* orientation of the XMP data; 0: none */
   bool complete;          /* the bytes reach up to the pixels */
   bool deep;              /* 16 bits per channel */
+  bool alpha;             /* an alpha channel */
 } ft_image_header;
 
 /** Reads the header of a PNG or JPEG file from its first bytes, or from all of them. Fails with

@@ -82,6 +82,7 @@ static filtra_status read_png(const uint8_t *data, size_t size, ft_image_header 
   h->width = big_endian(first, 4);
   h->height = big_endian(first + 4, 4);
   h->deep = first[8] == 16;
+  h->alpha = first[9] & 4;
   if (memcmp(first - KIND, "IHDR", 4) != 0 || !is_kind(first[9], first[8]) || first[12] > 1)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "damaged PNG: no PNG has colour type %d, %d bits and interlacing %d", first[9],

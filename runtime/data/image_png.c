@@ -157,12 +157,20 @@ static filtra_status read_image(decoder *d) {
 static void flatten(decoder *d) {
   size_t count = (size_t)d->image.height * d->image.width;
   uint32_t colours = d->channels <= 2 ? 1 : 3;
+  bool clear = false, drawn = false, seen = false;
   for (size_t i = 0; i < count && colours < d->channels; i++) {
     const uint8_t *from = d->image.pixels + i * d->channels;
     uint32_t alpha = from[colours];
-    for (uint32_t c = 0; c < colours; c++)
-      d->image.pixels[i * colours + c] = (uint8_t)((from[c] * alpha + 127) / 255);
+    clear = clear || alpha == 0;
+    drawn = drawn || alpha > 0;
+    for (uint32_t c = 0; c < colours; c++) {
+      const uint8_t value = (uint8_t)((from[c] * alpha + 127) / 255);
+      d->image.pixels[i * colours + c] = value;
+      seen = seen || value;
+    }
   }
+  d->image.alpha = colours < d->channels;
+  d->image.ink = clear && drawn && !seen;
   d->image.channels = colours;
 }
 

@@ -57,6 +57,29 @@ TEST(nearly_black_ones_are_said) {
   check(folder, NULL);
 }
 
+/* Drawings whose colour is black everywhere: only their transparency shows them. */
+TEST(black_on_transparent_is_said) {
+  const char *folder = test_folder();
+  png_image png = {
+      .version = PNG_IMAGE_VERSION, .width = SIDE, .height = SIDE, .format = PNG_FORMAT_GA};
+  unsigned char pixels[2 * SIDE * SIDE] = {0}, data[1024];
+  for (int white = 0; white < 2; white++)
+    for (int i = 0; i < 2; i++) {
+      png_alloc_size_t size = sizeof data;
+      for (int k = 0; k < SIDE * SIDE; k++)
+        pixels[2 * k + 1] = k % 3 ? 255 : 0;
+      pixels[2] = white ? 255 : 0;
+      assert_true(png_image_write_to_memory(&png, data, &size, 0, pixels, 0, NULL));
+      test_write_bytes(folder, test_text("%d/%c/%d.png", white, 'a' + i, i), data, size);
+    }
+  for (int pixels_of = FILTRA_PIXELS_GREY; pixels_of <= FILTRA_PIXELS_RGB; pixels_of++) {
+    const filtra_dataset_options o = {.pixels = (filtra_pixels)pixels_of};
+    test_open_warns(test_path(folder, "0"), &o, "transparent",
+                    "2 of 2 images with transparent pixels are black all over");
+    test_open_warns(test_path(folder, "1"), &o, "transparent", NULL);
+  }
+}
+
 /* Those of many that stay in files are not all decoded. */
 TEST(not_all_are_looked_at) {
   const char *folder = test_folder();
