@@ -64,7 +64,7 @@ class Generator(Object):
     ----------
     model : Model
     sequences : int
-        Generated together, all of one length.
+        Generated together, all of one length; at least 1.
     slide : bool
         Whether the older half of the text is dropped where it gets longer than the model takes.
     """
@@ -72,8 +72,10 @@ class Generator(Object):
     def __init__(self, model: Model, *, sequences: int = 1, slide: bool = False) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"model must be a filtra.Model, not {type(model).__name__}")
-        options = _convert.fill(_c.filtra_generator_options, sequences=sequences, slide=slide)
-        self._sequences = sequences
+        self._sequences = _convert.whole(sequences, "sequences", 1)
+        options = _convert.fill(
+            _c.filtra_generator_options, sequences=self._sequences, slide=slide
+        )
         self._vocabulary = model.outputs
         self._make(
             _c.filtra_generator, "filtra_generator_destroy", lib.filtra_generator_create,

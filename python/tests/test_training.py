@@ -251,6 +251,9 @@ def test_generation(device: filtra.Device) -> None:
         logits = generator.feed(data.tokenizer.encode("abc"))
         assert len(generator) == 3
         assert filtra.sample_token(logits[0]) == ord("d") + 1
+    for none in (0, -1):  # 0 is one to C, which would write beyond arrays of none
+        with pytest.raises(ValueError, match=f"sequences must be from 1 to .*; got {none}"):
+            filtra.Generator(model, sequences=none)
 
 
 def test_runs(data: Dataset, device: filtra.Device, tmp_path: Path) -> None:
