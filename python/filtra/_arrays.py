@@ -100,6 +100,25 @@ def check_spread(arrays: list[Any], name: str, what: str = "") -> None:
                 )
 
 
+def _is_masked(value: Any) -> bool:
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(np.any(value.mask))
+    if getattr(value, "dtype", None) == object and getattr(value, "ndim", 0) == 1:
+        value = list(value)
+    if not isinstance(value, (list, tuple)):
+        return False
+    kinds = set(map(type, value))  # so that long lists of numbers cost little
+    nested = any(issubclass(kind, (np.ndarray, list, tuple)) for kind in kinds)
+    return nested and any(map(_is_masked, value))
+
+
+def refuse_masked(value: Any, name: str, advice: str = "fill them") -> None:
+    """Refuse masked elements, in lists too: NumPy would take what is below the mask."""
+    if type(value) is not np.ndarray or value.dtype == object:
+        if _is_masked(value):
+            raise ArgumentError(f"{name} has masked elements: {advice}")
+
+
 def array_of(
     value: Any,
     dtype: np.dtype[Any] = F32,
@@ -128,8 +147,7 @@ def array_of(
         For another shape, and numbers out of range.
     """
     if type(value) is not np.ndarray:
-        if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
-            raise ArgumentError(f"{name} has masked elements: fill them")
+        refuse_masked(value, name)
         try:
             value = np.asarray(value)
         except (ValueError, TypeError) as error:

@@ -35,8 +35,7 @@ def one_type(y: Any, name: str) -> Any:
     listed = hasattr(type(y), "__len__") or hasattr(y, "__array__")
     if isinstance(y, (str, bytes, Mapping, Set)) or not listed:
         raise TypeError(f"{name} must be an array or a list, not {type(y).__name__}")
-    if isinstance(y, np.ma.MaskedArray) and np.any(y.mask):
-        raise ArgumentError(f"{name} has masked elements: leave such samples out")
+    _arrays.refuse_masked(y, name, "leave such samples out")
     try:
         values = np.asarray(y)
     except ValueError:
@@ -152,6 +151,7 @@ def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
         if len(rows) != count:
             raise ArgumentError(f"{name} must have {count} elements, one for each sample")
         for i, row in enumerate(rows):
+            _arrays.refuse_masked(row, f"{name}[{i}]", "NaN says that a label is unknown")
             if isinstance(row, str) or not isinstance(row, Collection):
                 raise TypeError(f"{name}[{i}] must be a list of labels, not {type(row).__name__}")
         if not (_is_matrix(rows) if matrix is None else matrix):

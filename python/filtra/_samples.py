@@ -69,15 +69,14 @@ def _of_pandas(values: Any) -> Any:
     return values.to_numpy(np.float64, na_value=np.nan) if plain.dtype == object else plain
 
 
-def as_array(values: Any) -> Any:
+def as_array(values: Any, name: str = "X") -> Any:
     """Return arrays, pandas' objects and lists of equal rows as an array; other lists as lists.
 
     A list with a text is one of texts, so that NumPy makes no text of what else is in it.
     """
     if type(values) is np.ndarray and values.ndim > 1:
         return values
-    if isinstance(values, np.ma.MaskedArray) and np.any(values.mask):
-        raise ArgumentError("samples have masked elements: fill them, with NaN where missing")
+    _arrays.refuse_masked(values, name, "fill them, with NaN where missing")
     if hasattr(values, "to_numpy"):
         values = _of_pandas(values)
     elif hasattr(values, "__array__"):
@@ -242,7 +241,7 @@ def pack(
     """
     if kind is not None and kind not in KINDS:
         raise ArgumentError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
-    values = as_array(values)
+    values = as_array(values, name)
     kind = kind or kind_of(values, name)
     if len(values) == 0:
         raise ArgumentError(f"{name} has no samples")

@@ -122,8 +122,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
         """Check samples: vectors as scikit-learn does, others as `Dataset.from_arrays`."""
-        if isinstance(X, np.ma.MaskedArray) and np.any(X.mask):
-            raise ArgumentError("X has masked elements: fill them, with NaN where missing")
+        _arrays.refuse_masked(X, "X", "fill them, with NaN where missing")
+        _arrays.refuse_masked(y, "y", "leave such samples out")
         kind = self.kind if reset else self.kind_
         if kind == "auto":
             kind = self._guess(X)
@@ -202,6 +202,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return [row[:longest] for row in rows]
 
     def _weights(self, X: Any, sample_weight: Any) -> Any:
+        _arrays.refuse_masked(sample_weight, "sample_weight")
         return None if sample_weight is None else _check_sample_weight(sample_weight, X)
 
     # ---- training ----

@@ -94,7 +94,7 @@ class Generator(Object):
         numpy.ndarray of float32, [sequences, vocabulary]
             Logits of the next token.
         """
-        ids = np.asarray(tokens)
+        ids = _arrays.array_of(tokens, _arrays.I32, None, "tokens")
         ids = ids[None] if ids.ndim == 1 and self._sequences == 1 else ids
         ids = _arrays.array_of(ids, _arrays.I32, (self._sequences, None), "tokens")
         logits = np.empty((self._sequences, self._vocabulary), np.float32)

@@ -18,6 +18,7 @@ from filtra import Batch, Dataset, Model, Trainer, _c, _convert
 X = np.random.default_rng(0).normal(size=(16, 3)).astype(np.float32)
 Y = [0, 1] * 8
 MISSING = float("nan")
+MASKED: Any = np.ma.masked_array(X, np.arange(48).reshape(X.shape) < 2)
 
 
 def arrays(*arguments: Any, **options: Any) -> Callable[[], Any]:
@@ -49,6 +50,13 @@ DATA = [
     (arrays(X, Y, val=(X, [0, 1, 2, 1] * 4)), ValueError, r"val\[1\]\[2\] is 2"),
     (arrays((row for row in X), Y), TypeError, "generator"),
     (arrays(np.ma.masked_array(X, X > 1), Y), ValueError, "masked"),
+    (arrays(list(MASKED), Y), ValueError, "X has masked"),
+    (arrays([row[: 2 + i % 2] for i, row in enumerate(MASKED)], Y), ValueError, "X has masked"),
+    (arrays([[MASKED], [X[:2]]] * 8, Y), ValueError, "X has masked"),
+    (arrays([np.ma.masked_array([1, 2], [0, 1]), [3]] * 8, Y), ValueError, "X has masked"),
+    (arrays(X, list(MASKED), target="labels"), ValueError, r"y\[0\] has masked"),
+    (arrays(X, Y, sample_weight=[np.ma.masked, *X[1:, 0]]), ValueError, "sample_weight has masked"),
+    (arrays(X, Y, val=(list(MASKED), Y)), ValueError, r"val\[0\] has masked"),
     (arrays(X[:, 0], Y), ValueError, r"X.reshape\(-1, 1\)"),
     (arrays(np.float32(3), Y), ValueError, "not the number 3.0"),
     (arrays(X[:, :0], Y), ValueError, "X has 0 columns"),
@@ -257,8 +265,24 @@ def test_estimators_of_what_is_no_numbers() -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match=r"texts is given as frame\['t'\]"):
         filtra.FiltraClassifier(device="cpu").fit(pd.DataFrame({"t": ["a", "b"] * 8}), Y)
-    with pytest.raises(ValueError, match="X has masked elements"):
-        filtra.FiltraClassifier(device="cpu").fit(np.ma.masked_array(X, X > 1), Y)
+    column = MASKED[:, 0]
+    for kind in (filtra.FiltraClassifier, filtra.FiltraRegressor):
+        estimator = kind(device="cpu", layers=1, width=8, epochs=1)
+        for name, arguments in (
+            ("X", (MASKED, Y)), ("X", (list(MASKED), Y)), ("X", ([row[None] for row in MASKED], Y)),
+            ("y", (X, column.round())), ("y", (X, column.round()[:, None])),
+            ("sample_weight", (X, Y, abs(column))), ("sample_weight", (X, Y, list(abs(column)))),
+        ):
+            with pytest.raises(ValueError, match=f"{name} has masked elements"):
+                estimator.fit(*arguments)
+        unset: Any = np.ma.masked_array(X, False)
+        estimator.fit(list(unset), np.ma.masked_array(Y, False), unset[:, 0] ** 2 + 1)
+        with pytest.raises(ValueError, match="X has masked elements"):
+            estimator.predict(list(MASKED))
+        with filtra.Predictor(estimator.model_, device="cpu") as predictor:
+            assert len(predictor.predict(list(unset))) == 16
+            with pytest.raises(ValueError, match="X has masked elements"):
+                predictor.predict(list(MASKED))
 
 
 def test_characters_are_those_of_the_texts() -> None:
