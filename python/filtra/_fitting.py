@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ._errors import ArgumentError
 from .trainer import Callback, StopTraining
+
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Let a fit that fails leave no trace: the model before it answers as it did."""
+
+    @functools.wraps(fit)
+    def call(self: Any, *arguments: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return fit(self, *arguments)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Fit, call)
 
 
 class Patience(Callback):

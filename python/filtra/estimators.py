@@ -30,7 +30,7 @@ except ImportError as error:
 
 from . import _arrays, _convert, _samples
 from ._errors import ArgumentError, FiltraWarning
-from ._fitting import Curve, Patience, merge, weighted
+from ._fitting import Curve, Patience, all_or_nothing, merge, weighted
 from ._packing import one_type
 from .data import Dataset
 from .device import Where, device_of
@@ -479,6 +479,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         """
         return self._fit(X, y, classes, sample_weight, 0, True)
 
+    @all_or_nothing
     def _fit(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, epochs: int, more: bool
     ) -> FiltraClassifier:
@@ -569,6 +570,7 @@ class FiltraRegressor(RegressorMixin, _Estimator):
         """Train by one pass over samples, at a constant learning rate."""
         return self._fit(X, y, sample_weight, 0, True)
 
+    @all_or_nothing
     def _fit(self, X: Any, y: Any, sample_weight: Any, epochs: int, more: bool) -> FiltraRegressor:
         again = more and self.__sklearn_is_fitted__()
         if y is None:

@@ -174,6 +174,30 @@ def test_what_was_fitted_last_counts(vectors: Any) -> None:
     assert not hasattr(model, "n_features_in_") and not hasattr(model, "feature_names_in_")
 
 
+def test_a_failed_fit_changes_nothing(vectors: Any) -> None:
+    X, y = vectors
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+    for kind, targets in ((FiltraClassifier, y), (FiltraRegressor, X[:, 1])):
+        model = kind(**{**QUICK, "epochs": 1})
+        with pytest.raises(ValueError, match="heads"):
+            model.set_params(heads=3).fit(frame, targets)
+        with pytest.raises(sklearn.exceptions.NotFittedError):
+            model.predict(frame)
+        before = model.set_params(heads=2).fit(frame, targets).predict(frame)
+        state = dict(vars(model))
+        other = np.arange(90) % 2
+        for options in ({"heads": 3}, {"learning_rate": 0}):
+            with pytest.raises(ValueError, match="heads|learning_rate"):
+                model.set_params(**options).fit(X[:, :2], other)
+            model.set_params(heads=2, learning_rate=QUICK.get("learning_rate", 3e-3))
+            assert vars(model) == state
+            np.testing.assert_array_equal(model.predict(frame), before)
+    model = FiltraClassifier(**{**QUICK, "epochs": 1}).fit(X, y)
+    with pytest.raises(ValueError, match="which are no classes"):
+        model.set_params(class_weight={"zz": 1}).fit(X, np.where(y == "low", "x", "w"))
+    assert set(model.predict(X)) <= set(y)
+
+
 def test_texts_tokens_and_images() -> None:
     texts = ["good film", "bad film", "fine", "awful"] * 15
     y = [1, 0] * 30
