@@ -152,7 +152,7 @@ def _label_rows(y: Any, count: int, name: str, matrix: bool | None) -> Any:
             raise ArgumentError(f"{name} must have {count} elements, one for each sample")
         for i, row in enumerate(rows):
             _arrays.refuse_masked(row, f"{name}[{i}]", "NaN says that a label is unknown")
-            if isinstance(row, str) or not isinstance(row, Collection):
+            if isinstance(row, (str, bytes, Mapping)) or not isinstance(row, Collection):
                 raise TypeError(f"{name}[{i}] must be a list of labels, not {type(row).__name__}")
         if not (_is_matrix(rows) if matrix is None else matrix):
             return rows

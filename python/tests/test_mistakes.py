@@ -75,6 +75,8 @@ DATA = [
     (arrays(X, np.ma.masked_array(Y, Y)), ValueError, "y has masked"),
     (arrays(X, Y, classes=[0, 1, 0]), ValueError, "one twice"),
     (arrays(X, [[]] * 16, target="labels"), ValueError, "no sample has a label"),
+    (arrays(X, [{"a": 1, "b": 0}] * 16, target="labels"), TypeError, r"y\[0\] must be.* not dict"),
+    (arrays(X, [b"ab"] * 16, target="labels"), TypeError, r"y\[0\] must be.* not bytes"),
     (arrays(X, [["a"], [1]] * 8, target="labels"), TypeError, "of one type"),
     (arrays(X, [["a"], [MISSING]] * 8, target="labels"), ValueError, "missing"),
     (lambda: Dataset.from_text("abc" * 9, validation_share=1.5), ValueError, "below 1"),
