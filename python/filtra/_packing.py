@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import datetime
-import json
 from collections.abc import Collection, Mapping, Set
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from . import _arrays, _c, _convert
 from ._edges import MOST_TYPES, pack_edges
 from ._errors import ArgumentError
 from ._samples import Samples, pack
+from ._stored import check_columns, columns_of, moments_of
 from .tokenizer import Tokenizer
 
 SPLITS = ("train", "val", "test")
@@ -182,18 +181,6 @@ def _is_matrix(rows: list[Any]) -> bool:
     )
 
 
-def moments_of(content: bytes) -> tuple[Any, Any] | None:
-    """Return mean and factor by which a model's file says that numbers are standardised.
-
-    The header of safetensors is its length in 8 bytes, then JSON.
-    """
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    read = json.loads(header.get("__metadata__", {}).get("filtra.input", "{}"))
-    if "feature_mean" not in read:
-        return None
-    return np.array(read["feature_mean"], float), np.array(read["feature_factor"], float)
-
-
 class Packer:
     """Fills the struct of arrays, split by split; the training split comes first."""
 
@@ -208,6 +195,7 @@ class Packer:
         self.known = False  # a model says what the data are
         self.target = target
         self.columns: list[Any] | None = None  # names, of a DataFrame
+        self.whose = "X"  # they are
         self.matrix: bool | None = None  # whether several labels are rows of 0 and 1
         self.tokenizer = tokenizer
         self.classes = None if classes is None else one_type(classes, "classes")
@@ -221,7 +209,9 @@ class Packer:
     def add(self, split: str, X: Any, y: Any, edges: Any = None) -> None:
         """Add a split; all splits have edges, or none has."""
         name = "X" if split == "train" else f"{split}[0]"
-        self.check_columns(split, X, name)
+        check_columns(X, name, self.columns, self.whose)
+        if self.columns is None and split == "train" and hasattr(X, "columns"):
+            self.columns = list(X.columns)
         measured = split == "train" and not self.known
         samples = pack(X, self.kind, name, self.tokenizer, measured)
         part = self.arrays.splits[SPLITS.index(split)]
@@ -252,16 +242,6 @@ class Packer:
             self.add_edges(part, edges, "edges" if split == "train" else f"{split}[2]")
         self.add_targets(part, samples, y, "y" if split == "train" else f"{split}[1]", split)
 
-    def check_columns(self, split: str, X: Any, name: str) -> None:
-        """Refuse a DataFrame whose columns are not those of the training split's, in its order."""
-        names = list(X.columns) if hasattr(X, "columns") else None
-        if split == "train":
-            self.columns = names
-        elif names is not None and self.columns is not None:
-            for i, (own, wanted) in enumerate(zip_longest(names, self.columns)):
-                if own != wanted:
-                    raise ArgumentError(f"column {i} of {name} is {own!r}, of X {wanted!r}")
-
     def add_edges(self, part: Any, edges: Any, name: str) -> None:
         """Add a split's edges; without `edge_types` there are as many as the largest type says."""
         counts, rows = pack_edges(edges, part.count, name)
@@ -273,8 +253,10 @@ class Packer:
             )
         self.arrays.edge_types = self.edge_types or max(self.arrays.edge_types, largest + 1)
 
-    def take_moments(self, moments: tuple[Any, Any] | None) -> None:
-        """Standardise as the data of a model were, or not at all."""
+    def take_input(self, read: dict[str, Any]) -> None:
+        """Take columns as the data of a model had, and standardise as they were, or not at all."""
+        self.columns, self.whose = columns_of(read), "the model's data"
+        moments = moments_of(read)
         self.standardise = moments is not None
         self.known = True
         if moments is not None:

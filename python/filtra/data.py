@@ -14,7 +14,8 @@ from ._edges import MOST_TYPES
 from ._errors import ArgumentError
 from ._library import lib
 from ._object import Gate, Object
-from ._packing import SPLITS, Packer, moments_of
+from ._packing import SPLITS, Packer
+from ._stored import check_columns, columns_of, input_of
 from .batches import Loader
 from .tokenizer import Tokenizer
 
@@ -196,11 +197,7 @@ class Dataset(Object):
             "tokens" if graphs else kind, target, reader, classes, bool(standardise), edge_types
         )
         if like is not None:
-            if not isinstance(like, (bytes, bytearray, memoryview)):
-                raise TypeError(
-                    f"like must be bytes, as of Model.to_bytes(), not {type(like).__name__}"
-                )
-            packer.take_moments(moments_of(bytes(like)))
+            packer.take_input(_input_of(like))
         for split, part in parts.items():
             if part is None:
                 continue
@@ -294,6 +291,9 @@ class Dataset(Object):
             if frame[name].isna().any():
                 row = int(np.argmax(frame[name].isna()))
                 raise ArgumentError(f"column {name!r} has no value in row {row}")
+        if options.get("like") is not None:
+            wanted = columns_of(_input_of(options["like"]))
+            check_columns(frame[chosen], "the frame", wanted, "the model's data")
         series, targets = [], []
         for key, rows in frame.groupby(group, sort=False):
             if len(rows[labels or target].drop_duplicates()) != 1:
@@ -422,6 +422,13 @@ class Dataset(Object):
             return "<Dataset closed>"
         counts = ", ".join(f"{count} {split}" for split, count in self.counts.items() if count)
         return f"<Dataset {counts}>"
+
+
+def _input_of(like: Any) -> dict[str, Any]:
+    """Return how the file of the model `like` says that samples are read."""
+    if not isinstance(like, (bytes, bytearray, memoryview)):
+        raise TypeError(f"like must be bytes, as of Model.to_bytes(), not {type(like).__name__}")
+    return input_of(bytes(like), "like")
 
 
 def _numbers(frame: Any) -> Any:

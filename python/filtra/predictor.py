@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import struct
 from collections import deque
@@ -15,6 +16,7 @@ from ._errors import ArgumentError
 from ._library import lib
 from ._object import Object
 from ._samples import as_array
+from ._stored import check_columns, columns_of, input_of
 from .device import Device, Where, device_of
 from .model import Model
 from .tokenizer import Tokenizer
@@ -112,6 +114,8 @@ class Predictor(Object):
         Whether all graphs are compiled now, so that no sample waits for one.
     """
 
+    _columns: list[Any] | None = None  # names, of a table's numbers
+
     def __init__(
         self,
         source: Source,
@@ -127,16 +131,24 @@ class Predictor(Object):
             device = source.device if device is None else device
             source = source.to_bytes()
         arguments: tuple[Any, ...]
+        stored: bytes | _convert.Path
         if isinstance(source, (bytes, bytearray, memoryview)):
+            stored = bytes(source)
             function = lib.filtra_predictor_create_from_memory
-            arguments = (bytes(source), len(source))
+            arguments = (stored, len(stored))
         else:
-            function = lib.filtra_predictor_create
+            stored, function = source, lib.filtra_predictor_create
             arguments = (_convert.path(source, "source"),)
         self._create(
             device_of(device), function, arguments, batch_size=batch_size, precision=precision,
             vector=vector, normalise=normalise, prepare_all=prepare_all,
         )
+        self._read_columns(stored)
+
+    def _read_columns(self, stored: bytes | _convert.Path) -> None:
+        """Read the names of a table's columns, so that frames with others are refused."""
+        with contextlib.suppress(OSError, ArgumentError):  # of another program
+            self._columns = columns_of(input_of(stored, "source"))
 
     def _create(
         self,
@@ -239,6 +251,7 @@ class Predictor(Object):
             room = self._room(len(X), wanted)
             room.hold_array(X, layout)
             return room
+        check_columns(X, "X", self._columns, "the model's data")
         X = as_array(X)
         room = self._room(len(X), wanted)
         if type(X) is np.ndarray and X.ndim > 1 and X.dtype.kind in "biuf":
@@ -312,7 +325,8 @@ class Predictor(Object):
         ----------
         X : array_like
             Texts, pairs of texts as tuples, arrays of token ids, numbers [samples, columns] or
-            [samples, steps, features], uint8 images: what the model was trained on.
+            [samples, steps, features], uint8 images: what the model was trained on. A DataFrame
+            has the columns of the table that it was trained on, in their order.
 
         Returns
         -------

@@ -370,6 +370,7 @@ class Run(Object):
             lambda *arguments: self._call(lib.filtra_run_create_predictor, *arguments), (),
             **options,
         )
+        predictor._read_columns(self.folder / _c.FILTRA_RUN_MODEL)
         return predictor
 
     def data(self, path: _convert.OptionalPath = None, split: str = "train") -> Dataset:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import filtra
-from filtra import Batch, Dataset
+from filtra import Batch, Dataset, Model
 
 
 def test_vectors_have_columns_with_their_own_means() -> None:
@@ -378,3 +378,59 @@ def test_batches_of_ones_own() -> None:
         Batch([[1, 2], [3, 0]], labels=[0])
     with pytest.raises(filtra.ArgumentError, match="either tokens or features"):
         Batch()
+
+
+def test_frames_have_the_columns_of_the_models_table(
+    device: filtra.Device, tmp_path: Path
+) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(24, 3)), columns=list("abc"))
+    rows = table.assign(w=["x", "y", "z"] * 8, label=[0, 1] * 12)
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    names = ["a", "b", "c"]
+    data = Dataset.open(tmp_path / "t.csv", target_column="label", feature_columns=names)
+    small: dict[str, Any] = {"layers": 1, "width": 8, "device": device}
+    config = {"layers": 1, "width": 8, "epochs": 1}
+    run = filtra.train(tmp_path / "run", config, data, device=device)
+    with Model(data, **small) as model:
+        content = model.to_bytes()
+        model.save(tmp_path / "m")
+        predictors = [
+            filtra.Predictor(source, device=device) for source in (model, content, tmp_path / "m")
+        ]
+    for predictor in [*predictors, run.predictor(device=device)]:
+        for given in (table[["c", "a", "b"]], table.rename(columns={"a": "c", "c": "a"})):
+            with pytest.raises(ValueError, match="column 0 of X is 'c', of the model's data 'a'"):
+                predictor.predict(given)
+        found = predictor.predict_proba(table)
+        np.testing.assert_array_equal(predictor.predict_proba(table.to_numpy()), found)
+        predictor.close()
+    with pytest.raises(ValueError, match="column 2 of X is None, of the model's data 'c'"):
+        Dataset.from_arrays(table[["a", "b"]], rows["label"], like=content)
+    Dataset.from_arrays(table, rows["label"], like=content).close()
+    names = ["w", "a"]
+    data = Dataset.open(tmp_path / "t.csv", target_column="label", feature_columns=names)
+    coded = pd.get_dummies(rows["w"], dtype=float)
+    with Model(data, **small) as model, filtra.Predictor(model) as predictor:
+        assert len(predictor.predict(pd.concat([table[["a"]], coded], axis=1))) == 24
+        with pytest.raises(ValueError, match="column 0 of X is 'b', of the model's data 'a'"):
+            predictor.predict(pd.concat([table[["b"]], coded], axis=1))
+
+
+def test_frames_of_steps_have_the_columns_of_the_models_table(
+    device: filtra.Device, tmp_path: Path
+) -> None:
+    pd = pytest.importorskip("pandas")
+    rows = pd.DataFrame({"g": np.arange(24) // 3, "a": np.arange(24) % 5.0, "b": 1 / (
+        np.arange(24) + 1), "y": np.arange(24) // 3 % 2})
+    rows.to_csv(tmp_path / "s.csv", index=False)
+    data = Dataset.open(tmp_path / "s.csv", target_column="y", group_column="g")
+    with Model(data, layers=1, width=8, device=device) as model:
+        content = model.to_bytes()
+    Dataset.from_frame(rows, "y", group="g", like=content).close()
+    with pytest.raises(ValueError, match="column 0 of the frame is 'b', of the model's data 'a'"):
+        Dataset.from_frame(rows[["b", "a", "g", "y"]], "y", group="g", like=content)
+    with filtra.Predictor(content, device=device) as predictor:
+        assert len(predictor.predict([rows[:3][["a", "b"]], rows[3:6][["a", "b"]]])) == 2
+        with pytest.raises(ValueError, match=r"column 0 of X\[1\] is 'b', of the model's data 'a'"):
+            predictor.predict([rows[:3][["a", "b"]], rows[3:6][["b", "a"]]])

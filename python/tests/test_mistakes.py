@@ -350,6 +350,10 @@ def test_arguments_of_another_type(device: filtra.Device) -> None:
     for like in ("model.safetensors", filtra.Model):
         with pytest.raises(TypeError, match="like must be bytes"):
             Dataset.from_arrays(X, Y, like=like)  # type: ignore[arg-type]
+    texts = (b"", b"abc", b"\xff" * 20, b"\2" + b"\0" * 7 + b"{}", b"\2" + b"\0" * 7 + b"[]")
+    for content in texts:
+        with pytest.raises(filtra.FiltraError, match="like must be the file of a model of filtra"):
+            Dataset.from_arrays(X, Y, like=content)
 
 
 def test_targets() -> None:
