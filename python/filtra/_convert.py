@@ -114,6 +114,18 @@ def number(value: Any, name: str) -> float:
     return result
 
 
+def comma_list(names: Iterable[Any], name: str) -> bytes:
+    """Join names of columns as C takes them, with commas; refuse those that have one."""
+    listed = [text(column, f"{name}[{i}]") for i, column in enumerate(names)]
+    for i, column in enumerate(listed):
+        if b"," in column:
+            raise ArgumentError(
+                f"{name}[{i}] is {string(column)!r}, whose comma would part it in two: rename the "
+                f"column, or give its number from 1"
+            )
+    return b",".join(listed)
+
+
 def json_text(value: Any, name: str) -> bytes:
     """Return a configuration as JSON; NumPy's numbers and arrays are read as Python's."""
 

@@ -111,7 +111,7 @@ class Dataset(Object):
             options = {**options, "tokenizer": _convert.path(tokenizer, "tokenizer")}
         for key in ("text_column", "target_column", "feature_columns"):
             if isinstance(options.get(key), (list, tuple)):
-                options = {**options, key: ",".join(options[key])}
+                options = {**options, key: _convert.comma_list(options[key], key)}
         filled = _convert.fill(_c.filtra_dataset_options, **options)
         self = cls.__new__(cls)
         self._make(

@@ -118,6 +118,16 @@ def test_frames() -> None:
         Dataset.from_frame(texts, "y", text="text", tokenizer="bytes")
 
 
+def test_columns_with_commas(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text('"a,c",a,c,y\n' + "1,2,3,0\n4,6,5,1\n" * 8, encoding="utf-8")
+    for option in ("feature_columns", "text_column", "target_column"):
+        with pytest.raises(ValueError, match=rf"{option}\[0\] is 'a,c', whose comma would part"):
+            Dataset.open(table, **{option: ["a,c"]})
+    by_number = Dataset.open(table, feature_columns=["1"], target_column=["y"])
+    assert by_number.sample(0).features.shape == (1, 1)
+
+
 def test_frames_as_they_come() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": pd.array([1, None] * 8, dtype="Int64"), "b": 1.5})
