@@ -16,6 +16,7 @@ from ._library import lib
 from ._object import Gate, Object
 from ._packing import SPLITS, Packer
 from ._stored import check_columns, columns_of, input_of
+from ._times import times_of
 from .batches import Loader
 from .tokenizer import Tokenizer
 
@@ -245,7 +246,7 @@ class Dataset(Object):
             Columns of numbers. Default: all others.
         group, time : str, optional
             Rows of one group are the steps of a series, in the order of `time` (default: of the
-            frame). All rows of a group have one target.
+            frame), whose texts are all numbers or all dates. All rows of a group have one target.
         **options
             As of `from_arrays`.
         """
@@ -291,6 +292,9 @@ class Dataset(Object):
             if frame[name].isna().any():
                 row = int(np.argmax(frame[name].isna()))
                 raise ArgumentError(f"column {name!r} has no value in row {row}")
+        if time is not None:
+            frame = frame.copy(deep=False)
+            frame[time] = times_of(frame[time], time)
         if options.get("like") is not None:
             wanted = columns_of(_input_of(options["like"]))
             check_columns(frame[chosen], "the frame", wanted, "the model's data")

@@ -128,6 +128,41 @@ def test_columns_with_commas(tmp_path: Path) -> None:
     assert by_number.sample(0).features.shape == (1, 1)
 
 
+def frame_of(times: list[Any]) -> Any:
+    """Return a frame of two groups with these times, which are their values, too, by order."""
+    pd = pytest.importorskip("pandas")
+    count = len(times)
+    return pd.DataFrame({"g": [0] * count + [1] * count, "t": times * 2,
+                         "x": list(range(count)) * 2, "y": [0] * count + [1] * count})
+
+
+@pytest.mark.filterwarnings("ignore:.*have one sample")
+@pytest.mark.parametrize(("times", "order"), [
+    (["0", "1", "10", "2"], [0, 1, 3, 2]), (["2", " -1", "1e1", "0.5"], [1, 3, 0, 2]),
+    (["2023-10-01", "2023-9-30", "2023/11/02 10:00"], [1, 0, 2]),
+    (["2023-01-01T12:30:00.5Z", "2023-01-01 13:00+0100", "2023-01-01T12:30:00"], [1, 2, 0]),
+    ([10, 9, 11], [1, 0, 2]),
+])
+def test_times_that_are_texts(times: list[Any], order: list[int], tmp_path: Path) -> None:
+    frame = frame_of(times)
+    options: dict[str, Any] = {"standardise": False, "validation_share": 0}
+    found = Dataset.from_frame(frame, "y", group="g", time="t", **options)
+    assert found.sample(0).features[:, 0].tolist() == order
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    same = Dataset.open(
+        tmp_path / "t.csv", target_column="y", group_column="g", time_column="t",
+        validation_share=0.5, targets="classes",
+    )
+    np.testing.assert_array_equal(same.sample(0).features.argsort(0)[:, 0], np.argsort(order))
+
+
+def test_texts_that_are_no_times() -> None:
+    for times, row in ((["0", "b"], 1), (["x", "1"], 0), (["2023-02-01", "3"], 1),
+                       (["1", "nan"], 1), (["2023-02-30", "2023-01-01"], 0)):
+        with pytest.raises(ValueError, match=rf"column 't' has '\S+' in row {row}: texts of times"):
+            Dataset.from_frame(frame_of(times), "y", group="g", time="t")
+
+
 def test_frames_as_they_come() -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": pd.array([1, None] * 8, dtype="Int64"), "b": 1.5})
