@@ -107,8 +107,8 @@ class Targets:
             raise ArgumentError(f"{name}[{int(np.argmin(np.isfinite(found)))}] is not finite")
         return found
 
-    def labels(self, classes: Any, name: str) -> Any:
-        """Return the positions of classes in a sorted array of all."""
+    def labels(self, classes: Any, name: str, without: str) -> Any:
+        """Return the positions of classes in an array of all; `without`: what has no others."""
         order = np.argsort(classes, kind="stable")
         found = np.searchsorted(classes, self.y, sorter=order)
         found = order[np.minimum(found, len(classes) - 1)]
@@ -116,7 +116,7 @@ class Targets:
         if wrong.any():
             i = int(np.argmax(wrong))
             raise ArgumentError(
-                f"{name}[{i}] is {self.y[i].item()!r}, which the training data do not have"
+                f"{name}[{i}] is {self.y[i].item()!r}, which {without} do not have"
             )
         return found.astype(np.int32)
 
@@ -202,6 +202,12 @@ class Packer:
         if self.classes is not None and len(np.unique(self.classes)) < len(self.classes):
             raise ArgumentError("classes has one twice")
         self.arrays = _c.filtra_dataset_arrays()
+        self.without = "the training data"  # other classes
+        if self.classes is not None:
+            self.without = "`classes`"
+            if target in ("value", "next"):
+                raise ArgumentError(f'classes are given, but target="{target}" has none')
+            self.target = target or "class"
         self.kept: list[Any] = []
         if tokenizer is not None:
             self.arrays.tokenizer = tokenizer._pointer
@@ -214,6 +220,10 @@ class Packer:
             self.columns = list(X.columns)
         measured = split == "train" and not self.known
         samples = pack(X, self.kind, name, self.tokenizer, measured)
+        if self.tokenizer is not None and samples.kind not in ("texts", "tokens"):
+            raise ArgumentError(
+                f"{name} is {samples.kind}, which no tokenizer reads: leave `tokenizer` out"
+            )
         part = self.arrays.splits[SPLITS.index(split)]
         if split == "train":
             self.kind = samples.kind
@@ -274,6 +284,8 @@ class Packer:
     def add_targets(self, part: Any, samples: Samples, y: Any, name: str, split: str) -> None:
         """Add a split's targets."""
         if self.target == "next":
+            if y is not None:
+                raise ArgumentError(f'{name} is given, but target="next" learns the next token')
             self.arrays.target = _c.filtra_target.NEXT
             return
         if self.target == "labels" and hasattr(y, "columns"):
@@ -295,7 +307,7 @@ class Packer:
         if self.target == "labels":
             part.targets = self.keep(targets.matrix(self.classes, name))
         else:
-            part.labels = self.keep(targets.labels(self.classes, name))
+            part.labels = self.keep(targets.labels(self.classes, name, self.without))
 
     def named_columns(self, y: Any, name: str) -> Any:
         """Return a frame's columns of labels in the order of the classes, their names."""

@@ -164,7 +164,8 @@ class Dataset(Object):
             What is learned. "labels": any number of labels; "next": the next token, by a language
             model.
         tokenizer : Tokenizer or str
-            Of texts: "bytes", a file, a folder; or "words" or "characters", fitted to X.
+            Of texts: "bytes", a file, a folder; or "words" or "characters", fitted to X. Of token
+            ids: the one that made them.
         edges : list of array_like of int, [samples], optional
             Of graphs, whose nodes are the token ids of X: of each [edges, 3], two nodes of 0 to
             tokens - 1 and a type, or [edges, 2], all of type 0; [] has none. An edge has no
@@ -175,7 +176,7 @@ class Dataset(Object):
             Weights in the loss of training, above 0.
         classes : array_like, optional
             All classes, in the order of their labels, where y may lack some. Default: those of y,
-            sorted.
+            sorted. With them y is classes, fractions too.
         standardise : bool
             Whether numbers get mean 0 and deviation 1 by the training split.
         like : bytes, optional

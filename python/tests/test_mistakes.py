@@ -74,6 +74,12 @@ DATA = [
     (arrays(X, np.array([b"a", b"b"] * 8)), TypeError, "numbers or texts"),
     (arrays(X, np.ma.masked_array(Y, Y)), ValueError, "y has masked"),
     (arrays(X, Y, classes=[0, 1, 0]), ValueError, "one twice"),
+    (arrays(X, [0.0, 0.5] * 8, classes=[0, 1]), ValueError, r"y\[1\] is 0.5, which `classes` do"),
+    (arrays(X, [0.0, MISSING] * 8, classes=[0, 1]), ValueError, r"y\[1\] is nan, which `classes`"),
+    (arrays(X, Y, classes=[0, 1], target="value"), ValueError, 'classes.*"value" has none'),
+    (arrays([[1, 2]] * 8, classes=[0, 1], target="next"), ValueError, 'classes.*"next" has none'),
+    (arrays([[1, 2]] * 8, [1] * 8, target="next", kind="tokens"), ValueError, "y is given, but"),
+    (arrays(X, Y, tokenizer="bytes"), ValueError, "X is vectors, which no tokenizer reads"),
     (arrays(X, [[]] * 16, target="labels"), ValueError, "no sample has a label"),
     (arrays(X, [{"a": 1, "b": 0}] * 16, target="labels"), TypeError, r"y\[0\] must be.* not dict"),
     (arrays(X, [b"ab"] * 16, target="labels"), TypeError, r"y\[0\] must be.* not bytes"),
@@ -177,6 +183,12 @@ def test_frames_as_they_come() -> None:
 def test_classes_in_an_order_of_ones_own() -> None:
     data = Dataset.from_arrays(X, ["b", "a"] * 8, classes=["b", "a"], validation_share=0)
     assert data.classes == ["b", "a"] and data.sample(0).label == 0 and data.sample(1).label == 1
+
+
+def test_fractions_that_are_classes() -> None:
+    data = Dataset.from_arrays(X, np.array(Y, float), classes=[1, 0], validation_share=0)
+    assert data.info["target"] == "class" and data.classes == ["1", "0"]
+    assert [data.sample(i).label for i in (0, 1)] == [1, 0]
 
 
 def test_models_and_trainers(device: filtra.Device) -> None:

@@ -134,13 +134,14 @@ def test_batches_of_graphs(device: filtra.Device) -> None:
         ([[], []], {"kind": "vectors"}, "edges join token ids"),
         ([[], []], {"test": ([[1, 1]], [0])}, r"test must be \(X, y, edges\)"),
         (None, {"test": ([[1, 1]], [0], [[]])}, r"test must be a pair \(X, y\)"),
-        ([[], []], {"target": "next"}, "of graphs of tokens with classes or values"),
+        ([[], []], {"target": "next", "y": None}, "of graphs of tokens with classes or values"),
     ],
 )
 def test_what_are_no_edges(edges: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
-        Dataset.from_arrays([[1, 1]] * 2, [0, 1], edges=edges,
-                            **{"kind": "tokens", "validation_share": 0, **options})
+        Dataset.from_arrays([[1, 1]] * 2, edges=edges, **{
+            "y": [0, 1], "kind": "tokens", "validation_share": 0, **options,
+        })
 
 
 def test_molecules_in_memory_are_not_read_without_their_bonds() -> None:
