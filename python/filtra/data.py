@@ -226,7 +226,7 @@ class Dataset(Object):
     def from_frame(
         cls,
         frame: Any,
-        target: str | Sequence[str],
+        y: str | Sequence[str],
         *,
         text: str | None = None,
         columns: Sequence[str] | None = None,
@@ -239,7 +239,7 @@ class Dataset(Object):
         Parameters
         ----------
         frame : pandas.DataFrame
-        target : str or sequence of str
+        y : str or sequence of str
             The column that is learned; or columns of 0, 1 and NaN, unknown, each of a label.
         text : str, optional
             The column of texts; `tokenizer` says how they are read.
@@ -249,17 +249,17 @@ class Dataset(Object):
             Rows of one group are the steps of a series, in the order of `time` (default: of the
             frame), whose texts are all numbers or all dates. All rows of a group have one target.
         **options
-            As of `from_arrays`.
+            As of `from_arrays`; `target` says what is learned of the column.
         """
         if not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a pandas.DataFrame, not {type(frame).__name__}")
         if not frame.columns.is_unique:
             twice = frame.columns[frame.columns.duplicated()][0]
             raise ArgumentError(f"the frame has two columns {twice!r}")
-        labels = list(target) if isinstance(target, (list, tuple)) else []
+        labels = list(y) if isinstance(y, (list, tuple)) else []
         if labels:
             options = {"target": "labels", **options}
-        used = [*(labels or [target]), text, group, time]
+        used = [*(labels or [y]), text, group, time]
         if columns is not None:
             columns = [columns] if isinstance(columns, str) else list(columns)
         for name in columns or ():
@@ -277,7 +277,7 @@ class Dataset(Object):
                 raise ArgumentError(f"text and {name} are given: a sample is a text or numbers")
         if time is not None and group is None:
             raise ArgumentError("time orders the rows of a group: give `group`, too")
-        learned = frame[labels] if labels else frame[target].to_numpy()
+        learned = frame[labels] if labels else frame[y].to_numpy()
         if text is not None:
             return cls.from_arrays(list(frame[text]), learned, kind="texts", **options)
         chosen = columns or [name for name in frame.columns if name not in used]
@@ -301,11 +301,11 @@ class Dataset(Object):
             check_columns(frame[chosen], "the frame", wanted, "the model's data")
         series, targets = [], []
         for key, rows in frame.groupby(group, sort=False):
-            if len(rows[labels or target].drop_duplicates()) != 1:
-                raise ArgumentError(f"rows of group {key!r} have more than one {target!r}")
+            if len(rows[labels or y].drop_duplicates()) != 1:
+                raise ArgumentError(f"rows of group {key!r} have more than one {y!r}")
             rows = rows if time is None else rows.sort_values(time, kind="stable")
             series.append(_numbers(rows[chosen]))
-            targets.append(rows[labels or target].iloc[0])
+            targets.append(rows[labels or y].iloc[0])
         learned = type(frame)(targets, columns=labels) if labels else np.asarray(targets)
         return cls.from_arrays(series, learned, kind="series", **options)
 

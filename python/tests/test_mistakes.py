@@ -191,6 +191,16 @@ def test_fractions_that_are_classes() -> None:
     assert [data.sample(i).label for i in (0, 1)] == [1, 0]
 
 
+def test_frames_say_what_is_learned() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": X[:, 0], "price": Y, "g": np.arange(16) // 2 * 2})
+    for options in ({"columns": "x"}, {"group": "g"}):
+        for target in ("value", "class"):
+            steps = frame.assign(price=frame["g"] % 4)
+            data = Dataset.from_frame(steps, "price", target=target, **options)
+            assert data.info["target"] == target
+
+
 def test_models_and_trainers(device: filtra.Device) -> None:
     data = Dataset.from_arrays(X, Y)
     small: dict[str, Any] = {"layers": 1, "width": 8, "device": device}
