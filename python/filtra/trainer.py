@@ -187,8 +187,8 @@ class Trainer(Object):
         data: Dataset | Loader | Iterable[Batch],
         *,
         epochs: int = 1,
-        batch_size: int = 32,
-        seed: int = 0,
+        batch_size: int | None = None,
+        seed: int | None = None,
         class_weights: Any = None,
         callbacks: Callback | Sequence[Callback] = (),
         progress: bool = False,
@@ -202,8 +202,10 @@ class Trainer(Object):
             each pass its validation split, if it has one, is evaluated. One that was read
             otherwise than the model's data is refused; `Model.set_data` makes it the model's.
         epochs : int
-        batch_size : int
+        batch_size, seed : int, optional
+            Of a data set; default: 32 and 0.
         class_weights : array_like of float, [classes], optional
+            Of a data set.
         callbacks : Callback, or sequence of them
         progress : bool
             Whether a bar is shown (tqdm), or lines are logged.
@@ -215,15 +217,21 @@ class Trainer(Object):
         """
         batches: Any = data
         validation = None
+        size = 32 if batch_size is None else batch_size
+        given = {"batch_size": batch_size, "seed": seed, "class_weights": class_weights}
+        of_data = [name for name, value in given.items() if value is not None]
         if isinstance(data, Dataset):
-            batches = loader_of(data, batch_size, seed, class_weights)
+            batches = loader_of(data, size, 0 if seed is None else seed, class_weights)
             validation = data if data.counts["val"] else None
             self.model.check_data(data)
-        elif class_weights is not None:
-            raise ArgumentError("class_weights are for a Dataset; batches have their weights")
+        elif of_data:
+            raise ArgumentError(
+                f"{' and '.join(of_data)} {'is' if len(of_data) == 1 else 'are'} given, which "
+                f"batches and a Loader have of their own: give them with a Dataset alone"
+            )
         elif isinstance(data, Loader):
             self.model.check_data(data.data)
-        return self._fit(batches, validation, batch_size, epochs, callbacks, progress)
+        return self._fit(batches, validation, size, epochs, callbacks, progress)
 
     def _fit(
         self,

@@ -293,6 +293,13 @@ def test_options_of_trainers(device: filtra.Device) -> None:
             Trainer(model, optimizer="adam")
         Trainer(model, freeze=["embeddings", "biases"], learning_rates={"head": 10}).close()
         trainer = Trainer(model, learning_rate=1e-3)
+        given: dict[str, Any]
+        for given, message in (
+            ({"batch_size": 32}, "batch_size is given, which"), ({"seed": 0}, "seed is given, wh"),
+            ({"seed": 5, "class_weights": [1, 2]}, "seed and class_weights are given, which bat"),
+        ):
+            with data.loader() as loader, pytest.raises(ValueError, match=message):
+                trainer.fit(loader, **given)
         trainer.fit(data, epochs=9, callbacks=Stop())
         assert trainer.steps == 1
         for arguments, message in (
