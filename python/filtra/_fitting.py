@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from . import _convert
 from ._errors import ArgumentError
 from .trainer import Callback, StopTraining
 
@@ -30,6 +31,29 @@ def all_or_nothing(fit: Fit) -> Fit:
             raise
 
     return cast(Fit, call)
+
+
+SHAPING = (
+    "mixer", "kind", "layers", "heads", "width", "ffn_width", "dropout", "model_options",
+    "tokenizer",
+)
+"""Parameters that only a new model takes."""
+
+
+def shape_of(estimator: Any) -> dict[str, bytes]:
+    """Return an estimator's parameters that make its model, as texts that do not change."""
+    given = {name: getattr(estimator, name) for name in SHAPING}
+    return {name: _convert.json_text(value or None, name) for name, value in given.items()}
+
+
+def refuse_changes(made: dict[str, bytes], shape: dict[str, bytes]) -> None:
+    """Refuse to go on with a model that was made with other parameters."""
+    changed = [name for name in SHAPING if made[name] != shape[name]]
+    if changed:
+        raise ArgumentError(
+            f"{' and '.join(changed)} changed, which only a new model takes: training goes on with "
+            f"the one there is; clone(estimator), or warm_start=False and fit, make a new one"
+        )
 
 
 class Patience(Callback):
@@ -91,3 +115,28 @@ def merge(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     sums = np.bincount(inverse.ravel(), weights, minlength=len(first))
     return X[first], y[first], sums
+
+
+def labels_of(y: Any, classes: Any) -> Any:
+    """Return the positions of targets in sorted classes."""
+    labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    wrong = classes[labels] != y
+    if wrong.any():
+        raise ArgumentError(f"y has the class {y[np.argmax(wrong)].item()!r}, which is new")
+    return labels
+
+
+def class_weights_of(given: Any, classes: Any, labels: Any, weights: Any) -> Any:
+    """Return a number for each class, as `class_weight` says; None: they are alike."""
+    if given is None:
+        return None
+    count = len(classes)
+    if isinstance(given, str) and given == "balanced":
+        sums = np.bincount(labels, weights, minlength=count)
+        return np.where(sums > 0, sums.sum() / (count * np.maximum(sums, 1e-30)), 1.0)
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f'class_weight must be a dict, "balanced" or None; got {given!r}')
+    unknown = set(given) - set(classes.tolist())
+    if unknown:
+        raise ArgumentError(f"class_weight has {sorted(map(str, unknown))}, which are no classes")
+    return [given.get(name, 1.0) for name in classes.tolist()]

@@ -30,7 +30,17 @@ except ImportError as error:
 
 from . import _arrays, _convert, _samples
 from ._errors import ArgumentError, FiltraWarning
-from ._fitting import Curve, Patience, all_or_nothing, merge, weighted
+from ._fitting import (
+    Curve,
+    Patience,
+    all_or_nothing,
+    class_weights_of,
+    labels_of,
+    merge,
+    refuse_changes,
+    shape_of,
+    weighted,
+)
 from ._packing import one_type
 from .data import Dataset
 from .device import Where, device_of
@@ -59,6 +69,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _target = ""
     kind_: str
     _content: bytes
+    _shape: dict[str, bytes]
 
     def __init__(
         self,
@@ -266,7 +277,10 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ArgumentError("patience needs validation_share above 0")
         seed = int(check_random_state(self.random_state).randint(1 << 31))
         stop = Patience(patience) if patience else None
-        if not again:
+        shape = shape_of(self)
+        if again:
+            refuse_changes(self._shape, shape)
+        else:
             self._forget()
         with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
             model = (
@@ -278,6 +292,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 best = stop.content if stop else None
                 self._content = best or model.to_bytes()
                 self._n_features_out = model.config["width"]
+        self._shape = shape
         _predictors.pop(self, None)
 
     def _run(
@@ -392,7 +407,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         End after so many passes without a better validation loss, and keep the best model.
     class_weight : dict, "balanced" or None
     warm_start : bool
-        Whether `fit` goes on with the weights of the last one.
+        Whether `fit` goes on with the weights of the last one, whose model's parameters stay.
     random_state : int, RandomState or None
         Of initial values, order and dropout.
     device : Device, str or int, optional
@@ -499,36 +514,12 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
                 raise ArgumentError(
                     f"y has one class, {self.classes_[:1].tolist()}; a classifier needs two classes"
                 )
-        labels = self._labels(y)
+        labels = labels_of(y, self.classes_)
         if self.kind_ == "vectors":
             X, labels, weights = merge(X, labels, weights)
-        of_classes = self._class_weights(labels, weights)
+        of_classes = class_weights_of(self.class_weight, self.classes_, labels, weights)
         self._train(X, self.classes_[labels], weights, epochs, again, of_classes)
         return self
-
-    def _labels(self, y: Any) -> Any:
-        labels = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        wrong = self.classes_[labels] != y
-        if wrong.any():
-            raise ArgumentError(f"y has the class {y[np.argmax(wrong)].item()!r}, which is new")
-        return labels
-
-    def _class_weights(self, labels: Any, weights: Any) -> Any:
-        if self.class_weight is None:
-            return None
-        count = len(self.classes_)
-        if self.class_weight == "balanced":
-            sums = np.bincount(labels, weights, minlength=count)
-            return np.where(sums > 0, sums.sum() / (count * np.maximum(sums, 1e-30)), 1.0)
-        if not isinstance(self.class_weight, Mapping):
-            raise ArgumentError(f'class_weight must be a dict, "balanced" or None; got '
-                                f"{self.class_weight!r}")
-        unknown = set(self.class_weight) - set(self.classes_.tolist())
-        if unknown:
-            raise ArgumentError(
-                f"class_weight has {sorted(map(str, unknown))}, which are no classes"
-            )
-        return [self.class_weight.get(name, 1.0) for name in self.classes_.tolist()]
 
     def predict(self, X: Any) -> Any:
         """Return the most probable class of each sample."""

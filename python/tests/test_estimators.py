@@ -121,6 +121,30 @@ def test_going_on(vectors: Any) -> None:
         model.partial_fit(X[:2], ["new", "low"])
 
 
+@pytest.mark.parametrize("kind", [FiltraClassifier, FiltraRegressor])
+def test_going_on_with_another_model(vectors: Any, kind: Any) -> None:
+    X, y = vectors[0], np.arange(90) % 2
+    options = {"K": 3}
+    model = kind({"name": "agf", **options}, **{**QUICK, "epochs": 1, "warm_start": True}).fit(X, y)
+    changes = {"mixer": "softmax", "layers": 2, "heads": 1, "width": 8, "ffn_width": 8,
+               "dropout": 0.5, "model_options": {"pooling": "first"}, "tokenizer": "words",
+               "kind": "tokens"}
+    for name, value in changes.items():
+        before = getattr(model, name)
+        model.set_params(**{name: value})
+        for call in (model.fit, model.partial_fit):
+            with pytest.raises(ValueError, match=f"^{name} changed, which only a new model takes"):
+                call(X, y)
+        model.set_params(**{name: before})
+    with pytest.raises(ValueError, match="^layers and width changed"):
+        model.set_params(layers=2, width=8).fit(X, y)
+    model.set_params(layers=1, width=16, learning_rate=1e-3, epochs=2, dropout=0).fit(X, y)
+    model.mixer["K"] = 2
+    with pytest.raises(ValueError, match="^mixer changed"):
+        model.fit(X, y)
+    assert model.set_params(warm_start=False).fit(X, y).n_iter_ == 2
+
+
 def test_going_on_with_other_data(vectors: Any) -> None:
     X, y = vectors
     model = FiltraClassifier(**QUICK).fit(X, y)
