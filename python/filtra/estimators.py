@@ -490,7 +490,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
     ) -> FiltraClassifier:
         """Train by one pass over samples, at a constant learning rate.
 
-        The first call needs all `classes`, if y lacks some.
+        The first call needs all `classes`, if y lacks some; later ones take no others.
         """
         return self._fit(X, y, classes, sample_weight, 0, True)
 
@@ -508,12 +508,18 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         X, y = self._read(X, y, reset=not again)
         check_classification_targets(y)
         X, y, weights = weighted(X, np.asarray(y), self._weights(X, sample_weight))
+        if classes is not None:
+            classes = np.unique(one_type(classes, "classes"))
         if not again:
-            self.classes_ = np.unique(y if classes is None else classes)
+            self.classes_ = np.unique(y) if classes is None else classes
             if len(self.classes_) < 2:
                 raise ArgumentError(
                     f"y has one class, {self.classes_[:1].tolist()}; a classifier needs two classes"
                 )
+        elif classes is not None and not np.array_equal(classes, self.classes_):
+            raise ArgumentError(
+                f"classes are {classes.tolist()}, those of the model {self.classes_.tolist()}"
+            )
         labels = labels_of(y, self.classes_)
         if self.kind_ == "vectors":
             X, labels, weights = merge(X, labels, weights)

@@ -119,6 +119,9 @@ def test_going_on(vectors: Any) -> None:
     assert model.predict_proba(X).shape == (90, 4)
     with pytest.raises(ValueError, match="'new', which is new|new"):
         model.partial_fit(X[:2], ["new", "low"])
+    for classes in (["low", "mid", "top"], ["low", "mid", "top", "new"], [0, 1, 2, 3]):
+        with pytest.raises(ValueError, match=r"classes are \[.*, those of the model \['low'"):
+            model.partial_fit(X[:40], y[:40], classes=classes)
 
 
 @pytest.mark.parametrize("kind", [FiltraClassifier, FiltraRegressor])
