@@ -33,7 +33,11 @@ class Callback:
         """Do something with the metrics of a step; called once after each."""
 
     def on_epoch(self, trainer: Any, epoch: int, evaluation: results.Evaluation | None) -> None:
-        """Do something after a pass over the data, with the validation's results if there are."""
+        """Do something after a pass over the data, with the validation's results if there are.
+
+        `Trainer.fit` counts passes from 0; `filtra.train` calls this after each evaluation, with
+        the passes that are over then: 1 after the first.
+        """
 
     def on_end(self, trainer: Any) -> None:
         """Do something after the last step, also after a failure."""
