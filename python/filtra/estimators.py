@@ -41,7 +41,7 @@ from ._fitting import (
     shape_of,
     weighted,
 )
-from ._packing import one_type
+from ._packing import Targets, one_type
 from .data import Dataset
 from .device import Where, device_of
 from .model import Model
@@ -161,6 +161,15 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if reset:
             self.kind_ = kind
         return X, y
+
+    def _targets(self, y: Any) -> Any:
+        """Check targets as `Dataset.from_arrays`; other shapes are for scikit-learn to check."""
+        if y is None:
+            raise ArgumentError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        values = np.asarray(y)
+        return one_type(y, "y") if values.ndim == 1 or values.dtype.kind in "mM" else y
 
     def _guess(self, X: Any) -> str:
         """Tell what samples are; what is no other kind is for scikit-learn to check as vectors."""
@@ -499,12 +508,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         self, X: Any, y: Any, classes: Any, sample_weight: Any, epochs: int, more: bool
     ) -> FiltraClassifier:
         again = more and self.__sklearn_is_fitted__()
-        if y is None:
-            raise ArgumentError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        if np.asarray(y).ndim == 1:
-            y = one_type(y, "y")
+        y = self._targets(y)
         X, y = self._read(X, y, reset=not again)
         check_classification_targets(y)
         X, y, weights = weighted(X, np.asarray(y), self._weights(X, sample_weight))
@@ -570,11 +574,9 @@ class FiltraRegressor(RegressorMixin, _Estimator):
     @all_or_nothing
     def _fit(self, X: Any, y: Any, sample_weight: Any, epochs: int, more: bool) -> FiltraRegressor:
         again = more and self.__sklearn_is_fitted__()
-        if y is None:
-            raise ArgumentError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
+        y = self._targets(y)
         X, y = self._read(X, y, reset=not again)
+        Targets(y, "value", len(y), "y").values("y")  # checks them before rows are sorted
         X, y, weights = weighted(
             X, np.asarray(y, np.float64), self._weights(X, sample_weight)
         )

@@ -361,6 +361,22 @@ def test_estimators_of_what_is_no_numbers() -> None:
                 predictor.predict(list(MASKED))
 
 
+def test_targets_of_regressors() -> None:
+    pytest.importorskip("sklearn")
+    pd = pytest.importorskip("pandas")
+    times = pd.date_range("2020", periods=16)
+    regressor = filtra.FiltraRegressor(device="cpu", layers=1, width=8, epochs=1)
+    for samples in (X, X[:, None]):
+        for y in (times, list(times), times.to_frame(), (times - times[0]).to_numpy()[:, None]):
+            with pytest.raises(TypeError, match="targets are numbers or texts"):
+                regressor.fit(samples, y)
+        with pytest.raises(TypeError, match="y must be numbers of type float32, not texts"):
+            regressor.fit(samples, np.array(["nan", "1"] * 8))
+    values = np.where(np.arange(16) == 7, MISSING, 0.5)
+    with pytest.raises(ValueError, match=r"y\[7\] is not finite"):  # as rows were given
+        regressor.fit(X[:, None], values, np.arange(16) > 2)
+
+
 def test_characters_are_those_of_the_texts() -> None:
     texts = ["  a ", "x\r\nb", "", "\u00fc\t"]
     with filtra.Tokenizer.fit(texts, "characters") as tokenizer:
