@@ -140,7 +140,7 @@ def generate(
     temperature, top_k, top_p, seed
         As of `sample_token`.
     past_end : bool
-        Go on after a pretrained tokenizer's <|endoftext|>, which else ends the text.
+        Go on after a pretrained tokenizer's ``<|endoftext|>``, which else ends the text.
 
     Yields
     ------
