@@ -312,7 +312,7 @@ class Graph(Object):
         ----------
         tensor : Tensor
         out : numpy.ndarray, optional
-            Dense array that receives them.
+            Dense array that receives them. "bf16" is given as uint16, the upper halves of float32.
         """
         pointer = tensor_pointer(self, tensor, "tensor")
         found = self._parameters.get(tensor._address)

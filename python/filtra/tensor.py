@@ -69,8 +69,14 @@ class Tensor:
     # ---- reading -----------------------------------------------------------------------------
 
     def numpy(self) -> Any:
-        """Return the values of the last execution, or of a parameter, as a new array."""
-        return self.graph.get(self)
+        """Return the values of the last execution, or of a parameter, as a new array.
+
+        "bf16" becomes float32, since NumPy has no such type.
+        """
+        values = self.graph.get(self)
+        if self.dtype == "bf16":
+            values = (values.astype(np.uint32) << 16).view(np.float32)
+        return values
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if copy is False:

@@ -160,6 +160,16 @@ def test_copies_arenas_and_constants(device: filtra.Device) -> None:
     assert g.closed
 
 
+def test_bf16_is_read_as_numbers(device: filtra.Device) -> None:
+    g = filtra.Graph(device)
+    y = g.output(ops.cast(g.constant((3,), -1.5), "bf16"))
+    g.compile()
+    g.run()
+    assert np.array_equal(y, [-1.5] * 3) and np.asarray(y).dtype == np.float32
+    assert np.from_dlpack(y)[0] == -1.5
+    assert g.get(y)[0] == 0xBFC0
+
+
 def test_many_graphs_leave_nothing(device: filtra.Device) -> None:
     gc.collect()
     before = device.memory_used
