@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from . import _convert
-from ._errors import ArgumentError
+from ._errors import ArgumentError, FiltraWarning
 from .trainer import Callback, StopTraining
 
 
@@ -31,6 +32,21 @@ def all_or_nothing(fit: Fit) -> Fit:
             raise
 
     return cast(Fit, call)
+
+
+def warn_of_scale(X: Any) -> None:
+    """Warn of columns in which the rows that decide how numbers are scaled are all alike."""
+    values = np.asarray(X, np.float64)
+    missing = np.isnan(values)
+    least = np.where(missing, np.inf, values).min(axis=0)
+    most = np.where(missing, -np.inf, values).max(axis=0)
+    constant = int((least >= most).sum())
+    if constant:
+        warnings.warn(
+            f"{constant} of {values.shape[1]} columns are constant in the first rows of "
+            f"partial_fit, which decide how numbers are scaled: the model reads them as 0 from now "
+            f"on; begin with more rows", FiltraWarning, stacklevel=5,
+        )
 
 
 SHAPING = (

@@ -39,6 +39,7 @@ from ._fitting import (
     merge,
     refuse_changes,
     shape_of,
+    warn_of_scale,
     weighted,
 )
 from ._packing import Targets, one_type
@@ -291,6 +292,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             refuse_changes(self._shape, shape)
         else:
             self._forget()
+            if not epochs and self.kind_ == "vectors":
+                warn_of_scale(X)
         with self._data(X, y, weights, seed, self.validation_share if stop else 0.0) as data:
             model = (
                 Model.from_bytes(self._content, device=device_of(self.device)) if again

@@ -124,6 +124,17 @@ def test_going_on(vectors: Any) -> None:
             model.partial_fit(X[:40], y[:40], classes=classes)
 
 
+def test_partial_fit_warns_of_rows_that_give_no_scale() -> None:
+    X = np.array([[1.0, 2.0, np.nan], [1.0, 3.0, 5.0], [1.0, 4.0, 5.0]])
+    model = FiltraRegressor(layers=1, width=16, random_state=0)
+    with pytest.warns(filtra.FiltraWarning, match="2 of 3 columns are constant in the first rows"):
+        model.partial_fit(X, [1.0, 2.0, 3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", filtra.FiltraWarning)
+        model.partial_fit(X[:1], [1.0])
+        FiltraRegressor(layers=1, width=16, epochs=1).partial_fit(X[:, 1:2], [1.0, 2.0, 3.0])
+
+
 @pytest.mark.parametrize("kind", [FiltraClassifier, FiltraRegressor])
 def test_going_on_with_another_model(vectors: Any, kind: Any) -> None:
     X, y = vectors[0], np.arange(90) % 2
