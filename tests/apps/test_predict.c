@@ -51,6 +51,7 @@ TEST(classes_of_lines) {
   const char *table = test_write_text(test_folder(), "new.csv", "good\nbad\n");
   assert_code(predict(run, "", test_text("--input %s", table)), 0);
   assert_printed("new.csv is read as lines of text, a header and delimiters, too; --data reads");
+  assert_prints(predict(run, "", "--input nowhere.txt"), 2, "cannot open nowhere.txt");
 }
 
 /* Lines of which most words are unknown are predicted, and that is said once. */

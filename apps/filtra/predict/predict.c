@@ -118,7 +118,7 @@ static filtra_status open_input(const char *path, ft_lines *lines) {
   bool standard = !path || !strcmp(path, "-");
   FILE *stream = standard ? stdin : fopen(path, "r");
   if (stream) return ft_lines_open_stream(stream, standard ? "standard input" : path, lines);
-  return ft_fail(FILTRA_ERROR_IO, "cannot open %s: %s", path, strerror(errno));
+  return ft_fail(FILTRA_ERROR_PATH, "cannot open %s: %s", path, strerror(errno));
 }
 
 static filtra_status predict_input(printer *p, const char *path) {
