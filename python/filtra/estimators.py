@@ -514,11 +514,12 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         y = self._targets(y)
         X, y = self._read(X, y, reset=not again)
         check_classification_targets(y)
+        of_y = np.unique(y)  # those of samples without weight, too
         X, y, weights = weighted(X, np.asarray(y), self._weights(X, sample_weight))
         if classes is not None:
             classes = np.unique(one_type(classes, "classes"))
         if not again:
-            self.classes_ = np.unique(y) if classes is None else classes
+            self.classes_ = of_y if classes is None else classes
             if len(self.classes_) < 2:
                 raise ArgumentError(
                     f"y has one class, {self.classes_[:1].tolist()}; a classifier needs two classes"

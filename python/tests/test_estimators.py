@@ -124,6 +124,13 @@ def test_going_on(vectors: Any) -> None:
             model.partial_fit(X[:40], y[:40], classes=classes)
 
 
+def test_classes_without_weight_stay(vectors: Any) -> None:
+    X, y = vectors[0], np.arange(90) % 3
+    model = FiltraClassifier(layers=1, width=16, epochs=2, random_state=0)
+    model.fit(X, y, sample_weight=y != 2)
+    assert model.classes_.tolist() == [0, 1, 2] and model.predict_proba(X).shape == (90, 3)
+
+
 def test_partial_fit_warns_of_rows_that_give_no_scale() -> None:
     X = np.array([[1.0, 2.0, np.nan], [1.0, 3.0, 5.0], [1.0, 4.0, 5.0]])
     model = FiltraRegressor(layers=1, width=16, random_state=0)
