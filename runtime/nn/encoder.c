@@ -6,6 +6,29 @@
 #include "nn/contra_norm.h"
 #include "nn/converter.h"
 
+#include <string.h>
+
+/* What the mixer returns, if it has the shapes that filtra/mixer.h asks for: sums would broadcast
+ * others. */
+static filtra_tensor *build_mixer(const ft_scope *scope, const ft_encoder_options *o,
+                                  const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  filtra_graph *g = scope->graph;
+  const char *name = o->mixer->kind->name;
+  filtra_tensor *y = o->mixer->kind->build(scope, o->mixer->options, in, auxiliary), *loss;
+  if (!ft_usable(g, y)) return NULL;
+  if (y->ndim != in->x->ndim || memcmp(y->shape, in->x->shape, sizeof *y->shape * y->ndim) != 0)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "mixer \"%s\" returns %s; expected is its input's shape, %s", name,
+                         ft_shape_text(y), ft_shape_text(in->x));
+  loss = *auxiliary;
+  if (loss && ft_usable(g, loss) && (loss->ndim != 1 || loss->shape[0] != y->shape[0]))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "the auxiliary loss of mixer \"%s\" is %s; expected is one value per "
+                         "sample, [%lld]",
+                         name, ft_shape_text(loss), (long long)y->shape[0]);
+  return y;
+}
+
 /* The mixer on the windows of in->x [B,N,C], one sequence each, without padding. */
 static filtra_tensor *mix_windows(const ft_scope *scope, const ft_encoder_options *o,
                                   filtra_mixer_input *in, filtra_tensor **auxiliary) {
@@ -20,7 +43,7 @@ static filtra_tensor *mix_windows(const ft_scope *scope, const ft_encoder_option
     in->mask = filtra_constant(g, 2, in->x->shape, 1.0f);
     in->max_length = in->x->shape[1];
   }
-  filtra_tensor *y = o->mixer->kind->build(scope, o->mixer->options, in, auxiliary);
+  filtra_tensor *y = build_mixer(scope, o, in, auxiliary);
   return several ? ft_windows_join(g, w, y) : y;
 }
 
@@ -42,8 +65,8 @@ static filtra_tensor *mix(const ft_scope *scope, const ft_encoder_options *o, fi
                          "mixer \"%s\" cannot go on with a text token by token: %s", kind->name,
                          kind->not_decoded);
   if (o->windows.rows) return mix_windows(&inner, o, &in, auxiliary);
-  return (o->converter ? kind->build_complex : kind->build)(&inner, o->mixer->options, &in,
-                                                            auxiliary);
+  return o->converter ? kind->build_complex(&inner, o->mixer->options, &in, auxiliary)
+                      : build_mixer(&inner, o, &in, auxiliary);
 }
 
 /* residual + dropout(W2 hidden_dropout(act(W1 x))) */

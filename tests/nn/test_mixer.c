@@ -309,6 +309,41 @@ TEST(not_decoded) {
                "\"hindsight\" cannot go on with a text token by token: it needs the whole text");
 }
 
+/* What sums would broadcast is refused. The context says what this mixer does. */
+static filtra_tensor *build_wrong(const filtra_scope *scope, const void *options,
+                                  const filtra_mixer_input *in, filtra_tensor **auxiliary) {
+  (void)options;
+  const char *how = in->context;
+  filtra_graph *g = filtra_scope_graph(scope);
+  if (!strcmp(how, "none")) return NULL;
+  if (!strcmp(how, "narrow")) return filtra_mean(g, in->x, 2, FILTRA_KEEP_AXIS);
+  if (!strcmp(how, "pooled")) return filtra_mean(g, in->x, 1, 0);
+  *auxiliary = filtra_mean(g, in->x, 2, 0);
+  return filtra_mixer_output(scope, in, in->x);
+}
+
+TEST(wrong_shapes) {
+  static char *const CASES[][2] = {
+      {"none", "NULL"},
+      {"narrow", "\"narrow\" returns [1, 1, 1]; expected is its input's shape, [1, 1, 16]"},
+      {"pooled", "\"pooled\" returns"},
+      {"loss", "the auxiliary loss of mixer \"loss\" is"}};
+  for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    filtra_mixer mixer = mine(CASES[i][0]);
+    mixer.build = build_wrong;
+    mixer.context = CASES[i][0];
+    filtra_model *model = NULL;
+    assert_ok(filtra_mixer_register(&mixer));
+    assert_fails(filtra_model_create(test_device(),
+                                     &(filtra_model_config){.mixer = CASES[i][0],
+                                                            .vocabulary = VOCABULARY,
+                                                            .classes = CLASSES,
+                                                            .width = 16},
+                                     &model),
+                 FILTRA_ERROR_ARGUMENT, CASES[i][1]);
+  }
+}
+
 /* ---- names ---- */
 
 /* A prefix that does not fit is an error, not the same name twice. */
