@@ -113,6 +113,39 @@ static const char *archive_kind(const char *head, size_t count) {
   return NULL;
 }
 
+/* What other programs keep tables and arrays in, by the first bytes or the name. */
+static const struct {
+  const char *kind, *head, *ending;
+} others[] = {
+    {"Parquet", "PAR1", ".parquet"},
+    {"Arrow", "ARROW1", ".feather"},
+    {"HDF5", "\x89HDF", ".h5"},
+    {"SQLite", "SQLite format 3", ".sqlite"},
+    {"MATLAB", "MATLAB ", ".mat"},
+    {"JSON", NULL, ".json"},
+    {"JSON", NULL, ".jsonl"},
+    {"JSON", NULL, ".ndjson"},
+    {"pickle", NULL, ".pkl"},
+    {"pickle", NULL, ".pickle"},
+    {"PyTorch", NULL, ".pt"},
+    {"PyTorch", NULL, ".pth"},
+    {"spreadsheet", NULL, ".xlsx"},
+    {"spreadsheet", NULL, ".ods"},
+    {"spreadsheet", "\xd0\xcf\x11\xe0", ".xls"},
+    {"ARFF", NULL, ".arff"},
+};
+
+static filtra_status refuse_unknown(const char *path, const char *head) {
+  for (size_t i = 0; i < FT_COUNT(others); i++)
+    if (ft_ends_with(path, others[i].ending) ||
+        (others[i].head && !strncmp(head, others[i].head, strlen(others[i].head))))
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: %s files are not read; write their rows as a .csv file, or arrays as "
+                     ".npz (filtra data inspect --help lists the formats)",
+                     path, others[i].kind);
+  return FILTRA_OK;
+}
+
 static filtra_status read_head(const char *path, char *head, size_t size) {
   char bytes[512] = {0};
   ft_source *source;
@@ -123,6 +156,7 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
   if (status) return status;
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
   const char *archive = archive_kind(bytes, count);
+  if (archive) FT_TRY(refuse_unknown(path, bytes));
   if (archive && !ft_ends_with(path, ".npz"))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s is a %s archive; unpack it and give the folder or file inside", path,
@@ -156,6 +190,7 @@ static filtra_status probe_formats(const char *path, const ft_dataset_probe *pro
     if ((*format)->probe(probe)) return FILTRA_OK;
     FT_TRY(*probe->failed);
   }
+  if (!probe->directory) FT_TRY(refuse_unknown(path, probe->head));
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s %s that is known; `filtra data inspect --help` lists the formats", path,
                  probe->directory ? "holds no data set" : "is no data file");

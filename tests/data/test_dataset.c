@@ -299,6 +299,22 @@ TEST(test_paths) {
   test_refuse_dataset(folder, NULL, "holds no data set that is known");
 }
 
+/* Files of other programs: the error says what to write instead. */
+TEST(test_other_files) {
+  static const char *const CASES[][3] = {
+      {"a.jsonl", "{\"text\": \"a\", \"label\": 1}\n", "a.jsonl: JSON files are not read"},
+      {"b.json", "[{\"text\": \"a\"}]", "b.json: JSON files are not read; write their rows as"},
+      {"c", "PAR1\x15\x04", "c: Parquet files"},
+      {"d.xlsx", "PK\3\4rows", "d.xlsx: spreadsheet files"},
+      {"e.arff", "@relation a\n@data\n1,2\n", "e.arff: ARFF files"},
+      {"f.bin", "\x89HDF\r\n", "f.bin: HDF5 files"},
+      {"g.zip", "PK\3\4rows", "g.zip is a zip archive; unpack it"},
+      {"h.bin", "\1\2\3", "h.bin is no data file"}};
+  for (size_t i = 0; i < FT_COUNT(CASES); i++)
+    test_refuse_dataset(test_write_text(test_folder(), CASES[i][0], CASES[i][1]), NULL,
+                        CASES[i][2]);
+}
+
 /* Class names that are not UTF-8 ended training as "out of host memory". */
 TEST(test_class_names) {
   const char *folder = test_folder();
