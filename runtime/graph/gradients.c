@@ -26,6 +26,26 @@ filtra_tensor *ft_grad(filtra_graph *g, const filtra_tensor *t) {
   return grad_view(g, t);
 }
 
+static bool is_read_once(const struct ft_tape *tape, const ft_storage *storage) {
+  int readers = 0;
+  for (size_t i = 0; i < tape->forward_calls; i++)
+    for (uint32_t k = 0; k < tape->calls[i].arg_count; k++) {
+      const ft_arg *a = &tape->calls[i].args[k];
+      if (a->tensor && a->tensor->storage == storage && (a->mode & FT_ACCESS_READ)) readers++;
+    }
+  return readers == 1;
+}
+
+const void *ft_sole_producer(const filtra_graph *g, const filtra_tensor *x, ft_backward_fn rule) {
+  const struct ft_tape *tape = &g->tape;
+  if (!tape->fuses || x->grad || !is_read_once(tape, x->storage)) return NULL;
+  for (size_t i = tape->op_count; i-- > 0;)
+    for (int k = 0; k < tape->ops[i].output_count; k++)
+      if (tape->ops[i].outputs[k] == x)
+        return tape->ops[i].backward == rule ? tape->ops[i].context : NULL;
+  return NULL;
+}
+
 static bool start_grad(filtra_graph *g, filtra_tensor *o) {
   char name[128];
   snprintf(name, sizeof name, "gradient of %s", o->name);
@@ -136,6 +156,7 @@ filtra_status filtra_graph_backward(filtra_graph *g, size_t count, filtra_tensor
   FT_TRY(ft_graph_status(g));
   FT_TRY(ft_tape_share(tape));
   tape->phase = FT_BACKWARD;
+  tape->forward_calls = tape->call_count;
   for (size_t i = 0; i < count; i++)
     seed_output(g, outputs[i], upstream ? upstream[i] : NULL);
   for (size_t i = tape->op_count; i-- > 0 && !g->status;)

@@ -62,6 +62,7 @@ struct filtra_tensor {
   filtra_tensor *whole; /* owners only, of chunks: the tensor that was cut; else NULL */
   filtra_tensor *grad;  /* owners only: the gradient, once a rule has contributed to it */
   bool grad_partial;    /* of a tensor that was cut: only some chunks have contributed so far */
+  bool grad_inner;      /* owners only: a part of its producer's rule has been applied to `grad` */
   bool input;
   bool made_by_caller;              /* owners only: a tensor of filtra_kernel_output, */
   bool unwritten;                   /* which no kernel has written yet */
@@ -237,6 +238,10 @@ filtra_tensor *ft_record_op(filtra_graph *g, const char *label, ft_backward_fn b
 /** The complete gradient of t, in t's geometry; NULL if there is none. For the rule of the op that
  * made t. */
 filtra_tensor *ft_grad(filtra_graph *g, const filtra_tensor *t);
+/** The context of the op that made x, if `rule` is its rule and one call alone has read x, so that
+ * the gradient of x comes from one rule; else NULL. That rule may apply a part of `rule` to the
+ * gradient, and then sets x->grad_inner. */
+const void *ft_sole_producer(const filtra_graph *g, const filtra_tensor *x, ft_backward_fn rule);
 /** Where to write a contribution to t's gradient, in t's geometry; *accumulate: add it to the
  * present values. NULL if t needs no gradient. */
 filtra_tensor *ft_grad_target(filtra_graph *g, filtra_tensor *t, bool *accumulate);

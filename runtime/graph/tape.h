@@ -65,7 +65,8 @@ struct ft_tape {
   filtra_parameters *params;
   filtra_tensor **parameters; /* by index in `params`; NULL where unused */
   size_t parameter_count;
-  size_t cleared; /* parameters that were declared when the tape was differentiated */
+  size_t cleared;       /* parameters that were declared when the tape was differentiated */
+  size_t forward_calls; /* calls there were then */
   ft_segment *segments;
   size_t segment_count, segment_capacity;
   ft_substitute *substitutes;

@@ -446,8 +446,8 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
                    (row_sums ? GEMM_ROW_SUMS : 0) | (add_sums ? GEMM_ADD_ROW_SUMS : 0) |
                    (plan->uniform_loads ? GEMM_UNIFORM_LOADS : 0);
   uint32_t epilogue = (accumulate ? GEMM_ACCUMULATE : 0) | (p->bias ? GEMM_BIAS : 0) |
-                      (p->z ? GEMM_STORE_Z : 0) | (random ? GEMM_DROPOUT : 0) |
-                      (p->residual ? GEMM_RESIDUAL : 0) |
+                      (p->z ? p->slope ? GEMM_SLOPE : GEMM_STORE_Z : 0) |
+                      (random ? GEMM_DROPOUT : 0) | (p->residual ? GEMM_RESIDUAL : 0) |
                       ((uint32_t)p->activation << GEMM_ACTIVATION_SHIFT);
   uint32_t down = (uint32_t)ft_ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ft_ceil_div(p->n, plan->tile_n);
@@ -471,7 +471,8 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
               gemm, .a = FT_READ(p->a.tensor), .b = FT_READ(p->b.tensor),
               .c = FT_TARGET(target, accumulate),
               .bias = row_sums ? (ft_arg)FT_TARGET(row_sums, add_sums) : (ft_arg)FT_READ(p->bias),
-              .z = FT_WRITE(p->z), .residual = FT_READ(p->residual),
+              .z = p->slope ? (ft_arg)FT_READ(p->z) : (ft_arg)FT_WRITE(p->z),
+              .residual = FT_READ(p->residual),
               .random = FT_READ(random ? ft_graph_random_state(g) : NULL), .m = (uint32_t)p->m,
               .n = (uint32_t)p->n, .k = (uint32_t)p->k, .lda = a.stride, .ldb = b.stride,
               .ldc = c.stride, .batches = (uint32_t)ft_gemm_batches(p), .inner = (uint32_t)p->inner,

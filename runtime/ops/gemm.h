@@ -21,9 +21,9 @@ ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose);
 ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose);
 
 /** C[b,m,n] (+)= residual + dropout(activation(scale * sum_k A[b,m,k] B[b,k,n] + bias[n])), for
- * `outer` x `inner` batch entries. A and B are of one type, F32, F16 or BF16; C is F32 or of that
- * type. Sums and epilogue are fp32, in an order that depends on shape and device only; C and z are
- * rounded once. k is at least 1. */
+ * `outer` x `inner` batch entries; with `slope`, dropout(activation'(z[b,m,n]) * scale * sum).
+ * A and B are of one type, F32, F16 or BF16; C is F32 or of that type. Sums and epilogue are fp32,
+ * in an order that depends on shape and device only; C and z are rounded once. k is at least 1. */
 typedef struct ft_gemm {
   const char *label;
   ft_matrix a, b, c;
@@ -39,6 +39,7 @@ typedef struct ft_gemm {
   /* Epilogue; if any of these is used, C's columns must be dense. */
   filtra_tensor *bias;     /* F32 [n] */
   filtra_tensor *z;        /* as C: receives the activation's argument; or NULL */
+  bool slope;              /* z is read, see above; without bias, residual and accumulate */
   filtra_tensor *residual; /* as C, which must be F32; or NULL */
   filtra_activation activation;
   float dropout;      /* rate; elements are numbered as in a dense [outer, inner, m, n] */

@@ -17,11 +17,13 @@ static double bytes_of(const filtra_tensor *t) {
   return (double)filtra_dtype_bytes(filtra_tensor_dtype(t));
 }
 
-/* dz = dy * dropout factor * activation'(z), in the product's type; dy if both factors are 1. */
+/* dz = dy * dropout factor * activation'(z), in the product's type; dy if both factors are 1, or if
+ * the rule that wrote dy applied them (give_argument). */
 static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
                                         filtra_tensor *dy) {
   const filtra_dtype type = filtra_tensor_dtype(s->left);
-  if (!s->activation && s->dropout == 0) return ft_emit_in_type(g, dy, type, "linear.dz");
+  if ((!s->activation && s->dropout == 0) || s->y->grad_inner)
+    return ft_emit_in_type(g, dy, type, "linear.dz");
   filtra_tensor *dz = ft_tensor_new(g, "linear.dz", type, dy->ndim, dy->shape);
   if (!dz) return NULL;
   const uint32_t count = (uint32_t)filtra_tensor_elements(dz);
@@ -42,6 +44,27 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
   return dz;
 }
 
+static void linear_backward(filtra_graph *g, const void *context);
+
+/* The linear layer that x comes from, if its rule needs the gradient of its activation's argument
+ * only, and only this rule contributes to it: then the product that computes dx can give that. */
+static const struct linear *layer_before(const filtra_graph *g, const filtra_tensor *x) {
+  const struct linear *s = ft_sole_producer(g, x, linear_backward);
+  const bool fits = s && !s->residual && (s->activation || s->dropout > 0) &&
+                    filtra_tensor_dtype(x) == filtra_tensor_dtype(s->left);
+  return fits ? s : NULL;
+}
+
+/* The product that computes dx applies the dropout and activation' of the layer before. */
+static void give_argument(const struct linear *before, ft_gemm *dx) {
+  dx->activation = before->activation;
+  dx->z = before->activation ? before->z : NULL;
+  dx->slope = before->activation;
+  dx->dropout = before->dropout;
+  dx->random_id = before->random_id;
+  before->y->grad_inner = true;
+}
+
 /* dx = dz W, dW = dz^T x, db = column sums of dz; the residual's gradient is dy. */
 static void linear_backward(filtra_graph *g, const void *context) {
   const struct linear *s = context;
@@ -50,16 +73,20 @@ static void linear_backward(filtra_graph *g, const void *context) {
   bool accumulate;
   bool inner = s->x->requires_grad || s->w->requires_grad || (s->b && s->b->requires_grad);
   filtra_tensor *dz = inner ? epilogue_backward(g, s, dy) : NULL;
+  const struct linear *before = layer_before(g, s->x);
   target = ft_grad_target(g, s->x, &accumulate);
-  if (target)
-    ft_emit_gemm(g, &(ft_gemm){.label = "linear.backward",
-                               .a = ft_matrix_rows(dz, false),
-                               .b = ft_matrix_rows(s->right, false),
-                               .c = ft_matrix_rows(target, false),
-                               .m = rows,
-                               .n = in,
-                               .k = out,
-                               .accumulate = accumulate});
+  if (target) {
+    ft_gemm dx = {.label = "linear.backward",
+                  .a = ft_matrix_rows(dz, false),
+                  .b = ft_matrix_rows(s->right, false),
+                  .c = ft_matrix_rows(target, false),
+                  .m = rows,
+                  .n = in,
+                  .k = out,
+                  .accumulate = accumulate};
+    if (before) give_argument(before, &dx);
+    ft_emit_gemm(g, &dx);
+  }
   if (dz) ft_emit_affine_gradients(g, "linear.backward", dz, s->left, s->w, s->b);
   ft_grad_give(g, s->residual, dy);
 }

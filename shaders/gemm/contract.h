@@ -35,7 +35,8 @@
   VALUE(GEMM_STORE_Z, 4)                                                                           \
   VALUE(GEMM_DROPOUT, 8)                                                                           \
   VALUE(GEMM_RESIDUAL, 16)                                                                         \
-  VALUE(GEMM_ACTIVATION_SHIFT, 5)
+  VALUE(GEMM_SLOPE, 32) /* times the activation's derivative at z, in place of the activation */   \
+  VALUE(GEMM_ACTIVATION_SHIFT, 6)
 FT_DECLARE_VALUES(gemm_shape)
 FT_DECLARE_VALUES(gemm_s64)
 FT_DECLARE_VALUES(gemm_epilogue)
@@ -45,7 +46,7 @@ FT_DECLARE_VALUES(gemm_epilogue)
   TENSOR(F32, b)                                                                                   \
   TENSOR(F32, c)                                                                                   \
   TENSOR(F32, bias)                                                                                \
-  TENSOR(F32, z) /* what the activation is applied to, kept for backward */                        \
+  TENSOR(F32, z) /* what the activation is applied to: kept for backward, or read there */         \
   TENSOR(F32, residual)                                                                            \
   TENSOR(U32, random) /* ft_graph_random_state */
 #define gemm_SCALARS(SCALAR)                                                                       \

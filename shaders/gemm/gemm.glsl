@@ -2,6 +2,10 @@
 //
 // C[b,m,n] (+)= residual + dropout(activation(scale * sum_k A[b,m,k] B[b,k,n] + bias[n]))
 //
+// or, as the gradient of what such a product stored as z, with GEMM_SLOPE
+//
+// C[b,m,n] = dropout(activation'(z[b,m,n]) * scale * sum_k A[b,m,k] B[b,k,n])
+//
 // One stride of A and of B is 1: element (m,k) of A lies at m*lda + k, or at k*lda + m when
 // GEMM_TRANSPOSED_A; (k,n) of B at k*ldb + n, or at n*ldb + k when GEMM_TRANSPOSED_B; (m,n) of C at
 // m*ldc + n. A batch entry is a pair (outer, inner) with a stride each. K may be split in parts,
@@ -88,12 +92,18 @@ float as_stored(float z) {
   return z;
 }
 
+// The activation of x, or x times its derivative at z.
+float activated(float x, float z) {
+  if (epilogue(GEMM_SLOPE)) return x * activate_derivative(ACTIVATION, z);
+  return activate(ACTIVATION, as_stored(x));
+}
+
 // Stores element (m,n), given the sum over k and the bias.
 void store(Place at, uvec4 random, uint m, uint n, float sum, float bias) {
   uint i = at.c + m * p.ldc + n;
-  float x = as_stored(p.scale * sum + bias);
+  float x = p.scale * sum + bias;
   if (epilogue(GEMM_STORE_Z)) store_one(narrow_c, p.z, i, x);
-  x = activate(ACTIVATION, x);
+  x = activated(x, epilogue(GEMM_SLOPE) ? load_one(narrow_c, p.z, i) : 0.0);
   if (epilogue(GEMM_DROPOUT)) {
     uint element = dropout_element(at, m, n);
     x *= dropout_factor(dropout_words(random, p.op_id, element / 4)[element % 4], p.rate);

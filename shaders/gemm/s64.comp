@@ -103,7 +103,8 @@ void store_columns(const bool plain, Place at, uvec4 random, uint m, uint n, vec
   vec2 x = p.scale * sum + bias;
   if (epilogue(GEMM_STORE_Z)) store_both(narrow_c, p.z, i, x, both);
   if (!plain) {
-    x = vec2(activate(ACTIVATION, as_stored(x.x)), activate(ACTIVATION, as_stored(x.y)));
+    const vec2 z = epilogue(GEMM_SLOPE) ? load_both(narrow_c, p.z, i, both) : vec2(0);
+    x = vec2(activated(x.x, z.x), activated(x.y, z.y));
     if (epilogue(GEMM_DROPOUT)) x *= dropout_factors(at, random, m, n);
   }
   if (epilogue(GEMM_RESIDUAL)) x += load_both(false, p.residual, i, both);

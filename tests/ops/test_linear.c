@@ -1,6 +1,8 @@
 /* The linear layer: every epilogue in every kernel variant, dropout, accumulation, activations. */
 #include "support/harness.h"
+#include "support/objects.h"
 
+#include "graph/tape.h"
 #include "ops/tuning.h"
 #include "reference/matmul.h"
 
@@ -105,6 +107,10 @@ static const struct layer layers[] = {
     {2, 16, 32, 48, GELU, 0.5f, .bias = true, .residual = true},
     {2, 17, 32, 34, GELU, 0.25f, .bias = true}, /* an even width that is no multiple of 4 */
     {3, 5, 24, 24, GELU, 0.1f, .bias = true, .reuse = SHARED},
+    {2, 9, 13, 13, RELU, 0.1f, .bias = true, .reuse = SHARED},
+    {2, 17, 34, 34, GELU, 0.5f, .bias = true, .reuse = SHARED},
+    {0, 1031, 64, 64, GELU, 0, .bias = true, .reuse = SHARED},
+    {0, 67, 256, 256, NONE, 0.25f, .reuse = SHARED},
     {3, 5, 24, 24, NONE, 0, .bias = true, .reuse = X_RESIDUAL},
     {0, 4500, 6, 5, NONE, 0, .bias = true}, /* dW in parts of K, db in two passes */
     {0, 2500, 3, 3, NONE, 0, .bias = true, .reuse = SHARED},
@@ -123,6 +129,9 @@ static const struct layer activations[] = {
     {2, 7, 10, 9, FILTRA_ACTIVATION_SOFTPLUS5, 0},
     {3, 11, 7, 5, FILTRA_ACTIVATION_LEAKY_RELU, 0, .bias = true},
     {3, 11, 7, 5, FILTRA_ACTIVATION_LEAKY_RELU, 0.1f, .bias = true, .residual = true},
+    {2, 9, 13, 13, SIN, 0, .reuse = SHARED},
+    {2, 7, 10, 10, FILTRA_ACTIVATION_LEAKY_RELU, 0, .reuse = SHARED},
+    {2, 7, 10, 10, FILTRA_ACTIVATION_SOFTPLUS, 0.1f, .reuse = SHARED},
 };
 
 static const struct layer narrow_layers[] = {
@@ -133,6 +142,9 @@ static const struct layer narrow_layers[] = {
     {2, 16, 32, 48, RELU, 0, .bias = true, .narrow = W | Y},
     {2, 17, 32, 34, GELU, 0.25f, .bias = true, .narrow = X | Y},
     {3, 5, 24, 24, GELU, 0.1f, .bias = true, .reuse = SHARED, .narrow = X | W | Y},
+    {2, 16, 32, 32, RELU, 0, .reuse = SHARED, .narrow = X | W | Y},
+    {2, 9, 13, 13, GELU, 0.5f, .reuse = SHARED, .narrow = W | Y},
+    {3, 5, 24, 24, GELU, 0, .reuse = SHARED, .narrow = X | W},
     {3, 5, 25, 25, NONE, 0, .reuse = X_RESIDUAL, .narrow = W},
     {0, 4500, 6, 5, NONE, 0, .bias = true, .narrow = X | W | Y}, /* dW in parts of K */
     {0, 131, 512, 75, RELU, 0, .bias = true, .narrow = X | W},   /* panels, on CPU drivers */
@@ -260,6 +272,76 @@ TEST(test_dropout) {
       assert_true(fabs(sum - db[n]) < 1e-3);
     }
   }
+}
+
+/* ---- layers one after the other ---- */
+
+enum { PAIR_ROWS = 9, PAIR_WIDTH = 12, PAIR = PAIR_ROWS * PAIR_WIDTH };
+
+/* What happens to h, the first layer's result, besides the second layer. */
+enum use { LAYER_ALONE, READ_TWICE, OUTPUT_TOO, RESHAPED, CUT, TWO_LAYERS, USES };
+
+static filtra_tensor *second(filtra_graph *g, filtra_tensor *h, filtra_tensor *w, enum use use) {
+  const int64_t other[] = {3, 3, PAIR_WIDTH}, shape[] = {PAIR_ROWS, PAIR_WIDTH};
+  const int64_t half[] = {PAIR_ROWS, PAIR_WIDTH / 2};
+  if (use == RESHAPED) h = filtra_reshape(g, h, 3, other);
+  if (use == CUT)
+    h = filtra_concat(g, 1, 2,
+                      (filtra_tensor *[]){filtra_slice(g, h, (int64_t[]){0, PAIR_WIDTH / 2}, half),
+                                          filtra_slice(g, h, (int64_t[]){0, 0}, half)});
+  filtra_tensor *y = filtra_linear(g, h, w, NULL, NULL);
+  if (use == RESHAPED) y = filtra_reshape(g, y, 2, shape);
+  if (use == READ_TWICE) y = filtra_add(g, y, filtra_multiply(g, h, h));
+  if (use == TWO_LAYERS) y = filtra_add(g, y, filtra_linear(g, h, w, NULL, NULL));
+  return y;
+}
+
+/* Gradients of x and w; returns whether a call of its own computed the gradient of the first
+ * layer's argument. */
+static bool run_pair(const char *caps, const filtra_linear_options *first, enum use use,
+                     float gradients[2 * PAIR]) {
+  float x_data[PAIR], w_data[PAIR_WIDTH * PAIR_WIDTH], scratch[PAIR_WIDTH * PAIR_WIDTH];
+  test_random(1, -1, 1, x_data, PAIR);
+  test_random(2, -1, 1, w_data, FT_COUNT(w_data));
+  owned_device *device = test_open_device(caps);
+  owned_graph *g = test_graph(device, &(filtra_graph_options){.training = true});
+  filtra_tensor *x = test_input(g, "x", PAIR_ROWS, PAIR_WIDTH);
+  filtra_tensor *w = test_input(g, "w", PAIR_WIDTH, PAIR_WIDTH);
+  filtra_graph_require_gradient(g, x);
+  filtra_graph_require_gradient(g, w);
+  filtra_linear_options options = *first;
+  if (options.residual) options.residual = x;
+  filtra_tensor *h = filtra_linear(g, x, w, NULL, &options);
+  filtra_tensor *y = filtra_graph_output(g, second(g, h, w, use));
+  assert_ok(filtra_graph_backward(g, 1 + (use == OUTPUT_TOO), (filtra_tensor *[]){y, h}, NULL));
+  filtra_tensor *dx = filtra_graph_output(g, filtra_graph_gradient(g, x));
+  filtra_tensor *dw = filtra_graph_output(g, filtra_graph_gradient(g, w));
+  assert_ok(filtra_graph_compile(g));
+  assert_ok(ft_graph_check(g));
+  test_run_graph(g, TEST_SET({x, x_data}, {w, w_data}), TEST_GET({dx, gradients}, {dw, scratch}));
+  memcpy(gradients + PAIR, scratch, PAIR * sizeof *gradients);
+  bool own = false;
+  for (size_t i = 0; i < g->tape.call_count; i++)
+    own = own || !strcmp(g->tape.calls[i].key.kernel, "linear/backward");
+  return own;
+}
+
+/* The product of the second layer's rule computes the gradient of the first one's argument exactly
+ * if nothing else contributes to it; numbers are the same in each case. */
+TEST(test_gradient_of_argument) {
+  const filtra_linear_options options[] = {
+      {.activation = GELU}, {.activation = RELU, .dropout = 0.3f}, {.dropout = 0.3f}};
+  float alone[2 * PAIR], fused[2 * PAIR];
+  for (size_t i = 0; i < FT_COUNT(options); i++)
+    for (enum use use = LAYER_ALONE; use < USES; use++) {
+      assert_true(run_pair("fusion=off", &options[i], use, alone));
+      assert_int_equal(run_pair("fusion=on", &options[i], use, fused), use != LAYER_ALONE);
+      for (int k = 0; k < 2 * PAIR; k++)
+        assert_true(fabsf(alone[k] - fused[k]) <= 1e-5f * (1 + fabsf(alone[k])));
+    }
+  const filtra_linear_options added = {.activation = GELU,
+                                       .residual = (filtra_tensor *)state}; /* asks for one */
+  assert_true(run_pair("fusion=on", &added, LAYER_ALONE, fused));
 }
 
 static void expect_error(const filtra_linear_options *options, int64_t in, int64_t bias,
