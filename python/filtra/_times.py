@@ -10,8 +10,8 @@ from typing import Any
 from ._errors import ArgumentError
 
 _DATE = re.compile(
-    r"(\d{4})[-/](\d\d?)(?:[-/](\d\d?)(?:[ T_](\d\d?)(?:[:-](\d\d?)(?:[:-](\d\d?)(\.\d*)?)?)?"
-    r"(?:Z|([+-])(\d\d):?(\d\d)?)?)?)?", re.ASCII
+    r"(\d{4})[-/](\d\d?)(?:[-/](\d\d?)(?:[ T_](\d\d?)(?:([:-])(\d\d?)"
+    r"(?:\5(\d\d?)(\.\d*)?)?)?(?:Z|([+-])(\d\d):?(\d\d)?)?)?)?", re.ASCII
 )
 
 
@@ -29,14 +29,14 @@ def _date(text: str) -> float:
     if not match:
         return math.nan
     year, month, day = (int(part or 1) for part in match.groups()[:3])
-    hour, minute, second = (int(part or 0) for part in match.groups()[3:6])
-    zone = 60 * int(match[9] or 0) + int(match[10] or 0)
-    zone = -zone if match[8] == "-" else zone
+    hour, minute, second = (int(match[i] or 0) for i in (4, 6, 7))
+    zone = 60 * int(match[10] or 0) + int(match[11] or 0)
+    zone = -zone if match[9] == "-" else zone
     try:
         days = datetime.date(year, month, day).toordinal()
     except ValueError:
         return math.nan
-    return 60.0 * ((days * 24 + hour) * 60 + minute - zone) + second + float(f"0{match[7] or 0}")
+    return 60.0 * ((days * 24 + hour) * 60 + minute - zone) + second + float(f"0{match[8] or 0}")
 
 
 def times_of(column: Any, name: str) -> Any:

@@ -15,6 +15,12 @@ static double days(long year, long month, long day) {
   return (double)(era * 146097 + of_era * 365 + leaps + of_year - 719468);
 }
 
+/* Days of a month. */
+static long days_of(long year, long month) {
+  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+  return month == 2 ? 28 + leap : 30 + (month + (month > 7)) % 2;
+}
+
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -40,19 +46,21 @@ bool ft_read_date(const char *text, double *seconds) {
   static const long most[] = {9999, 12, 31, 23, 59, 60};
   static const char *const between[] = {"-/", "-/", " T_", ":-", ":-"};
   long part[6] = {0, 1, 1, 0, 0, 0};
-  char *end = (char *)text;
+  char *end = (char *)text, separator = 0;
   int count = 0;
   if (strspn(text, "0123456789") != 4) return false;
   while (is_digit(*end)) {
     part[count] = strtol(end, &end, 10);
     if (part[count] > most[count]) return false;
     if (++count == 6 || !*end || !strchr(between[count - 1], *end)) break;
-    end++;
+    if (count == 5 && *end != separator) break; /* 10:00-05 has a time zone */
+    separator = *end++;
   }
   const double fraction = *end == '.' && count == 6 ? ft_strtod(end, &end) : 0.0;
   double zone = 0.0;
   if (*end && (count < 4 || !read_zone(end, &zone))) return false;
-  if (count < 2 || part[0] < 1 || !part[1] || !part[2]) return false;
+  if (count < 2 || part[0] < 1 || !part[1] || !part[2] || part[2] > days_of(part[0], part[1]))
+    return false;
   *seconds = 86400.0 * days(part[0], part[1], part[2]) + 3600.0 * (double)part[3] +
              60.0 * (double)part[4] + (double)part[5] + fraction - zone;
   return true;
