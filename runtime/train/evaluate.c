@@ -70,13 +70,17 @@ static filtra_status most_frequent(const uint8_t *rows, size_t count, size_t wid
   return FILTRA_OK;
 }
 
-/* Variance of the split's values: the mean squared error of always predicting their mean. */
+/* Variance of the split's values: the mean squared error of always predicting their mean. Exactly 0
+ * if they are equal: the mean is the first value plus that of differences from it. */
 static double variance(const filtra_dataset *data, filtra_split split) {
   uint64_t count = filtra_dataset_get_info(data)->count[split];
-  double mean = 0.0, sum = 0.0;
+  double first = 0.0, mean = 0.0, sum = 0.0;
   filtra_sample sample;
-  for (uint64_t i = 0; i < count && !filtra_dataset_sample(data, split, i, &sample); i++)
-    mean += sample.value / (double)count;
+  for (uint64_t i = 0; i < count && !filtra_dataset_sample(data, split, i, &sample); i++) {
+    if (i == 0) first = sample.value;
+    mean += (sample.value - first) / (double)count;
+  }
+  mean += first;
   for (uint64_t i = 0; i < count && !filtra_dataset_sample(data, split, i, &sample); i++)
     sum += (sample.value - mean) * (sample.value - mean);
   return sum / (double)count;

@@ -1,5 +1,6 @@
 /* Measures of predictions compared with scikit-learn 1.9 and SciPy 1.17, and runs that select
  * models by them. */
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -159,6 +160,27 @@ static const char *outliers(void) {
     fprintf(file, "%d.5,%d\n", i % 20, i % 11 == 3 ? 400 : 2 * (i % 20) + 1);
   fclose(file);
   return path;
+}
+
+/* Where all values of a split are equal there is nothing to explain: R2 is 0, also where the mean
+ * of the values rounds. */
+TEST(values_that_are_equal) {
+  static const char *const values[] = {"3", "0.1", "7"};
+  for (size_t i = 0; i < FT_COUNT(values); i++) {
+    const char *data = test_folder(), *v = values[i];
+    test_write_text(data, "train.csv", "a,y\n1,2\n2,4\n3,5\n4,9\n5,9.5\n6,11\n");
+    test_write_text(
+        data, "test.csv",
+        test_text("a,y\n1,%s\n2,%s\n3,%s\n4,%s\n5,%s\n6,%s\n7,%s\n", v, v, v, v, v, v, v));
+    const char *folder = test_new_run();
+    filtra_evaluation e;
+    assert_ok(test_train(test_text("{\"data\": \"%s\", \"width\": 16, \"layers\": 1, "
+                                   "\"batch_size\": 4, \"steps\": 2, \"task\": \"regression\"}",
+                                   data),
+                         folder, 100));
+    assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL));
+    assert_true(e.r_squared == 0.0);
+  }
 }
 
 /* Mean errors of predictions of 2 x: less moved by outliers with mae. */
