@@ -219,7 +219,7 @@ FILTRA_API filtra_tensor *filtra_split_heads(filtra_graph *g, filtra_tensor *t, 
 /** The inverse of filtra_split_heads: [B,H,N,D] stored token by token -> [B,N,H*D]. */
 FILTRA_API filtra_tensor *filtra_merge_heads(filtra_graph *g, filtra_tensor *t);
 /** Cuts the last axis into `count` equal chunks; out[i] receives chunk i. When gradients are
- * wanted, no other op may use t. */
+ * wanted, no other op may use t, and it is cut once: fails with ARGUMENT. */
 FILTRA_API void filtra_chunk(filtra_graph *g, filtra_tensor *t, int count, filtra_tensor **out);
 
 #ifdef __cplusplus

@@ -22,6 +22,14 @@ static void chunk_backward(filtra_graph *g, const void *context) {
   s->part[0]->whole->grad_partial = false;
 }
 
+/* Whether t was cut before, so that gradients of its pieces are written, not added. */
+static bool was_cut(const filtra_tensor *t) {
+  const filtra_tensor *other = t->storage->tensors;
+  while (other && other->whole != t->owner)
+    other = other->next;
+  return t->requires_grad && other;
+}
+
 /* The first piece has `first` columns, the others the rest in equal parts. */
 static void cut(filtra_graph *g, filtra_tensor *t, int parts, int64_t first, filtra_tensor **out) {
   const int last = t->ndim - 1;
@@ -55,7 +63,14 @@ void filtra_chunk(filtra_graph *g, filtra_tensor *t, int parts, filtra_tensor **
                   t->name, ft_shape_text(t), parts);
     return;
   }
-  cut(g, t, parts, t->shape[last] / parts, out);
+  if (was_cut(t))
+    ft_graph_fail(
+        g, FILTRA_ERROR_ARGUMENT,
+        "chunk: %s %s was cut before, and its gradient is written by pieces: cut it once, "
+        "or cut a copy (filtra_affine with 1 and 0)",
+        t->name, ft_shape_text(t));
+  else
+    cut(g, t, parts, t->shape[last] / parts, out);
 }
 
 void ft_cut(filtra_graph *g, filtra_tensor *t, int64_t first, filtra_tensor *out[2]) {

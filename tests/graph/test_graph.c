@@ -188,6 +188,28 @@ TEST(split_and_whole_use_is_an_error) {
   assert_non_null(strstr(filtra_error_message(), "split"));
 }
 
+/* A second cut would overwrite the gradients of the first one's pieces. */
+TEST(cut_twice_is_an_error) {
+  for (int differentiated = 0; differentiated < 2; differentiated++) {
+    filtra_graph *g = new_graph();
+    filtra_tensor *x = test_input(g, "x", 1, 4), *first[2], *second[2];
+    if (differentiated) filtra_graph_require_gradient(g, x);
+    filtra_chunk(g, x, 2, first);
+    filtra_chunk(g, filtra_reshape(g, x, 2, (int64_t[]){2, 2}), 2, second);
+    if (differentiated) {
+      test_refuse(&g, second[0], "was cut before");
+      continue;
+    }
+    filtra_tensor *y =
+        filtra_graph_output(g, filtra_concat(g, 1, 2, (filtra_tensor *[]){first[1], first[0]}));
+    float got[4];
+    assert_ok(filtra_graph_compile(g));
+    test_run_graph(g, TEST_SET({x, (float[]){1, 2, 3, 4}}), TEST_GET({y, got}));
+    assert_memory_equal(got, ((float[]){3, 4, 1, 2}), sizeof got);
+    filtra_graph_destroy(&g);
+  }
+}
+
 TEST(parameters_and_unreached_gradients) {
   filtra_device *dev = test_device();
   owned_parameters *p = test_parameters(dev);
