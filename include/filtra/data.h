@@ -358,8 +358,10 @@ typedef struct filtra_samples {
   uint64_t count;          /**< samples; 0: the split is empty */
   const uint32_t *lengths; /**< [count] tokens of each, at least 1; with FILTRA_TARGET_NEXT 2 */
   const int32_t *tokens;   /**< [sum of lengths] ids, 0 to 16777215; 0 is padding */
-  const float *features;   /**< [sum of lengths, features]; NaN: missing, needs `standardise` */
-  const int32_t *second;   /**< the second sequences of pairs, as `tokens`; NULL: no pairs */
+  /** [sum of lengths, features]. NaN: missing, which needs `standardise`: interpolated as in "ts",
+   * with `columns` the column's mean. */
+  const float *features;
+  const int32_t *second; /**< the second sequences of pairs, as `tokens`; NULL: no pairs */
   const uint32_t *second_lengths;
   const int32_t *labels; /**< [count], 0 to classes - 1, with FILTRA_TARGET_CLASS */
   const float *values;   /**< [count], with FILTRA_TARGET_VALUE */

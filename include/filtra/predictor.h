@@ -75,10 +75,11 @@ typedef struct filtra_request {
   const char *second;
   size_t second_length;
   const int32_t *tokens; /**< [length] ids, for models that read token ids */
-  /** [length, features] as measured, which the predictor standardises; NaN: missing. Of a model of
-   * a table's rows all numbers of a row, in the order of the training file, where a column of
-   * categories is 1 for the cell's text and 0 for the others, sorted. Models of images take pixels
-   * instead. */
+  /** [length, features] as measured, which the predictor standardises. NaN: missing, interpolated
+   * as in files of series; at an end the nearest value is repeated. Of a model of a table's rows
+   * all numbers of a row, in the order of the training file, where a column of categories is 1 for
+   * the cell's text and 0 for the others, sorted; NaN is the column's mean. Models of images take
+   * pixels instead. */
   const float *series;
   const uint8_t *pixels; /**< [length, channels] row by row, for models that read images */
   uint32_t length;       /**< of tokens, series or pixels */

@@ -1,6 +1,6 @@
 /* filtra_dataset_create: makes a dataset from an application's arrays, which are copied. */
 #include "base/memory.h"
-#include "data/dataset.h"
+#include "data/series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,9 +96,14 @@ static filtra_status add_edges(const filtra_dataset_arrays *a, const int32_t *ed
   return FILTRA_OK;
 }
 
-static filtra_status add_features(ft_samples *to, const float *values, size_t count) {
-  for (size_t i = 0; i < count; i++)
+/* `standardise`: missing numbers will be filled. */
+static filtra_status add_features(ft_samples *to, const float *values, size_t count,
+                                  bool standardise) {
+  for (size_t i = 0; i < count; i++) {
     if (isinf(values[i])) return ft_fail(FILTRA_ERROR_INPUT, "number %zu is infinite", i);
+    if (isnan(values[i]) && !standardise)
+      return ft_fail(FILTRA_ERROR_INPUT, "number %zu is missing (NaN), which needs standardise", i);
+  }
   memcpy(to->values + to->value_count, values, count * sizeof *values);
   to->value_count += count;
   return FILTRA_OK;
@@ -176,7 +181,8 @@ static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_sam
     return ft_fail(FILTRA_ERROR_INPUT, "a sequence of %u tokens, accepted are %d and more",
                    s->second && !second ? second : length, next ? 2 : 1);
   if (a->features)
-    FT_TRY(add_features(to, s->features + at->first * a->features, (size_t)length * a->features));
+    FT_TRY(add_features(to, s->features + at->first * a->features, (size_t)length * a->features,
+                        a->standardise));
   else
     FT_TRY(add_tokens(to, s->tokens + at->first, length));
   if (second) FT_TRY(add_tokens(to, s->second + at->second, second));
@@ -255,6 +261,13 @@ static filtra_status keep_pixels(const filtra_dataset_arrays *a, filtra_dataset 
   return FILTRA_OK;
 }
 
+/* Missing values of series are interpolated, as those of files are; standardising gives columns
+ * their means. */
+static void fill_missing(const filtra_dataset_arrays *a, ft_samples *s) {
+  for (size_t i = 0; i < s->count && a->features && !a->columns && !a->height; i++)
+    ft_interpolate(s->values + s->rows[i].first, s->rows[i].length, a->features);
+}
+
 /* Standardises by the caller's moments, or by the training split's. */
 static filtra_status standardise(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   const ft_data_fit fit = {.mean = a->feature_mean,
@@ -280,11 +293,16 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
                             .width = a->width};
   FT_TRY(check_arrays(a));
   FT_TRY(ft_check_share(a->validation_share));
+  for (uint32_t i = 0; a->class_names && i < a->classes; i++)
+    if (!a->class_names[i])
+      return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: class_names[%u] is NULL", i);
   FT_TRY(ft_name_classes(ds, a->classes, a->class_names));
   FT_TRY(ft_check_class_names(ds, "arrays"));
   FT_TRY(ft_warn_of_alike_names(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
+  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
+    fill_missing(a, &ds->samples[split]);
   FT_TRY(keep_pixels(a, ds));
   for (int i = FILTRA_SPLIT_TEST; a->columns && i >= 0; i--)
     if (ds->samples[i].count) ds->columns = ds->samples[i].rows->length;

@@ -57,20 +57,25 @@ filtra_status ft_series_put(ft_series *s, size_t index, double value) {
   return FILTRA_OK;
 }
 
-/* Interpolates missing values linearly between their neighbours; at the ends, repeats the nearest
- * value. A series without any value stays missing; standardising then replaces it by the mean. */
-static void interpolate(double *x, size_t length) {
+/* One feature, of which neighbours are `stride` numbers apart. */
+static void interpolate(float *x, size_t length, size_t stride) {
   for (size_t i = 0; i < length; i++) {
-    if (!isnan(x[i])) continue;
+    if (!isnan(x[i * stride])) continue;
     size_t next = i;
-    while (next < length && isnan(x[next]))
+    while (next < length && isnan(x[next * stride]))
       next++;
-    bool before = i > 0, after = next < length;
+    const bool before = i > 0, after = next < length;
     if (!before && !after) return;
-    double from = before ? x[i - 1] : x[next], to = after ? x[next] : from;
+    const double from = x[(before ? i - 1 : next) * stride];
+    const double to = after ? x[next * stride] : from;
     for (size_t k = i; k < next; k++)
-      x[k] = from + (to - from) * (double)(k - i + 1) / (double)(next - i + 1);
+      x[k * stride] = (float)(from + (to - from) * (double)(k - i + 1) / (double)(next - i + 1));
   }
+}
+
+void ft_interpolate(float *x, size_t length, size_t features) {
+  for (size_t k = 0; k < features; k++)
+    interpolate(x + k, length, features);
 }
 
 static filtra_status check_length(ft_series *s, size_t length, size_t *kept) {
@@ -84,10 +89,11 @@ static filtra_status check_length(ft_series *s, size_t length, size_t *kept) {
                  length, limit, ft_length_advice(s->ds));
 }
 
-/* Appends a series time step by time step, as models read it. */
+/* Appends the first `kept` steps of a series, time step by time step, as models read it. Missing
+ * values are interpolated before the rest is cut. */
 static filtra_status append(ft_series *series, size_t dimensions, size_t length, size_t kept) {
   ft_samples *s = series->samples;
-  size_t count = kept * dimensions, wanted = s->value_count + count;
+  size_t count = length * dimensions, wanted = s->value_count + count;
   if (wanted > s->value_capacity) {
     wanted += wanted / 2;
     float *values = ft_realloc(s->values, wanted, sizeof *values);
@@ -96,10 +102,11 @@ static filtra_status append(ft_series *series, size_t dimensions, size_t length,
     s->value_capacity = wanted;
   }
   float *to = s->values + s->value_count;
-  for (size_t i = 0; i < kept; i++)
+  for (size_t i = 0; i < length; i++)
     for (size_t k = 0; k < dimensions; k++)
-      *to++ = (float)series->values[k * length + i];
-  s->value_count += count;
+      to[i * dimensions + k] = (float)series->values[k * length + i];
+  ft_interpolate(to, length, dimensions);
+  s->value_count += kept * dimensions;
   return FILTRA_OK;
 }
 
@@ -131,8 +138,6 @@ filtra_status ft_series_add(ft_series *s, size_t dimensions, size_t length, ft_s
                    dimensions, dimensions == 1 ? "" : "s", s->ds->info.features);
   FT_TRY(check_length(s, length, &kept));
   FT_TRY(measure(s, dimensions, length, kept));
-  for (size_t k = 0; k < dimensions; k++)
-    interpolate(s->values + k * length, length);
   row.first = samples->value_count;
   row.length = (uint32_t)kept;
   FT_TRY(append(s, dimensions, length, kept));

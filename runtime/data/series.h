@@ -18,6 +18,11 @@ typedef struct ft_series {
   ft_spread *spreads; /* [dimensions], where `first`; else NULL */
 } ft_series;
 
+/** Interpolates missing values (NaN) of [length, features] linearly along the steps; at the ends,
+ * repeats the nearest value. A feature without any value stays missing; standardising then replaces
+ * it by the mean. */
+void ft_interpolate(float *x, size_t length, size_t features);
+
 /** Reads a file of a split, adding its samples. */
 typedef filtra_status (*ft_series_read_fn)(void *user, const char *path, filtra_split split);
 

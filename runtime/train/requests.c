@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "data/image.h"
 #include "data/labels.h"
+#include "data/series.h"
 #include "data/table_fit.h"
 
 #include <math.h>
@@ -113,6 +114,9 @@ static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const
   if (fit->columns && count != fit->features)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training data has %u", count,
                    fit->features);
+  /* As training read them: series by interpolation, columns by their means. */
+  if (fit->features && !fit->columns && !fit->table && !fit->height)
+    ft_interpolate(to, (size_t)s->lengths[0], p->columns);
   for (size_t i = 0; i < count; i++) {
     if (!fit->features && isnan(to[i]))
       return ft_fail(FILTRA_ERROR_INPUT,
@@ -150,6 +154,8 @@ static filtra_status read_pixels(const ft_reader *p, ft_request_sample *s,
   if (r->channels != 1 && r->channels != 3)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "pixels of %u channels; accepted are 1 and 3",
                    r->channels);
+  if (p->info.tokenizer && p->info.tokenizer != &ft_tokenizer_pixels)
+    return ft_fail(FILTRA_ERROR_INPUT, "the model reads text, not pixels");
   if (p->columns != 1 && p->columns != 3)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads %zu numbers a step, no pixels", p->columns);
   FT_TRY(check_size(p, r));

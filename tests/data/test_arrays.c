@@ -95,6 +95,43 @@ TEST(features_are_standardised) {
   assert_float_equal((double)got[2], 1.0, 1e-6);
 }
 
+static void refuses(filtra_dataset_arrays arrays, filtra_status status, const char *part) {
+  filtra_dataset *ds = NULL;
+  assert_fails(filtra_dataset_create(&arrays, &ds), status, part);
+  assert_null(ds);
+}
+
+/* Missing values of series are interpolated for each feature, as those of files are; columns take
+ * their means. */
+TEST(missing_numbers_are_filled) {
+  const float numbers[] = {1, 10, NAN, 20, 4, NAN, NAN, NAN, 10, 50}, values[] = {0.5f};
+  const float filled[] = {1, 10, 2.5f, 20, 4, 30, 7, 40, 10, 50};
+  float got[10], want[10];
+  filtra_dataset_arrays arrays = {
+      .splits[FILTRA_SPLIT_TRAIN] = {.count = 1, .lengths = (uint32_t[]){5}, .values = values},
+      .target = FILTRA_TARGET_VALUE,
+      .features = 2,
+      .standardise = true};
+  for (int i = 0; i < 2; i++) {
+    arrays.splits[FILTRA_SPLIT_TRAIN].features = i ? filled : numbers;
+    owned_dataset *ds = test_dataset(&arrays);
+    assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 0, i ? want : got));
+  }
+  assert_memory_equal(got, want, sizeof got);
+  arrays.splits[FILTRA_SPLIT_TRAIN].features = numbers;
+  arrays.standardise = false;
+  refuses(arrays, FILTRA_ERROR_INPUT,
+          "sample 0 of train: number 2 is missing (NaN), which needs standardise");
+  const float rows[] = {1, 5, NAN, 6, 3, 7};
+  arrays.splits[FILTRA_SPLIT_TRAIN] = (filtra_samples){
+      .count = 3, .features = rows, .lengths = (uint32_t[]){2, 2, 2}, .values = (float[]){0, 1, 2}};
+  arrays.features = 1;
+  arrays.standardise = arrays.columns = true;
+  owned_dataset *ds = test_dataset(&arrays);
+  assert_ok(filtra_dataset_sample_features(ds, FILTRA_SPLIT_TRAIN, 1, got));
+  assert_true(got[0] == 0.0f);
+}
+
 /* Deviations of 1, 2, 3 and of 10, 20, 30 are 1 and 10; weights come with the samples. */
 TEST(columns_have_their_own_means) {
   const float numbers[] = {1, 10, 2, 20, 3, 30}, values[] = {0, 1, 2}, weights[] = {1, 0.5f, 4};
@@ -142,12 +179,6 @@ TEST(pairs_and_successors) {
   assert_int_equal(sample.tokens[2], 7);
 }
 
-static void refuses(filtra_dataset_arrays arrays, filtra_status status, const char *part) {
-  filtra_dataset *ds = NULL;
-  assert_fails(filtra_dataset_create(&arrays, &ds), status, part);
-  assert_null(ds);
-}
-
 TEST(mistakes_are_told) {
   filtra_dataset_arrays a = classes();
   a.classes = 1;
@@ -167,6 +198,9 @@ TEST(mistakes_are_told) {
   a = classes();
   a.height = 2;
   refuses(a, FILTRA_ERROR_ARGUMENT, "height is 2 and width 0; images of features have both");
+  a = classes();
+  a.class_names = (const char *const[]){"one", NULL};
+  refuses(a, FILTRA_ERROR_ARGUMENT, "class_names[1] is NULL");
   const float weights[] = {1, 0, 1, 1};
   a = classes();
   a.splits[FILTRA_SPLIT_TRAIN].weights = weights;

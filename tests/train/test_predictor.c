@@ -339,6 +339,9 @@ TEST(requests_of_other_models_are_refused) {
   request = (filtra_request){.series = series, .length = 4};
   assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                "the model reads tokens, not numbers");
+  request = (filtra_request){.pixels = pixels, .length = 2, .channels = 1};
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
+               "the model reads text, not pixels");
   filtra_predictor_destroy(&p);
 
   p = open_predictor(trained("x_TRAIN.ts", SERIES, ""));
@@ -449,6 +452,25 @@ TEST(series_mean_what_the_data_meant) {
     }
     filtra_model_destroy(&model);
   }
+}
+
+/* A missing number of a series is what it was in the file that the model was trained on. */
+TEST(missing_numbers_mean_what_the_data_meant) {
+  const char *data = test_write_text(test_folder(), "gap_TRAIN.ts",
+                                     "@problemName gap\n@classLabel true a b\n@data\n"
+                                     "1,?,4,?,?,10:a\n1,?,4,?,?,10:b\n");
+  owned_dataset *ds = test_open_dataset(data, "ts", NULL);
+  owned_model *model = test_model(
+      test_device(), &(filtra_model_config){.data = ds, .width = 8, .layers = 1, .heads = 1});
+  const char *path = test_path(test_folder(), "gap.safetensors");
+  float want[2], got[2]; /* one sample is held out; both are the same */
+  assert_ok(filtra_model_predict_split(model, ds, FILTRA_SPLIT_TRAIN, 2, want));
+  assert_ok(filtra_model_save(model, path));
+  owned_predictor *p = open_predictor(path);
+  const float series[] = {1, NAN, 4, NAN, NAN, 10};
+  ask(p, (filtra_request){.series = series, .length = 6, .logits = got});
+  for (int k = 0; k < 2; k++)
+    assert_float_equal((double)got[k], (double)want[k], 1e-6);
 }
 
 TEST(data_of_other_models_are_refused) {
