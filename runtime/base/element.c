@@ -144,7 +144,7 @@ bool ft_elements_finite(filtra_dtype dtype, const void *elements, size_t count) 
   }
   if (dtype == FILTRA_F32) return !(carried >> 31);
   for (size_t i = 0; i < count; i++)
-    if (!isfinite(ft_element_get(dtype, elements, i))) return false;
+    if (!isfinite((float)ft_element_get(dtype, elements, i))) return false;
   return true;
 }
 

@@ -302,6 +302,27 @@ TEST(test_half_file) {
   free_net(&n);
 }
 
+/* A number that is finite in a file of F64 and none of F32. */
+TEST(test_large_numbers) {
+  owned char *path = ft_path_join(test_folder(), "large.safetensors");
+  net n = make_net(NULL);
+  double numbers[HIDDEN * IN] = {0};
+  ft_safetensor tensors[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    bool vector = WEIGHTS[i].rows == 1;
+    tensors[i] = (ft_safetensor){
+        .name = WEIGHTS[i].name, .dtype = FILTRA_F64, .ndim = vector ? 1 : 2, .data = numbers};
+    tensors[i].shape[0] = vector ? WEIGHTS[i].columns : WEIGHTS[i].rows;
+    tensors[i].shape[1] = WEIGHTS[i].columns;
+  }
+  assert_ok(ft_safetensors_write(path, tensors, COUNT, NULL, 0));
+  assert_ok(filtra_parameters_load(n.params, path));
+  numbers[1] = 1e300;
+  assert_ok(ft_safetensors_write(path, tensors, COUNT, NULL, 0));
+  assert_fails(filtra_parameters_load(n.params, path), FILTRA_ERROR_INPUT, "NaN or an infinity");
+  free_net(&n);
+}
+
 TEST(test_refused) {
   net n = make_net(NULL);
   const filtra_parameter_group nobody = {.names = "third.*"}, unnamed = {.frozen = true},
