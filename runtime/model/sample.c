@@ -32,11 +32,11 @@ static filtra_status check(int64_t vocabulary, const filtra_sampling *o) {
 static filtra_status most_probable(const float *logits, int64_t vocabulary, int32_t least,
                                    int32_t *token) {
   *token = least;
-  for (int64_t i = least; i < vocabulary; i++) {
+  for (int64_t i = 0; i < vocabulary; i++) {
     if (isnan(logits[i]))
       return ft_fail(FILTRA_ERROR_NONFINITE, "sample: the logit of token %lld is not a number",
                      (long long)i);
-    if (logits[i] > logits[*token]) *token = (int32_t)i;
+    if (i > least && logits[i] > logits[*token]) *token = (int32_t)i;
   }
   if (isfinite(logits[*token])) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_NONFINITE, "sample: the largest logit, of token %d, is not finite",

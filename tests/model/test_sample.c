@@ -112,8 +112,8 @@ TEST(without_temperature_the_first_largest_wins) {
 }
 
 TEST(mistakes_are_told) {
-  const float logits[] = {0, 1, 2}, broken[] = {0, 1, NAN}, endless[] = {0, 1, INFINITY},
-              none[] = {0, -INFINITY, -INFINITY};
+  const float logits[] = {0, 1, 2}, broken[] = {0, 1, NAN}, first[] = {NAN, 1, 2},
+              endless[] = {0, 1, INFINITY}, none[] = {0, -INFINITY, -INFINITY};
   int32_t token;
 #define REFUSE(logits, count, status, part, ...)                                                   \
   assert_fails(filtra_sample_token(logits, count, &(filtra_sampling){__VA_ARGS__}, 0, &token),     \
@@ -125,6 +125,7 @@ TEST(mistakes_are_told) {
   REFUSE(logits, 3, FILTRA_ERROR_ARGUMENT, "top_p is nan", .top_p = NAN);
   REFUSE(logits, 1, FILTRA_ERROR_ARGUMENT, "1 tokens", .top_p = 1);
   REFUSE(broken, 3, FILTRA_ERROR_NONFINITE, "token 2", .temperature = 1);
+  REFUSE(first, 3, FILTRA_ERROR_NONFINITE, "token 0", .temperature = 0);
   REFUSE(endless, 3, FILTRA_ERROR_NONFINITE, "token 2", .temperature = 1);
   REFUSE(none, 3, FILTRA_ERROR_NONFINITE, "not finite", .temperature = 1);
 #undef REFUSE
