@@ -76,15 +76,24 @@ static const ft_safetensor *find(const ft_safetensors *file, const char *prefix,
   return NULL;
 }
 
+/* A tensor of the file, of those that begin with `prefix`, that is no parameter; NULL: none. */
+static const char *find_foreign(const filtra_parameters *params, const ft_safetensors *file,
+                                const char *prefix, bool trained) {
+  const size_t length = strlen(prefix);
+  for (size_t i = 0; i < ft_safetensors_count(file); i++) {
+    const char *name = ft_safetensors_at(file, i)->name;
+    if (strncmp(name, prefix, length) != 0) continue;
+    const ft_parameter *p = ft_parameters_find(params, name + length);
+    if (!p || (trained && p->options.buffer)) return name;
+  }
+  return NULL;
+}
+
 filtra_status ft_weights_check(const filtra_parameters *params, const ft_safetensors *file,
                                const char *path, const char *prefix, bool trained) {
-  size_t found = 0, wanted = 0;
-  for (size_t i = 0; i < ft_safetensors_count(file); i++)
-    found += !strncmp(ft_safetensors_at(file, i)->name, prefix, strlen(prefix));
   for (size_t i = 0; i < params->count; i++) {
     const ft_parameter *p = &params->list[i];
     if (trained && p->options.buffer) continue;
-    wanted++;
     const ft_safetensor *t = find(file, prefix, p);
     if (!t) return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s%s is missing", path, prefix, p->name);
     if (!ft_dtype_is_float(t->dtype) || t->ndim != p->ndim ||
@@ -96,10 +105,10 @@ filtra_status ft_weights_check(const filtra_parameters *params, const ft_safeten
       return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s%s holds a NaN or an infinity", path, prefix,
                      p->name);
   }
-  if (found == wanted) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: holds %zu tensors \"%s...\", there are %zu such parameters", path, found,
-                 prefix, wanted);
+  const char *foreign = find_foreign(params, file, prefix, trained);
+  if (!foreign) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: tensor %s is none of the %zu parameters", path, foreign,
+                 params->count);
 }
 
 static filtra_status upload_floats(filtra_parameters *params, const ft_parameter *p,

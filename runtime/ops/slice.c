@@ -91,9 +91,10 @@ filtra_tensor *filtra_concat(filtra_graph *g, int axis, int count, filtra_tensor
   for (int i = 0; i < count; i++) {
     if (!ft_usable(g, x ? x[i] : NULL)) return NULL;
     if (axis < 0 || axis >= x[0]->ndim || !fits(x[i], x[0], axis))
-      return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
-                           "concat: %s %s does not continue %s %s along axis %d", x[i]->name,
-                           ft_shape_text(x[i]), x[0]->name, ft_shape_text(x[0]), axis);
+      return ft_graph_fail(
+          g, FILTRA_ERROR_ARGUMENT, "concat: %s %s %s does not continue %s %s %s along axis %d",
+          x[i]->name, filtra_dtype_name(filtra_tensor_dtype(x[i])), ft_shape_text(x[i]), x[0]->name,
+          filtra_dtype_name(filtra_tensor_dtype(x[0])), ft_shape_text(x[0]), axis);
     total += x[i]->shape[axis];
     call.x[i] = x[i];
   }

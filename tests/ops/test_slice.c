@@ -173,8 +173,8 @@ static void refuse_concat(int axis, int count, filtra_dtype dtype, int64_t colum
 TEST(test_concat_errors) {
   refuse_concat(0, 0, FILTRA_F32, 4, "0 tensors, accepted are 1 to 8");
   refuse_concat(0, 9, FILTRA_F32, 4, "9 tensors");
-  refuse_concat(0, 2, FILTRA_F32, 5, "x [3, 5] does not continue x [3, 4] along axis 0");
-  refuse_concat(1, 2, FILTRA_I32, 4, "does not continue");
+  refuse_concat(0, 2, FILTRA_F32, 5, "x F32 [3, 5] does not continue x F32 [3, 4] along axis 0");
+  refuse_concat(1, 2, FILTRA_I32, 4, "x I32 [3, 4] does not continue x F32 [3, 4]");
   refuse_concat(2, 2, FILTRA_F32, 4, "along axis 2");
   refuse_concat(-1, 2, FILTRA_F32, 4, "along axis -1");
 }

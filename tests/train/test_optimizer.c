@@ -302,12 +302,12 @@ TEST(test_half_file) {
   free_net(&n);
 }
 
-/* A number that is finite in a file of F64 and none of F32. */
-TEST(test_large_numbers) {
+/* A number that is finite in a file of F64 and none of F32, and a tensor too many. */
+TEST(test_other_files) {
   owned char *path = ft_path_join(test_folder(), "large.safetensors");
   net n = make_net(NULL);
   double numbers[HIDDEN * IN] = {0};
-  ft_safetensor tensors[COUNT];
+  ft_safetensor tensors[COUNT + 1];
   for (int i = 0; i < COUNT; i++) {
     bool vector = WEIGHTS[i].rows == 1;
     tensors[i] = (ft_safetensor){
@@ -317,6 +317,11 @@ TEST(test_large_numbers) {
   }
   assert_ok(ft_safetensors_write(path, tensors, COUNT, NULL, 0));
   assert_ok(filtra_parameters_load(n.params, path));
+  tensors[COUNT] = tensors[0];
+  tensors[COUNT].name = "third.weight";
+  assert_ok(ft_safetensors_write(path, tensors, COUNT + 1, NULL, 0));
+  assert_fails(filtra_parameters_load(n.params, path), FILTRA_ERROR_INPUT,
+               "tensor third.weight is none of the");
   numbers[1] = 1e300;
   assert_ok(ft_safetensors_write(path, tensors, COUNT, NULL, 0));
   assert_fails(filtra_parameters_load(n.params, path), FILTRA_ERROR_INPUT, "NaN or an infinity");
