@@ -104,7 +104,8 @@ const ft_cap_key ft_cap_keys[KEYS] = {
               "8x8x16", "8x16x8", "8x16x16", "16x8x8", "16x8x16", "16x16x8", "16x16x16"),
     [FUSION] = NAMES("fusion",
                      "whether elementwise calls and copies that follow one another become one, "
-                     "and sums over parts",
+                     "sums over parts one, repeated ones none, and derivatives of activations "
+                     "parts of products",
                      "off", "on"),
 };
 const size_t ft_cap_key_count = KEYS;
