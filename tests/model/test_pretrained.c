@@ -256,18 +256,6 @@ TEST(what_is_not_theirs_is_not_exported) {
 
 /* ---- what is damaged or not known ---- */
 
-/* A copy of a golden folder. */
-static const char *copy_of(const char *name) {
-  static const char *const FILES[] = {"config.json", "model.safetensors"};
-  const char *folder = test_folder();
-  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
-    size_t size;
-    owned char *bytes = test_read(test_pretrained_folder(name, FILES[i]), &size);
-    test_write(test_path(folder, FILES[i]), bytes, size);
-  }
-  return folder;
-}
-
 static void refuse(const char *folder, filtra_status status, const char *part) {
   filtra_model *model;
   assert_fails(filtra_model_import(test_device(), folder, NULL, &model), status, part);
@@ -305,7 +293,8 @@ TEST(configurations_are_read_closely) {
        "\"max_position_embeddings\" is 14; accepted are more than 21"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    const char *folder = copy_of(cases[i].family), *path = test_path(folder, "config.json");
+    const char *folder = test_copy_pretrained(cases[i].family),
+               *path = test_path(folder, "config.json");
     size_t size;
     owned char *text = test_read(path, &size);
     const char *at = strstr(text, cases[i].from);
@@ -318,23 +307,13 @@ TEST(configurations_are_read_closely) {
   }
 }
 
-/* Changes text of a file in the folder. */
-static void change(const char *folder, const char *name, const char *from, const char *to) {
-  const char *path = test_path(folder, name);
-  size_t size;
-  owned char *text = test_read(path, &size);
-  const char *at = strstr(text, from);
-  if (!at) fail_msg("%s: no %s", path, from);
-  const char *changed = test_text("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-  test_write(path, changed, strlen(changed));
-}
-
 /* Classes without names are called LABEL_0 and so on, as `transformers` calls them. */
 TEST(unnamed_classes_have_names) {
-  const char *folder = copy_of("bert");
-  change(folder, "config.json",
-         "\"id2label\": {\n  \"0\": \"LABEL_0\",\n  \"1\": \"LABEL_1\",\n  \"2\": \"LABEL_2\"\n }",
-         "\"num_labels\": 3");
+  const char *folder = test_copy_pretrained("bert");
+  test_change_text(
+      folder, "config.json",
+      "\"id2label\": {\n  \"0\": \"LABEL_0\",\n  \"1\": \"LABEL_1\",\n  \"2\": \"LABEL_2\"\n }",
+      "\"num_labels\": 3");
   ft_start *start;
   assert_ok(ft_start_open(folder, &start));
   const json_t *classes = json_object_get(ft_start_input(start), "classes");
@@ -345,7 +324,7 @@ TEST(unnamed_classes_have_names) {
 
 /* Any mean and deviation of pixels can be imported, and comes out again. */
 TEST(pixels_are_standardised_as_theirs) {
-  const char *folder = copy_of("vit"), *run = test_path(test_folder(), "run"),
+  const char *folder = test_copy_pretrained("vit"), *run = test_path(test_folder(), "run"),
              *out = test_path(test_folder(), "out");
   static const char MOMENTS[] = "{\"image_mean\": [0.4, 0.5, 0.6], \"image_std\": [0.2, 0.3, 0.5]}";
   test_write(test_path(folder, "preprocessor_config.json"), MOMENTS, sizeof MOMENTS - 1);
@@ -387,12 +366,12 @@ static void make_grey(const char *folder) {
   assert_ok(ft_safetensors_write(made, list, count, NULL, 0));
   ft_safetensors_close(&file);
   assert_int_equal(rename(made, path), 0);
-  change(folder, "config.json", "\"num_channels\": 3", "\"num_channels\": 1");
+  test_change_text(folder, "config.json", "\"num_channels\": 3", "\"num_channels\": 1");
 }
 
 /* Images of one channel: imported, exported, and imported again. */
 TEST(grey_images_are_imported) {
-  const char *folder = copy_of("vit"), *out = test_path(test_folder(), "out");
+  const char *folder = test_copy_pretrained("vit"), *out = test_path(test_folder(), "out");
   make_grey(folder);
   for (int i = 0; i < 2; i++) {
     const char *run = test_path(test_folder(), "run");
@@ -403,15 +382,15 @@ TEST(grey_images_are_imported) {
     json_decref(config);
     if (!i) assert_ok(filtra_model_export(run, out));
   }
-  change(out, "preprocessor_config.json", "\"image_std\": [", "\"image_std\": [0.5, ");
+  test_change_text(out, "preprocessor_config.json", "\"image_std\": [", "\"image_std\": [0.5, ");
   refuse(out, FILTRA_ERROR_INPUT, "\"image_std\" is not one number above 0");
-  change(folder, "config.json", "\"num_channels\": 1", "\"num_channels\": 2");
+  test_change_text(folder, "config.json", "\"num_channels\": 1", "\"num_channels\": 2");
   refuse(folder, FILTRA_ERROR_INPUT, "\"num_channels\" is 2, accepted are 1 and 3");
 }
 
 /* Weights in two files. One may be missing, or not hold what the index says. */
 TEST(shards_are_read) {
-  const char *folder = copy_of("vit"), *whole = test_path(folder, "model.safetensors");
+  const char *folder = test_copy_pretrained("vit"), *whole = test_path(folder, "model.safetensors");
   static const char *const PARTS[] = {"a.safetensors", "b.safetensors"};
   ft_safetensors *file;
   assert_ok(ft_safetensors_open(whole, &file));
@@ -454,7 +433,7 @@ TEST(shards_are_read) {
 
 /* Of a table that is the head, too, a file may have the head's name only. */
 TEST(a_tied_table_has_either_name) {
-  const char *folder = copy_of("gpt2"), *path = test_path(folder, "model.safetensors");
+  const char *folder = test_copy_pretrained("gpt2"), *path = test_path(folder, "model.safetensors");
   ft_safetensors *file;
   assert_ok(ft_safetensors_open(test_pretrained_folder("gpt2", "model.safetensors"), &file));
   ft_safetensor list[64];
@@ -474,7 +453,7 @@ TEST(a_tied_table_has_either_name) {
 }
 
 TEST(other_weights_are_refused) {
-  const char *folder = copy_of("bert"), *path = test_path(folder, "model.safetensors");
+  const char *folder = test_copy_pretrained("bert"), *path = test_path(folder, "model.safetensors");
   size_t size;
   owned char *bytes = test_read(path, &size);
   test_write(path, bytes, size - 100);

@@ -2,13 +2,36 @@
  * it. Called by the tests of imported and exported models. */
 #include "support/pretrained.h"
 
+#include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 const char *test_pretrained_folder(const char *name, const char *part) {
   static char path[600];
   snprintf(path, sizeof path, "%s/golden/pretrained/%s%s%s", TEST_SOURCE_DIR, name, part ? "/" : "",
            part ? part : "");
   return path;
+}
+
+const char *test_copy_pretrained(const char *name) {
+  static const char *const FILES[] = {"config.json", "model.safetensors"};
+  const char *folder = test_folder();
+  for (size_t i = 0; i < FT_COUNT(FILES); i++) {
+    size_t size;
+    owned char *bytes = test_read(test_pretrained_folder(name, FILES[i]), &size);
+    test_write(test_path(folder, FILES[i]), bytes, size);
+  }
+  return folder;
+}
+
+void test_change_text(const char *folder, const char *name, const char *from, const char *to) {
+  const char *path = test_path(folder, name);
+  size_t size;
+  owned char *text = test_read(path, &size);
+  const char *at = strstr(text, from);
+  if (!at) fail_msg("%s: no %s", path, from);
+  const char *changed = test_text("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  test_write(path, changed, strlen(changed));
 }
 
 const void *test_golden_data(const test_golden_batch *g, const char *name) {

@@ -11,6 +11,11 @@
  * call. */
 const char *test_pretrained_folder(const char *name, const char *part);
 
+/** A new folder with the model's files of such a folder. */
+const char *test_copy_pretrained(const char *name);
+/** Replaces text in a file of a folder, which must have it. */
+void test_change_text(const char *folder, const char *name, const char *from, const char *to);
+
 /** A batch with the logits and the loss that the reference computed. */
 typedef struct test_golden_batch {
   ft_safetensors *file;

@@ -71,6 +71,8 @@ static filtra_status read_positions(const ft_hf_config *c, json_t *keys) {
                  c->path, (long long)rows, (long long)offset);
 }
 
+/* The ids of <s> and </s> are those of RoBERTa's own vocabulary; of another one, the tokenizer says
+ * them. */
 static filtra_status write_positions(const json_t *keys, json_t *config) {
   const json_int_t offset = json_integer_value(json_object_get(keys, "position_offset")),
                    length = json_integer_value(json_object_get(keys, "max_length"));
@@ -100,6 +102,7 @@ const ft_hf_family ft_hf_roberta = {.type = "roberta",
                                     .keys = FT_HF_LIST(KEYS),
                                     .ours = POST_NORM "\"head_activation\": \"tanh\"}",
                                     .theirs = FIXED,
+                                    .ends = true,
                                     .adjust = read_positions,
                                     .restore = write_positions};
 

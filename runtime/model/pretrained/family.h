@@ -79,6 +79,7 @@ typedef struct ft_hf_family {
   ft_hf_keys keys;
   const char *ours;   /* JSON object: our keys that every model of the family has */
   const char *theirs; /* JSON object: their keys that must be absent or as here; written so */
+  bool ends;          /* their config.json has the ids of the tokens that begin and end texts */
   /* Changes our keys after reading, and theirs before writing; NULL: nothing. */
   filtra_status (*adjust)(const ft_hf_config *config, json_t *keys);
   filtra_status (*restore)(const json_t *keys, json_t *config);

@@ -42,11 +42,15 @@ static filtra_status adjust(const ft_hf_config *c, json_t *keys) {
                    !c->untied);
 }
 
+/* GPT-2's own vocabulary ends with <|endoftext|>; in another, the tokenizer says where it is. */
 static filtra_status restore(const json_t *keys, json_t *config) {
+  enum { OWN_VOCABULARY = 50257 };
   const int tied = json_is_true(json_object_get(keys, "tie_embeddings"));
-  const json_int_t last = json_integer_value(json_object_get(keys, "vocabulary")) - 1;
-  return ft_hf_set(config, "{sO sb sI sI}", "embd_pdrop", json_object_get(keys, "dropout"),
-                   "tie_word_embeddings", tied, "bos_token_id", last, "eos_token_id", last);
+  const json_int_t last = OWN_VOCABULARY - 1;
+  FT_TRY(ft_hf_set(config, "{sO sb}", "embd_pdrop", json_object_get(keys, "dropout"),
+                   "tie_word_embeddings", tied));
+  if (json_integer_value(json_object_get(keys, "vocabulary")) != OWN_VOCABULARY) return FILTRA_OK;
+  return ft_hf_set(config, "{sI sI}", "bos_token_id", last, "eos_token_id", last);
 }
 
 const ft_hf_family ft_hf_gpt2 = {
@@ -63,5 +67,6 @@ const ft_hf_family ft_hf_gpt2 = {
     .theirs = "{\"scale_attn_weights\": true,"
               " \"scale_attn_by_inverse_layer_idx\": false,"
               " \"add_cross_attention\": false}",
+    .ends = true,
     .adjust = adjust,
     .restore = restore};
