@@ -343,6 +343,40 @@ TEST(pixels_are_standardised_as_theirs) {
   refuse(folder, FILTRA_ERROR_INPUT, "\"image_std\" is not three numbers above 0");
 }
 
+/* Where pixels are not scaled to 0 to 1, the moments are those of pixels that are. */
+TEST(pixels_are_scaled_as_theirs) {
+  static const struct {
+    double factor, mean, deviation, ours; /* of red */
+    const char *kind;
+  } cases[] = {{1 / 127.5, 1, 1, 127.5, "half"},
+               {1, 51, 63.75, 51, "data"},
+               {1 / 255.0, 0.5, 0.5, 127.5, "half"}};
+  const char *folder = test_copy_pretrained("vit");
+  const char *path = test_path(folder, "preprocessor_config.json");
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const double m = cases[i].mean, d = cases[i].deviation;
+    const char *text = test_text("{\"rescale_factor\": %.17g, \"image_mean\": [%g, %g, %g], "
+                                 "\"image_std\": [%g, %g, %g]}",
+                                 cases[i].factor, m, m, m, d, d, d);
+    ft_start *start;
+    test_write(path, text, strlen(text));
+    assert_ok(ft_start_open(folder, &start));
+    const json_t *input = ft_start_input(start);
+    assert_float_equal(json_number_value(json_array_get(json_object_get(input, "feature_mean"), 0)),
+                       cases[i].ours, 1e-9);
+    assert_float_equal(
+        json_number_value(json_array_get(json_object_get(input, "feature_factor"), 0)),
+        cases[i].factor / d, 1e-9);
+    assert_string_equal(ft_json_string(ft_start_data_keys(start), "normalize"), cases[i].kind);
+    ft_start_close(&start);
+  }
+  static const char ODD[] = "{\"rescale_factor\": 0, \"image_mean\": [0.4, 0.5, 0.6], "
+                            "\"image_std\": [0.2, 0.3, 0.5]}";
+  test_write(path, ODD, sizeof ODD - 1);
+  refuse(folder, FILTRA_ERROR_INPUT,
+         "preprocessor_config.json: \"rescale_factor\" is 0; accepted are numbers from 1e-6");
+}
+
 /* Leaves the first of three channels of the patches' weights. */
 static void make_grey(const char *folder) {
   const char *path = test_path(folder, "model.safetensors");

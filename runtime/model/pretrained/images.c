@@ -29,6 +29,28 @@ static filtra_status read_numbers(const json_t *object, const char *path, const 
                           count == GREY ? "one number" : "three numbers", least);
 }
 
+/* Pixels of 0 to 255 times the factor are standardised: changes the moments to those of pixels of 0
+ * to 1. */
+static filtra_status apply_factor(const json_t *object, const char *path, moments *m) {
+  const json_t *value = json_object_get(object, "rescale_factor");
+  const double factor = json_number_value(value);
+  if (!value || json_is_null(value)) return FILTRA_OK;
+  if (!json_is_number(value) || !(factor >= 1e-6 && factor <= 1e6)) {
+    char *text = ft_json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    filtra_status status = ft_fail(FILTRA_ERROR_INPUT,
+                                   "%s: \"rescale_factor\" is %.60s; accepted are numbers from "
+                                   "1e-6 to 1e6, 1/255 where it is missing",
+                                   path, text ? text : "?");
+    free(text);
+    return status;
+  }
+  for (size_t k = 0; k < m->channels; k++) {
+    m->mean[k] /= 255 * factor;
+    m->deviation[k] /= 255 * factor;
+  }
+  return FILTRA_OK;
+}
+
 /* The kind that a run's configuration can name; "data": it has none for these. */
 static const char *kind_of(const moments *m) {
   if (m->channels == GREY) return "data";
@@ -111,6 +133,7 @@ filtra_status ft_hf_image_keys(const char *folder, int64_t side, int64_t channel
                                               : ft_json_parse(usual, strlen(usual), path, &object);
   if (!status) status = read_numbers(object, path, "image_mean", -1e6, m.channels, m.mean);
   if (!status) status = read_numbers(object, path, "image_std", 0, m.channels, m.deviation);
+  if (!status) status = apply_factor(object, path, &m);
   if (!status) status = read_keys(object, path, side, &m, keys);
   if (!status) status = write_fit(&m, side, fit);
   json_decref(object);
