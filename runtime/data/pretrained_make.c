@@ -349,14 +349,19 @@ static int clear_types(json_t *processor) {
   return failed;
 }
 
-/* Whether the model is given other inputs than token types. */
+/* Whether the model is given other inputs than token types: by the list or, without one, by the
+ * class. */
 static bool lacks_types(const json_t *config) {
   const json_t *names = json_object_get(config, "model_input_names");
+  const char *class = ft_json_string(config, "tokenizer_class");
+  const family *kind = find_class(class);
+  if (!json_is_array(names))
+    return is_plain(class) || (kind && (kind->kind != BERT || !strcmp(kind->model, "distilbert")));
   for (size_t i = 0; i < json_array_size(names); i++) {
     const char *name = json_string_value(json_array_get(names, i));
     if (name && !strcmp(name, "token_type_ids")) return false;
   }
-  return json_is_array(names);
+  return true;
 }
 
 filtra_status ft_pretrained_set_types(json_t *root, const json_t *config) {

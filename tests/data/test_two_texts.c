@@ -23,10 +23,10 @@ static filtra_tokenizer *wordpiece(void) {
   return tokenizer;
 }
 
-/* The same; tokenizer_config.json lists the model's inputs, token types or none. */
-static filtra_tokenizer *wordpiece_for(const char *inputs) {
-  const char *config = test_text("{\"model_input_names\": [%s]}", inputs);
+/* The same by tokenizer.json, with this tokenizer_config.json. */
+static filtra_tokenizer *wordpiece_for(const char *config) {
   filtra_tokenizer *tokenizer = wordpiece();
+  assert_ok(filtra_tokenizer_save(tokenizer, test_path(vocabulary, "tokenizer.json")));
   filtra_tokenizer_destroy(&tokenizer);
   test_write(test_path(vocabulary, "tokenizer_config.json"), config, strlen(config));
   assert_ok(filtra_tokenizer_load(vocabulary, &tokenizer));
@@ -78,16 +78,28 @@ TEST(two_columns_one_sequence) {
   filtra_tokenizer_destroy(&tokenizer);
 }
 
-/* The longer text is cut first, as Hugging Face's longest_first; without truncate it is refused. */
 /* Models that are not given token types have type 0 for both texts, in batches and requests. */
 TEST(types_are_the_tokenizers) {
   static const struct {
-    const char *inputs;
-    int32_t begins[4];
-  } cases[] = {{"\"input_ids\", \"token_type_ids\"", {4, 3, 6, 4}},
-               {"\"input_ids\", \"attention_mask\"", {0}}};
+    const char *config;
+    bool typed;
+  } cases[] = {
+      {"{\"model_input_names\": [\"input_ids\", \"token_type_ids\"]}", true},
+      {"{\"model_input_names\": [\"input_ids\", \"attention_mask\"]}", false},
+      {"{\"tokenizer_class\": \"BertTokenizer\"}", true},
+      {"{\"tokenizer_class\": \"BertTokenizerFast\"}", true},
+      {"{\"tokenizer_class\": \"ElectraTokenizer\", \"model_input_names\": null}", true},
+      {"{}", true},
+      {"{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}", false},
+      {"{\"tokenizer_class\": \"TokenizersBackend\", \"model_input_names\": null}", false},
+      {"{\"tokenizer_class\": \"DistilBertTokenizerFast\"}", false},
+      {"{\"tokenizer_class\": \"TokenizersBackend\", \"model_input_names\": [\"input_ids\", "
+       "\"token_type_ids\"]}",
+       true},
+  };
+  static const int32_t BEGINS[2][4] = {{0}, {4, 3, 6, 4}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
-    filtra_tokenizer *tokenizer = wordpiece_for(cases[i].inputs);
+    filtra_tokenizer *tokenizer = wordpiece_for(cases[i].config);
     owned_dataset *data = open_pairs(tokenizer, (filtra_dataset_options){0});
     owned_loader *loader = NULL;
     filtra_batch batch;
@@ -95,13 +107,14 @@ TEST(types_are_the_tokenizers) {
     assert_ok(filtra_loader_create(
         data, &(filtra_loader_options){.split = FILTRA_SPLIT_TEST, .batch_size = 4}, &loader));
     assert_ok(filtra_loader_next(loader, &batch));
-    assert_memory_equal(batch.second, cases[i].begins, sizeof cases[i].begins);
+    assert_memory_equal(batch.second, BEGINS[cases[i].typed], sizeof *BEGINS);
     filtra_loader_destroy(&loader);
     filtra_dataset_close(&data);
     filtra_tokenizer_destroy(&tokenizer);
   }
 }
 
+/* The longer text is cut first, as Hugging Face's longest_first; without truncate it is refused. */
 TEST(cut_to_length) {
   filtra_tokenizer *tokenizer = wordpiece();
   owned_dataset *data =
