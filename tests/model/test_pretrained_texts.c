@@ -11,18 +11,26 @@
 
 #include <filtra/filtra.h>
 
-/* tokenizer.json of byte-level BPE with 20 ids, of which three are special tokens. */
-#define BPE(first, second, third)                                                                  \
-  "{\"added_tokens\": [" SPECIAL("0", first) "," SPECIAL("2", second) "," SPECIAL(                 \
-      "7", third) "], \"pre_tokenizer\": {\"type\": \"ByteLevel\"}, \"model\": {\"type\": "        \
-                  "\"BPE\", \"unk_token\": "                                                       \
-                  "\"a\", \"merges\": [], \"vocab\": {\"" first "\": 0, \"a\": 1, \"" second       \
-                  "\": 2, \"b\": 3, "                                                              \
-                  "\"c\": 4, \"d\": 5, \"e\": 6, \"" third                                         \
-                  "\": 7, \"f\": 8, \"g\": 9, \"h\": 10, \"i\": 11, "                              \
-                  "\"j\": 12, \"k\": 13, \"l\": 14, \"m\": 15, \"n\": 16, \"o\": 17, \"p\": 18, "  \
-                  "\"q\": 19}}}"
-#define SPECIAL(id, content) "{\"id\": " id ", \"content\": \"" content "\", \"special\": true}"
+/* A tokenizer's special tokens, which have the ids 0, 2 and 7. */
+typedef const char *specials[3];
+
+/* Writes tokenizer.json of byte-level BPE with 20 ids; 1 and 5 are of no byte, and no merge makes
+ * them. `more`: another key, with a comma. */
+static void write_bpe(const char *folder, const specials t, const char *more) {
+  static const char SPECIAL[] = "{\"id\": %d, \"content\": \"%s\", \"special\": true}";
+  const char *added =
+      test_text(test_text("%s, %s, %s", SPECIAL, SPECIAL, SPECIAL), 0, t[0], 2, t[1], 7, t[2]);
+  const char *vocabulary = test_text(
+      "\"%s\": 0, \"<pad>\": 1, \"%s\": 2, \"b\": 3, \"c\": 4, \"de\": 5, \"e\": 6, \"%s\": 7, "
+      "\"f\": 8, \"g\": 9, \"h\": 10, \"i\": 11, \"j\": 12, \"k\": 13, \"l\": 14, \"m\": 15, "
+      "\"n\": 16, \"o\": 17, \"p\": 18, \"q\": 19",
+      t[0], t[1], t[2]);
+  const char *text = test_text("{%s\"added_tokens\": [%s], \"pre_tokenizer\": {\"type\": "
+                               "\"ByteLevel\"}, \"model\": {\"type\": \"BPE\", \"unk_token\": "
+                               "\"f\", \"merges\": [], \"vocab\": {%s}}}",
+                               more, added, vocabulary);
+  test_write_text(folder, "tokenizer.json", text);
+}
 
 /* The folder that a copy of a golden model, with these files for its tokenizer, is exported to. */
 static const char *export_of(const char *copy) {
@@ -45,21 +53,22 @@ static json_int_t id_in(const char *folder, const char *key) {
 /* The tokens that begin and end texts have the ids that the tokenizer gives them. */
 TEST(ends_of_texts_are_the_tokenizers) {
   static const struct {
-    const char *family, *tokenizer;
+    const char *family;
+    specials tokens; /* NULL: no tokenizer */
     json_int_t begin, end;
   } cases[] = {
-      {"gpt2", BPE("<|endoftext|>", "[x]", "[y]"), 0, 0},
-      {"gpt2", BPE("[x]", "[y]", "<|endoftext|>"), 7, 7},
-      {"gpt2", BPE("[x]", "[y]", "[z]"), -1, -1},
-      {"gpt2", NULL, -1, -1},
-      {"roberta", BPE("</s>", "[x]", "<s>"), 7, 0},
-      {"roberta", BPE("<s>", "</s>", "<mask>"), 0, 2},
-      {"roberta", NULL, 0, 2},
-      {"bert", NULL, -1, -1},
+      {"gpt2", {"<|endoftext|>", "[x]", "[y]"}, 0, 0},
+      {"gpt2", {"[x]", "[y]", "<|endoftext|>"}, 7, 7},
+      {"gpt2", {"[x]", "[y]", "[z]"}, -1, -1},
+      {"gpt2", {NULL}, -1, -1},
+      {"roberta", {"</s>", "[x]", "<s>"}, 7, 0},
+      {"roberta", {"<s>", "</s>", "<mask>"}, 0, 2},
+      {"roberta", {NULL}, 0, 2},
+      {"bert", {NULL}, -1, -1},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *copy = test_copy_pretrained(cases[i].family);
-    if (cases[i].tokenizer) test_write_text(copy, "tokenizer.json", cases[i].tokenizer);
+    if (*cases[i].tokens) write_bpe(copy, cases[i].tokens, "");
     const char *out = export_of(copy);
     assert_int_equal(id_in(out, "bos_token_id"), cases[i].begin);
     assert_int_equal(id_in(out, "eos_token_id"), cases[i].end);
@@ -79,6 +88,39 @@ TEST(the_end_of_gpt2s_own_vocabulary) {
   json_decref(config);
   json_decref(keys);
   ft_start_close(&start);
+}
+
+static void write_roberta(const char *folder) {
+  write_bpe(folder, (specials){"<s>", "</s>", "<mask>"},
+            "\"post_processor\": {\"type\": \"RobertaProcessing\", \"cls\": [\"<s>\", 0], "
+            "\"sep\": [\"</s>\", 2]}, ");
+}
+
+/* RoBERTa counts no positions of the token "pad_token_id": texts must not have it. */
+TEST(padding_is_no_token_of_texts) {
+  static const struct {
+    int id;
+    const char *part; /* NULL: accepted */
+  } cases[] = {
+      {0, "config.json: \"pad_token_id\" is 0, which is \"<s>\", a token that the tokenizer puts"},
+      {2, "\"pad_token_id\" is 2, which is \"</s>\", a token that the tokenizer puts around texts"},
+      {3, "\"pad_token_id\" is 3, which is \"b\", a token of ordinary texts"},
+      {8, "\"pad_token_id\" is 8, which is \"f\", a token of ordinary texts"},
+      {1, NULL},
+      {5, NULL},
+      {7, NULL},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    const char *copy = test_copy_pretrained("roberta"), *run = test_path(test_folder(), "run");
+    write_roberta(copy);
+    test_change_text(copy, "config.json", "\"pad_token_id\": 1",
+                     test_text("\"pad_token_id\": %d", cases[i].id));
+    filtra_status status = filtra_run_import(test_device(), copy, NULL, run);
+    if (cases[i].part)
+      assert_fails(status, FILTRA_ERROR_INPUT, cases[i].part);
+    else
+      assert_ok(status);
+  }
 }
 
 TEST_MAIN(NULL, test_teardown)
