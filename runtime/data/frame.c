@@ -38,24 +38,28 @@ filtra_status ft_frame_tokens(const ft_frame *frame, ft_tokens *tokens, size_t f
   static const ft_frame none = {.begin = -1, .end = -1};
   const bool pair = second < SIZE_MAX;
   size_t a = (pair ? second : tokens->count) - first, b = pair ? tokens->count - second : 0;
-  const size_t taken = ft_frame_size(frame, pair);
+  const size_t all = a + b, taken = ft_frame_size(frame, pair);
   if (pair && frame && frame->odd)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "the tokenizer's \"post_processor\" gives the tokens of pairs other types than "
                    "0 up to the second text, and 0 or 1 from there");
-  FT_TRY(check_fit(a + b + taken, taken, limit, advice));
+  FT_TRY(check_fit(all + taken, taken, limit, advice));
   if (second_at) *second_at = pair ? second - first : 0;
-  if (!taken && a + b <= limit) return FILTRA_OK; /* there may be no tokens at all */
+  if (!taken && all <= limit) return FILTRA_OK; /* there may be no tokens at all */
   FT_TRY(ft_tokens_reserve(tokens, taken));
   if (!frame) frame = &none;
   const size_t before = frame->begin >= 0, between = pair ? frame->middle_count : 0;
   int32_t *ids = tokens->ids + first;
-  const size_t b_from = a;
+  size_t a_from = 0, b_from = a;
   cut_longest(limit - taken, &a, &b);
+  if (frame->left) {
+    a_from = b_from - a;
+    b_from = all - b;
+  }
   /* Moves from the right, so that nothing is overwritten before it moves; B may also move left. */
   const size_t b_to = before + a + between;
   if (b_to > b_from) memmove(ids + b_to, ids + b_from, b * sizeof *ids);
-  memmove(ids + before, ids, a * sizeof *ids);
+  memmove(ids + before, ids + a_from, a * sizeof *ids);
   if (b_to < b_from) memmove(ids + b_to, ids + b_from, b * sizeof *ids);
   if (before) ids[0] = frame->begin;
   for (size_t i = 0; i < between; i++)

@@ -151,6 +151,7 @@ filtra_status ft_pretrained_load(const char *folder, json_t **root) {
     if (!status) status = read_folder(&f, root);
   }
   if (!status) status = ft_pretrained_set_types(*root, f.config);
+  if (!status) status = ft_pretrained_set_side(*root, f.config);
   if (status) {
     json_decref(*root);
     *root = NULL;

@@ -23,6 +23,9 @@ filtra_status ft_pretrained_configure(json_t *root, const json_t *config);
 /** Gives both texts of a pair token type 0 if tokenizer_config.json lists what the model is given,
  * and token types are not there, or if its class gives none. */
 filtra_status ft_pretrained_set_types(json_t *root, const json_t *config);
+/** Has longer texts cut at the side that tokenizer_config.json names; without a name, that of
+ * tokenizer.json's "truncation" stays. */
+filtra_status ft_pretrained_set_side(json_t *root, const json_t *config);
 /** Builds tokenizer.json from the other files. */
 filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root);
 

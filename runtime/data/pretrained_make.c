@@ -370,6 +370,24 @@ filtra_status ft_pretrained_set_types(json_t *root, const json_t *config) {
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
+filtra_status ft_pretrained_set_side(json_t *root, const json_t *config) {
+  const json_t *said = json_object_get(config, "truncation_side");
+  const char *side = ft_json_string(config, "truncation_side");
+  if (!said || json_is_null(said)) return FILTRA_OK;
+  if (!strcmp(side, "right")) {
+    json_object_del(root, "truncation");
+    return FILTRA_OK;
+  }
+  if (strcmp(side, "left") != 0)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "tokenizer_config.json: \"truncation_side\" is %s%.40s; accepted are left and "
+                   "right",
+                   json_is_string(said) ? "" : "no text", side);
+  if (!json_object_set_new(root, "truncation", json_pack("{ss}", "direction", "Left")))
+    return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config) {
   if (is_plain(ft_json_string(config, "tokenizer_class"))) return FILTRA_OK;
   json_t *normalizer = json_object_get(root, "normalizer");

@@ -185,6 +185,11 @@ static filtra_status read_decoder(ft_pretrained *p, const json_t *object) {
 
 /* ---- all of it ---- */
 
+/* Whether texts are cut at their beginning. */
+static bool cuts_left(const json_t *root) {
+  return !strcmp(ft_json_string(json_object_get(root, "truncation"), "direction"), "Left");
+}
+
 static filtra_status read_parts(ft_pretrained *p, const json_t *root) {
   static const char *const known[] = {
       "version",       "truncation", "padding", "added_tokens",   "normalizer",
@@ -199,7 +204,16 @@ static filtra_status read_parts(ft_pretrained *p, const json_t *root) {
   FT_TRY(read_pre_tokenizer(p, json_object_get(root, "pre_tokenizer")));
   FT_TRY(read_decoder(p, json_object_get(root, "decoder")));
   FT_TRY(read_added(p, added));
-  return ft_pretrained_frame(p, json_object_get(root, "post_processor"));
+  FT_TRY(ft_pretrained_frame(p, json_object_get(root, "post_processor")));
+  p->frame.left = cuts_left(root);
+  return FILTRA_OK;
+}
+
+/* Keeps on which side texts are cut, and that no length is given for it. */
+static json_t *keep_side(json_t *kept) {
+  return ft_json_join(kept,
+                      json_pack("{s{ss si ss si}}", "truncation", "direction", "Left", "max_length",
+                                INT32_MAX, "strategy", "LongestFirst", "stride", 0));
 }
 
 /* Keeps the parts that ids depend on, and drops others, such as padding. */
@@ -213,6 +227,7 @@ static json_t *keep_source(const json_t *root) {
     json_decref(kept);
     kept = NULL;
   }
+  if (cuts_left(root)) kept = keep_side(kept);
   if (!kept) ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
   return kept;
 }

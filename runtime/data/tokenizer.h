@@ -30,6 +30,7 @@ typedef struct ft_frame {
   uint32_t middle_count;
   int32_t end;
   bool untyped; /* all tokens have type 0; else those of B, and [end], have type 1 */
+  bool left;    /* longer texts are cut at their beginning */
   bool odd;     /* tokens of pairs have other types: pairs are refused */
 } ft_frame;
 

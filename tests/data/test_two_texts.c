@@ -135,6 +135,42 @@ TEST(cut_to_length) {
   filtra_tokenizer_destroy(&tokenizer);
 }
 
+/* Where tokenizer_config.json says so or, if it is silent, tokenizer.json, texts are cut at their
+ * beginning; what is saved says it, too. */
+TEST(cut_on_the_left) {
+  static const char *const CONFIGS[] = {"{\"truncation_side\": \"left\"}", "{}",
+                                        "{\"truncation_side\": \"right\"}"};
+  filtra_tokenizer *tokenizer;
+  for (size_t i = 0; i < FT_COUNT(CONFIGS); i++) {
+    const bool left = i < 2;
+    if (i) { /* what the first one was saved as */
+      test_write(test_path(vocabulary, "tokenizer_config.json"), CONFIGS[i], strlen(CONFIGS[i]));
+      assert_ok(filtra_tokenizer_load(vocabulary, &tokenizer));
+    } else {
+      tokenizer = wordpiece_for(CONFIGS[i]);
+      assert_ok(filtra_tokenizer_save(tokenizer, test_path(vocabulary, "tokenizer.json")));
+    }
+    owned_dataset *data =
+        open_pairs(tokenizer, (filtra_dataset_options){.max_length = 7, .truncate = true});
+    check_sample(data, 0, 4, 6, (int32_t[]){CLS, A, B, SEP, C, SEP});
+    check_sample(data, 1, 3, 7,
+                 left ? (int32_t[]){CLS, D, SEP, A, B, C, SEP}
+                      : (int32_t[]){CLS, D, SEP, E, A, B, SEP});
+    check_sample(data, 2, 4, 7, (int32_t[]){CLS, A, A, SEP, B, B, SEP});
+    owned_dataset *one = open_pairs(
+        tokenizer,
+        (filtra_dataset_options){.text_column = "s2", .max_length = 5, .truncate = true});
+    check_sample(one, 1, 0, 5,
+                 left ? (int32_t[]){CLS, A, B, C, SEP} : (int32_t[]){CLS, E, A, B, SEP});
+    filtra_dataset_close(&one);
+    filtra_dataset_close(&data);
+    filtra_tokenizer_destroy(&tokenizer);
+  }
+  test_write(test_path(vocabulary, "tokenizer_config.json"), "{\"truncation_side\": \"up\"}", 25);
+  assert_fails(filtra_tokenizer_load(vocabulary, &tokenizer), FILTRA_ERROR_INPUT,
+               "tokenizer_config.json: \"truncation_side\" is up; accepted are left and right");
+}
+
 TEST(batches_say_where_the_second_begins) {
   filtra_tokenizer *tokenizer = wordpiece();
   owned_dataset *data = open_pairs(tokenizer, (filtra_dataset_options){0});

@@ -123,4 +123,23 @@ TEST(padding_is_no_token_of_texts) {
   }
 }
 
+/* The side that texts are cut on goes through a run into the export. */
+TEST(sides_of_cuts_go_out_again) {
+  static const char *const SIDES[] = {"left", "right"};
+  for (size_t i = 0; i < FT_COUNT(SIDES); i++) {
+    const char *copy = test_copy_pretrained("roberta");
+    write_roberta(copy);
+    test_write_text(copy, "tokenizer_config.json",
+                    test_text("{\"truncation_side\": \"%s\"}", SIDES[i]));
+    const char *out = export_of(copy);
+    json_t *config, *tokenizer;
+    assert_ok(ft_json_load(test_path(out, "tokenizer_config.json"), &config));
+    assert_ok(ft_json_load(test_path(out, "tokenizer.json"), &tokenizer));
+    assert_string_equal(ft_json_string(config, "truncation_side"), i ? "" : "left");
+    assert_null(json_object_get(tokenizer, "truncation"));
+    json_decref(config);
+    json_decref(tokenizer);
+  }
+}
+
 TEST_MAIN(NULL, test_teardown)

@@ -68,6 +68,8 @@ json_t *ft_hf_tokenizer_config(const json_t *tokenizer, const json_t *keys) {
   json_t *config = json_pack("{ss sO so sb}", "tokenizer_class", "PreTrainedTokenizerFast",
                              "model_max_length", json_object_get(keys, "max_length"),
                              "model_input_names", inputs, "clean_up_tokenization_spaces", 0);
+  if (json_object_get(tokenizer, "truncation")) /* that texts are cut on the left */
+    config = ft_json_join(config, json_pack("{ss}", "truncation_side", "left"));
   if (lower) config = ft_json_join(config, json_pack("{sO}", "do_lower_case", lower));
   return with_roles(config, tokenizer);
 }
