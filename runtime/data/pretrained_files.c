@@ -142,12 +142,16 @@ filtra_status ft_pretrained_load(const char *folder, json_t **root) {
   *root = NULL;
   filtra_status status = read_optional(folder, "tokenizer_config.json", &f.config);
   if (!status) status = read_optional(folder, *WHOLE, root);
+  /* A list in tokenizer_config.json beside tokenizer.json is all there is. */
+  const bool whole = *root && json_is_object(json_object_get(f.config, "added_tokens_decoder"));
+  if (!status && !whole) status = read_optional(folder, "special_tokens_map.json", &f.special);
+  if (!status && !whole) status = read_optional(folder, "added_tokens.json", &f.added);
   if (!status && *root) {
-    status = ft_pretrained_configure(*root, f.config);
+    f.vocabulary = json_incref(json_object_get(json_object_get(*root, "model"), "vocab"));
+    status = ft_pretrained_add(&f, *root);
+    if (!status) status = ft_pretrained_configure(*root, f.config);
   } else if (!status) {
-    status = read_optional(folder, "special_tokens_map.json", &f.special);
-    if (!status) status = read_optional(folder, "added_tokens.json", &f.added);
-    if (!status) status = read_optional(folder, "config.json", &f.model);
+    status = read_optional(folder, "config.json", &f.model);
     if (!status) status = read_folder(&f, root);
   }
   if (!status) status = ft_pretrained_set_types(*root, f.config);

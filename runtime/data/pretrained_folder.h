@@ -17,6 +17,9 @@ typedef struct ft_pretrained_folder {
   json_t *vocabulary, *merges; /* symbols and ids; "a b", for BPE */
 } ft_pretrained_folder;
 
+/** Adds the tokens that tokenizer.json lacks and the files beside it have. Fails with INPUT if they
+ * give a token another id. */
+filtra_status ft_pretrained_add(const ft_pretrained_folder *f, json_t *root);
 /** Overrides parts of tokenizer.json by tokenizer_config.json (NULL: none), unless its class is
  * PreTrainedTokenizerFast or another that does not. */
 filtra_status ft_pretrained_configure(json_t *root, const json_t *config);

@@ -76,11 +76,11 @@ static json_t *said_of(const ft_pretrained_folder *f, const char *key) {
   return json_is_null(value) ? NULL : value;
 }
 
-/* The text of a role; NULL: it has none. */
+/* The text of a role; NULL: it has none. `kind` NULL: no text is usual. */
 static const char *text_of(const ft_pretrained_folder *f, const family *kind, int role) {
   const json_t *said = said_of(f, roles[role].key);
   if (json_is_object(said)) said = json_object_get(said, "content");
-  return said ? json_string_value(said) : roles[role].usual[kind->kind];
+  return said ? json_string_value(said) : kind ? roles[role].usual[kind->kind] : NULL;
 }
 
 static const json_t *find_added(const json_t *list, const char *content) {
@@ -90,11 +90,22 @@ static const json_t *find_added(const json_t *list, const char *content) {
   return NULL;
 }
 
-/* The id of a token in the vocabulary or the added tokens; -1: none. */
+/* The id of a token in the vocabulary, the list of added tokens or added_tokens.json; -1: none. */
 static json_int_t id_of(const ft_pretrained_folder *f, const json_t *list, const char *content) {
   const json_t *id = json_object_get(f->vocabulary, content);
   if (!id) id = json_object_get(find_added(list, content), "id");
-  return id ? json_integer_value(id) : -1;
+  if (!id) id = json_object_get(f->added, content);
+  return json_is_integer(id) ? json_integer_value(id) : -1;
+}
+
+/* Fails if a file gives a token another id than the vocabulary or the list does. */
+static filtra_status check_id(const ft_pretrained_folder *f, const json_t *list, const char *file,
+                              const char *content, json_int_t id) {
+  const json_t *own = json_object_get(f->vocabulary, content);
+  if (!own) own = json_object_get(find_added(list, content), "id");
+  if (!own || json_integer_value(own) == id) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s/%s: \"%.40s\" has the id %lld, and %lld elsewhere",
+                 f->path, file, content, (long long)id, (long long)json_integer_value(own));
 }
 
 /* Appends a token; missing flags become false. */
@@ -118,16 +129,20 @@ static void add_token(json_t **list, const char *content, json_int_t id, bool sp
 
 /* Tokens of tokenizer_config.json's "added_tokens_decoder", {"5": {"content": ...}}. */
 static filtra_status add_decoder(const ft_pretrained_folder *f, json_t **list) {
+  static const char FILE_NAME[] = "tokenizer_config.json";
   json_t *decoder = json_object_get(f->config, "added_tokens_decoder"), *value;
   const char *key;
   json_object_foreach(decoder, key, value) {
     char *end;
     const long long id = strtoll(key, &end, 10);
     if (*end || !*key || !json_is_object(value))
-      return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s/tokenizer_config.json: \"added_tokens_decoder\": \"%.40s\" must be an id, "
-                     "and its value an object",
-                     f->path, key);
+      return ft_fail(
+          FILTRA_ERROR_INPUT,
+          "%s/%s: \"added_tokens_decoder\": \"%.40s\" must be an id, and its value an object",
+          f->path, FILE_NAME, key);
+    const char *content = ft_json_string(value, "content");
+    FT_TRY(check_id(f, *list, FILE_NAME, content, id));
+    if (find_added(*list, content)) continue;
     json_t *token = json_copy(value);
     if (token && json_object_set_new(token, "id", json_integer(id))) {
       json_decref(token);
@@ -151,9 +166,7 @@ static filtra_status add_extra(const ft_pretrained_folder *f, const char *key, c
                    "\"content\"",
                    f->path, key);
   if (find_added(*list, content)) return FILTRA_OK;
-  json_int_t id = id_of(f, *list, content);
-  const json_t *added = json_object_get(f->added, content);
-  if (id < 0 && json_is_integer(added)) id = json_integer_value(added);
+  const json_int_t id = id_of(f, *list, content);
   if (id < 0)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"%s\" has \"%.40s\", which has no id: neither the vocabulary nor "
@@ -181,34 +194,43 @@ static filtra_status add_extras(const ft_pretrained_folder *f, json_t **list) {
   return FILTRA_OK;
 }
 
+/* Adds the special tokens that have a role. Beside tokenizer.json (`kind` NULL) one without an id
+ * is left out: no text can have it. */
 static filtra_status add_roles(const ft_pretrained_folder *f, const family *kind, json_t **list) {
   for (int role = 0; role < (int)FT_COUNT(roles); role++) {
     const json_t *said = said_of(f, roles[role].key);
     const char *content = text_of(f, kind, role);
     if (!content || !*content || find_added(*list, content)) continue;
     const json_int_t id = id_of(f, *list, content);
-    if (id < 0 && said)
+    if (id < 0 && said && kind)
       return ft_fail(FILTRA_ERROR_INPUT, "%s: \"%s\" is \"%.40s\", which has no id", f->path,
                      roles[role].key, content);
     if (id < 0) continue;
     const bool lstrip = json_is_object(said) ? json_is_true(json_object_get(said, "lstrip"))
-                                             : role == MASK && kind->kind == ROBERTA;
+                                             : role == MASK && kind && kind->kind == ROBERTA;
     add_token(list, content, id, true, lstrip);
   }
   return FILTRA_OK;
 }
 
-static filtra_status make_added(const ft_pretrained_folder *f, const family *kind, json_t **list) {
+/* Tokens of added_tokens.json, {"content": 5}. */
+static filtra_status add_rest(const ft_pretrained_folder *f, json_t **list) {
   const char *content;
-  json_t *id;
+  json_t *value;
+  json_object_foreach(f->added, content, value) {
+    const json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
+    FT_TRY(check_id(f, *list, "added_tokens.json", content, id));
+    if (!find_added(*list, content)) add_token(list, content, id, false, false);
+  }
+  return FILTRA_OK;
+}
+
+static filtra_status make_added(const ft_pretrained_folder *f, const family *kind, json_t **list) {
   *list = json_array();
   FT_TRY(add_decoder(f, list));
   FT_TRY(add_extras(f, list));
-  json_object_foreach(f->added, content, id) {
-    if (!find_added(*list, content))
-      add_token(list, content, json_is_integer(id) ? json_integer_value(id) : -1, false, false);
-  }
   FT_TRY(add_roles(f, kind, list));
+  FT_TRY(add_rest(f, list));
   return *list ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
@@ -283,6 +305,20 @@ filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root) {
 }
 
 /* ---- overriding an existing tokenizer.json ---- */
+
+filtra_status ft_pretrained_add(const ft_pretrained_folder *f, json_t *root) {
+  json_t *own = json_object_get(root, "added_tokens");
+  if (own && !json_is_null(own) && !json_is_array(own)) return FILTRA_OK; /* refused later */
+  json_t *list = json_is_array(own) ? json_incref(own) : json_array();
+  filtra_status status = add_decoder(f, &list);
+  if (!status) status = add_extras(f, &list);
+  if (!status) status = add_roles(f, NULL, &list);
+  if (!status) status = add_rest(f, &list);
+  if (!status && (!list || json_object_set(root, "added_tokens", list)))
+    status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  json_decref(list);
+  return status;
+}
 
 static filtra_status set_from(json_t *part, const char *key, const json_t *config,
                               const char *name) {

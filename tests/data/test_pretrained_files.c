@@ -309,6 +309,52 @@ TEST(test_configuration_over_tokenizer_json) {
   }
 }
 
+/* Tokens that only the files beside tokenizer.json have are read, too, as `transformers` does. */
+TEST(test_tokens_beside_tokenizer_json) {
+  static const char CONFIG[] = "tokenizer_config.json", ADDED[] = "added_tokens.json",
+                    WHOLE[] = "tokenizer.json",
+                    ATD[] = "{\"added_tokens_decoder\": {\"%d\": "
+                            "{\"content\": \"%s\", \"special\": true}}}";
+  filtra_tokenizer *t;
+  const char *text = test_text(
+      "{\"model\": %s, \"pre_tokenizer\": %s, \"added_tokens\": [{\"id\": 3, \"content\": "
+      "\"<s>\", \"special\": true}]}",
+      wordpiece("\"[UNK]\": 0, \"a\": 1, \"##b\": 2, \"<m>\": 4, \"ab\": 5"), SPLIT);
+  assert_ok(load_files(&t, WHOLE, text));
+  check_encoded(t, "ab <x><s> <m>", "ab|[UNK]|[UNK]|[UNK]|<s>|[UNK]|[UNK]|[UNK]");
+  static const char X[] = "ab|<x>|<s>|[UNK]|[UNK]|[UNK]";
+  const char *const two = "{\"<x>\": 6, \"<s>\": 3}";
+  assert_ok(load_files(&t, WHOLE, text, ADDED, two));
+  check_encoded(t, "ab <x><s> <m>", X);
+  assert_ok(load_files(&t, WHOLE, text, CONFIG, test_text(ATD, 6, "<x>")));
+  check_encoded(t, "ab <x><s> <m>", X);
+  assert_ok(load_files(&t, WHOLE, text, CONFIG, test_text(ATD, 3, "<s>"), ADDED, two));
+  assert_int_equal(filtra_tokenizer_size(t), 6); /* the decoder is whole */
+  filtra_tokenizer_destroy(&t);
+  static const char *const NAMED[] = {"{\"additional_special_tokens\": [\"<m>\", \"<s>\"]}",
+                                      "{\"mask_token\": \"<m>\", \"pad_token\": \"[none]\"}"};
+  for (size_t i = 0; i < 2 * FT_COUNT(NAMED); i++) {
+    const char *file = i % 2 ? CONFIG : "special_tokens_map.json";
+    assert_ok(load_files(&t, WHOLE, text, file, NAMED[i / 2]));
+    check_encoded(t, "ab <m>a", "ab|<m>|a");
+  }
+  const struct {
+    const char *file, *text, *part;
+  } cases[] = {
+      {ADDED, "{\"<s>\": 6}", "/added_tokens.json: \"<s>\" has the id 6, and 3 elsewhere"},
+      {CONFIG, test_text(ATD, 6, "a"),
+       "/tokenizer_config.json: \"a\" has the id 6, and 1 elsewhere"},
+      {ADDED, "{\"<x>\": 9}", "the id of \"<x>\" must be one of 0 to 6"},
+      {CONFIG, "{\"additional_special_tokens\": [\"<y>\"]}",
+       "\"additional_special_tokens\" has \"<y>\", which has no id"},
+  };
+  for (size_t i = 0; i < FT_COUNT(cases); i++) {
+    assert_fails(load_files(&t, WHOLE, text, cases[i].file, cases[i].text), FILTRA_ERROR_INPUT,
+                 cases[i].part);
+    assert_null(t);
+  }
+}
+
 TEST(test_vocab_json_and_merges) {
   filtra_tokenizer *t;
   const char *plain = bytes_but(256, "\"ab\": 256, \"\xc4\xa0"
