@@ -286,17 +286,22 @@ static filtra_status choose_target(learner *l) {
 
 /* ---- choices between several columns ---- */
 
-/* Whether a column that is not read could be the text, or the target, by its name or, as a text, by
- * what it holds: many different texts of several words. */
-static bool is_rival(const learner *l, size_t i, bool text) {
+/* Whether a column holds texts: not few that come again, and a tenth of them of several words. */
+static bool holds_texts(const learner *l, size_t i) {
   const ft_column_survey *c = &l->survey.columns[i];
+  return !ft_column_is_numbers(c) && !ft_column_is_categories(&l->survey, i) && c->spaced > 0 &&
+         c->spaced * 10 >= c->forms.total;
+}
+
+/* Whether a column that is not read could be the text, or the target, by its name or, as a text, by
+ * what it holds. */
+static bool is_rival(const learner *l, size_t i, bool text) {
   const long at = (long)i;
   const bool other_side = is_target(l, at) && !(text && l->guessed);
   if (other_side || at == l->text || at == l->second || at == l->id) return false;
   if (!text) return l->header && ft_names_target(l->survey.first[i]);
-  if (ft_column_is_numbers(c)) return false;
-  return (l->header && ft_names_text(l->survey.first[i])) ||
-         (c->many && strchr(c->forms.other, ' '));
+  if (ft_column_is_numbers(&l->survey.columns[i])) return false;
+  return (l->header && ft_names_text(l->survey.first[i])) || holds_texts(l, i);
 }
 
 /* Says which of several columns was taken, and how to take another. */

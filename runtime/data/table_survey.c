@@ -35,6 +35,7 @@ static filtra_status add_field(ft_column_survey *c, const char *text, uint64_t l
   size_t length = strlen(text), digits = strspn(text, "0123456789");
   ft_trim(&text, &length);
   ft_forms_add(&c->forms, text, length, line);
+  c->spaced += !ft_is_missing(text, length) && memchr(text, ' ', length);
   if (digits == length && digits > 1) c->codes = c->codes || *text == '0' || digits > MOST_DIGITS;
   return add_value(c, text, length);
 }

@@ -10,8 +10,9 @@ typedef struct ft_column_survey {
   ft_number_forms forms;
   char **values; /* [value_count]: its distinct texts while these are few */
   size_t value_count, value_capacity;
-  bool many;  /* they are too many to list */
-  bool codes; /* digits that are codes, not numbers: with a leading 0, or more than 15 */
+  uint64_t spaced; /* cells of several words, with a space between */
+  bool many;       /* they are too many to list */
+  bool codes;      /* digits that are codes, not numbers: with a leading 0, or more than 15 */
 } ft_column_survey;
 
 typedef struct ft_table_survey {

@@ -216,20 +216,41 @@ TEST(test_what_is_said_of_categories) {
   }
 }
 
-/* What is said of a table of 60 rows below this header: in a cell # is the row's number. */
-static void check_choice(const char *header, const char *row, const filtra_dataset_options *options,
-                         const char *said) {
+/* What is said of a table that has this pair of rows `count` times below its header: in a cell # is
+ * the pair's number. */
+static void check_rows(int count, const char *header, const char *row,
+                       const filtra_dataset_options *options, const char *said) {
   char text[4096] = "";
   strcat(text, header);
-  for (int i = 0; i < 60; i++)
+  for (int i = 0; i < count; i++)
     for (const char *at = row; *at; at++)
-      sprintf(text + strlen(text), *at == '#' ? "%d" : "%c", *at == '#' ? i % 60 : *at);
+      sprintf(text + strlen(text), *at == '#' ? "%d" : "%c", *at == '#' ? i : *at);
   last_warning[0] = '\0';
   filtra_log_set(keep_warning, NULL);
   assert_ok(test_try_dataset(test_write_text(test_folder(), "a.csv", text), options));
   filtra_log_set(NULL, NULL);
   if (!strstr(last_warning, said) || !*said != !*last_warning)
     fail_msg("\"%s\" is said, not \"%s\"", last_warning, said);
+}
+
+static void check_choice(const char *header, const char *row, const filtra_dataset_options *options,
+                         const char *said) {
+  check_rows(60, header, row, options, said);
+}
+
+/* Whatever the first cell is, and in small tables, too. */
+TEST(test_other_texts_of_several_words) {
+  static const char NAMES[] = "question,sentence,label\n",
+                    SAID[] =
+                        "column 2, \"sentence\", is taken as the text; column 1, \"question\", "
+                        "could be it, too";
+  check_rows(60, "question,sentence,label\nWhy?,because #,x\n", "why so #,it is,x\nand #,so,y\n",
+             NULL, SAID);
+  check_rows(10, NAMES, "why so #,it is,x\nand #,so,y\n", NULL, SAID);
+  check_rows(10, NAMES, "why #,it is,x\nso#,so,y\n", NULL, SAID);
+  check_rows(10, NAMES, "a man,it is,x\na dog,so,y\n", NULL, "");   /* categories */
+  check_rows(4, NAMES, "why so #,it is,x\nand #,so,y\n", NULL, ""); /* as many */
+  check_rows(60, "code,text,label\none odd,ab,x\n", "a#,ab,x\nb#,b,y\n", NULL, "");
 }
 
 TEST(test_what_is_said_of_choices) {
