@@ -157,7 +157,10 @@ static filtra_status read_pre_tokenizer(ft_pretrained *p, const json_t *object) 
   bool pattern;
   if (strcmp(ft_json_string(object, "type"), wanted) != 0)
     return ft_pretrained_type(object, where,
-                              p->bpe ? "ByteLevel with BPE" : "BertPreTokenizer with WordPiece");
+                              p->bpe
+                                  ? "ByteLevel with BPE, which joins bytes; BPE of characters is "
+                                    "not read"
+                                  : "BertPreTokenizer with WordPiece");
   FT_TRY(ft_pretrained_keys(object, where, known));
   if (!p->bpe) return FILTRA_OK;
   FT_TRY(ft_pretrained_bool(object, where, "add_prefix_space", true, &p->prefix_space));
@@ -199,9 +202,12 @@ static filtra_status read_parts(ft_pretrained *p, const json_t *root) {
   FT_TRY(ft_pretrained_keys(root, "tokenizer.json", known));
   FT_TRY(ft_pretrained_model_type(p, model));
   FT_TRY(read_vocabulary(p, json_object_get(model, "vocab"), added));
+  /* First, as it is the reason why merges of characters cannot be read. */
+  const json_t *splitter = json_object_get(root, "pre_tokenizer");
+  if (json_is_object(splitter)) FT_TRY(read_pre_tokenizer(p, splitter));
   FT_TRY(ft_pretrained_model(p, model));
   FT_TRY(read_normalizer(p, json_object_get(root, "normalizer")));
-  FT_TRY(read_pre_tokenizer(p, json_object_get(root, "pre_tokenizer")));
+  if (!json_is_object(splitter)) FT_TRY(read_pre_tokenizer(p, splitter));
   FT_TRY(read_decoder(p, json_object_get(root, "decoder")));
   FT_TRY(read_added(p, added));
   FT_TRY(ft_pretrained_frame(p, json_object_get(root, "post_processor")));

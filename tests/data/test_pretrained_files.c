@@ -182,6 +182,16 @@ TEST(test_damaged_merges) {
   refuse_bpe("[]", ", \"surprise\": 1", "has \"surprise\"");
 }
 
+/* What cannot be read is told before what follows from it. */
+TEST(test_bpe_of_characters) {
+  static const char MODEL_OF[] =
+      "{\"type\": \"BPE\", \"unk_token\": \"[UNK]\", \"vocab\": {\"[UNK]\": 0, \"\u0436\": 1, "
+      "\"b\": 2, \"\u0436b\": 3}, \"merges\": [[\"\u0436\", \"b\"]]}";
+  refuse(MODEL_OF, "{\"type\": \"Whitespace\"}", "",
+         "\"pre_tokenizer\" is of type \"Whitespace\"; known is ByteLevel with BPE, which joins "
+         "bytes; BPE of characters is not read");
+}
+
 /* ---- folders ---- */
 
 /* Loads a folder of these files: name, text, name, text, ..., NULL. */
