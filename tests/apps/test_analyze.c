@@ -333,7 +333,13 @@ TEST(test_softmax_page) {
   assert_null(strstr(page, "nan"));
   assert_non_null(strstr(page, "</html>"));
   free(page);
-  /* Another page, and nothing left of one that cannot be written. */
+  /* Another page, in place of an older one, but not of the model or of data. */
+  const uint64_t files = test_snapshot(folder);
+  assert_prints(test_filtra("analyze %s -o %s/model.safetensors 2>&1", folder, folder), 2,
+                "model.safetensors would replace a file that this command did not write");
+  assert_true(test_snapshot(folder) == files);
+  assert_code(test_filtra("analyze %s --out %s/analysis.html", folder, folder), 0);
+  /* Nothing is left of one that cannot be written. */
   const char *other = test_path(folder, "other.html");
   assert_code(test_filtra("analyze --run %s --out %s", folder, other), 0);
   assert_true(ft_file_exists(other));

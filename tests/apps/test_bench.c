@@ -407,6 +407,14 @@ TEST(test_no_folder) {
                 "no/such/folder/a.json");
 }
 
+/* Neither does it measure for a file in whose place it would not be written. */
+TEST(test_file_of_others) {
+  const char *before = "printf '{\\n  \"data\": \"x\"}\\n' >bench_other.json; timeout 5";
+  assert_prints(test_run_command(before, "bench --out bench_other.json 2>&1"), 2,
+                "--out bench_other.json would replace a file that this command did not write");
+  assert_prints(test_run_command("", "--version; cat bench_other.json"), 0, "\"data\": \"x\"}");
+}
+
 /* What cannot be measured stays in the file with the reason, beside all that can. */
 TEST(test_failed_part) {
   const char *arguments =
@@ -428,12 +436,13 @@ TEST(test_failed_part) {
  * TERM: a shell's background jobs ignore INT. */
 TEST(test_interrupt) {
   const char *before = "rm -rf bench_interrupt; mkdir bench_interrupt; cd bench_interrupt || exit; "
-                       "echo old >a.json;";
+                       "printf '{\\n  \"format\": \"filtra-bench-0\"}\\n' >a.json;";
   const char *arguments =
       "bench --out a.json 2>&1 & while kill -0 $! && [ $(ls -A | wc -l) -lt 2 ]; "
       "do sleep 0.1; done; kill -TERM $!; wait $!; code=$?; ls -A; cat a.json; "
       "exit $code";
-  assert_prints(test_run_command(before, arguments), 1, "filtra bench: interrupted\na.json\nold\n");
+  assert_prints(test_run_command(before, arguments), 1,
+                "filtra bench: interrupted\na.json\n{\n  \"format\": \"filtra-bench-0\"}\n");
 }
 
 TEST_MAIN(NULL, test_teardown)

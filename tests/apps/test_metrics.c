@@ -104,6 +104,30 @@ TEST(records_of_tensorboard) {
   assert_int_equal(count, 1 + FT_COUNT(WANT));
 }
 
+/* Its own files are replaced, also that of a run without a line yet; others are left alone. */
+TEST(files_of_others) {
+  static const char other[] = "index,step\n1,2\n";
+  const char *run = make_run(METRICS), *log = test_path(run, "metrics.jsonl");
+  const char *file = test_path(run, "m.csv");
+  assert_prints(test_filtra("metrics %s -o %s 2>&1", run, log), 2, "metrics.jsonl would replace");
+  owned char *left = test_read(log, NULL);
+  assert_string_equal(left, METRICS);
+  test_write(file, other, strlen(other));
+  assert_prints(test_filtra("metrics %s --out %s 2>&1", run, file), 2,
+                "m.csv would replace a file that this command did not write: name another");
+  owned char *kept = test_read(file, NULL);
+  assert_string_equal(kept, other);
+  test_write(file, "", 0);
+  assert_code(test_filtra("metrics %s -o %s", make_run("{\"st"), file), 0);
+  owned char *empty = test_read(file, NULL);
+  assert_string_equal(empty, "step\n");
+  assert_code(test_filtra("metrics %s -o %s", make_run(METRICS), file), 0);
+  assert_code(test_filtra("metrics %s -o %s", make_run("{\"step\":7}\n"), file), 0);
+  owned char *last = test_read(file, NULL);
+  assert_string_equal(last, "step\n7\n");
+  assert_prints(test_filtra("metrics %s -o %s 2>&1", run, run), 2, "not a regular file");
+}
+
 TEST(what_is_no_run) {
   assert_prints(test_filtra("metrics %s 2>&1", test_folder()), 2, "is not a run folder");
   assert_prints(test_filtra("metrics %s 2>&1", make_run("{\"loss\":1}\n")), 2,

@@ -382,6 +382,10 @@ TEST(files_of_answers) {
   assert_non_null(strstr(values + 10, "'shape': (1,), }"));
   assert_prints(predict(run, lines, "--output answers.txt"), 2, ".csv, .jsonl or .npy");
   assert_prints(predict(run, lines, "--output a.csv --json"), 2, "exclude each other");
+  const uint64_t files = test_snapshot(run);
+  assert_prints(predict(run, lines, test_text("--output %s/metrics.jsonl", run)), 2,
+                "metrics.jsonl would replace a file that this command did not write");
+  assert_true(test_snapshot(run) == files);
   assert_prints(predict(run, lines, "--output /nowhere/a.csv"), 2, "/nowhere");
 }
 

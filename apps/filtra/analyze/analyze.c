@@ -69,6 +69,9 @@ static const char *folder_of_page(const analysis *runs, size_t count, const char
   return NULL;
 }
 
+/* What pages begin with (page_begin). */
+static const char *const HEADS[] = {"<!DOCTYPE html>"};
+
 static filtra_status write_page(const analysis *runs, size_t count, const char *path) {
   char *text = NULL;
   size_t size = 0;
@@ -155,8 +158,9 @@ static int analyze(const analyze_arguments *arg, char **folders, size_t count) {
                            "between",
                            arg->maps, ANALYSIS_MOST_MAPPED);
   }
-  filtra_status status =
-      runs ? filtra_device_open(&arg->device, &device) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = runs ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (!status) status = command_check_replaced("--out", arg->out, HEADS, FT_COUNT(HEADS));
+  if (!status) status = filtra_device_open(&arg->device, &device);
   for (; done < count && !status; done++)
     status = analyze_run(device, folders[done], &request, &runs[done]);
   if (!status) label_runs(runs, count);

@@ -115,6 +115,9 @@ static filtra_status measure(bench *b, filtra_status *failed) {
 
 static const char NAME[] = "filtra bench";
 
+/* What bench_save's files begin with (bench_document). */
+static const char *const HEADS[] = {"{\n  \"format\": \"filtra-bench-"};
+
 filtra_status bench_save(const json_t *document, ft_atomic_file *file) {
   bool failed = json_dumpf(document, file->stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (command_json_starved() || (failed && !ferror(file->stream))) {
@@ -149,7 +152,8 @@ static int run_tasks(const bench_arguments *a) {
   ft_atomic_file file;
   command_catch_interrupts();
   if (a->out) { /* fails now, not after minutes of measuring */
-    filtra_status status = ft_atomic_open(a->out, &file);
+    filtra_status status = command_check_replaced("--out", a->out, HEADS, FT_COUNT(HEADS));
+    if (!status) status = ft_atomic_open(a->out, &file);
     if (status) return command_fail(NAME, status);
   }
   filtra_status status = measure(&b, &failed);

@@ -74,6 +74,11 @@ int command_print_json(const char *name, json_t *root);
 /** As command_print_json, with all digits, for data that are read again; command_print_json prints
  * nine. */
 int command_print_exact_json(const char *name, json_t *root);
+/** Fails with ARGUMENT if there is a file at `path`, neither empty nor special, that begins with
+ * none of the `count` texts that files of this command begin with. `option` gave the path; NULL: no
+ * file is written. */
+filtra_status command_check_replaced(const char *option, const char *path, const char *const *heads,
+                                     size_t count);
 
 /* ---- options of every subcommand that opens a device (device_options.c) ---- */
 

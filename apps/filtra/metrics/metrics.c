@@ -17,7 +17,8 @@ typedef struct metrics_arguments {
   const char *out, *run, *tensorboard;
 } metrics_arguments;
 
-/* The lines of metrics.jsonl, and the keys of their numbers in order of appearance. */
+/* The lines of metrics.jsonl, and the keys of their numbers: "step", then the others in order of
+ * appearance. */
 typedef struct metrics {
   json_t *lines; /* [object] */
   const char *columns[MOST_COLUMNS];
@@ -156,8 +157,10 @@ static filtra_status write_tensorboard(const char *folder, const metrics *m) {
 }
 
 static filtra_status write(const metrics_arguments *a) {
-  metrics m = {0};
+  static const char *const heads[] = {"step,", "step\n"}; /* of write_csv */
+  metrics m = {.columns = {"step"}, .count = 1};
   filtra_run *run;
+  FT_TRY(command_check_replaced("--out", a->out, heads, FT_COUNT(heads)));
   FT_TRY(filtra_run_open(a->run, &run)); /* reports why the folder is not a run */
   filtra_run_close(&run);
   char *path = ft_path_join(a->run, FILTRA_RUN_METRICS);

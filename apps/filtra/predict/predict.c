@@ -230,6 +230,10 @@ static filtra_status check_output(const char *output, const char *data) {
                  output);
 }
 
+/* What answers_finish's files begin with: .csv, .jsonl and .npy, of lines and of samples. */
+static const char *const HEADS[] = {"line,text,", "sample,id,target,",
+                                    "{\"line\":", "{\"sample\":", "\x93NUMPY"};
+
 static int predict(const predict_arguments *a) {
   filtra_device *device = NULL;
   const bool samples = a->data || a->split;
@@ -247,6 +251,9 @@ static int predict(const predict_arguments *a) {
   if (!status) status = open_printer(&p, a, device);
   if (!status && p.run && samples && !a->data)
     status = check_output(output, filtra_run_get_info(p.run)->data);
+  if (!status)
+    status = command_check_replaced(a->embeddings ? "--embeddings" : "--output", output, HEADS,
+                                    FT_COUNT(HEADS));
   if (!status) status = samples ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
   if (!status) status = answers_finish(&p.answers);
   int code = status ? command_fail("filtra predict", status) : COMMAND_DONE;
