@@ -261,6 +261,27 @@ TEST(values_of_lines) {
   assert_string_equal(json_string_value(json_object_get(entry, "text")), "CCO");
 }
 
+/* What is printed is the float that is predicted and that the data give, to its last digit. */
+TEST(digits_of_values) {
+  static const char LARGE[] =
+      "smiles,value\nCC,1234567.5\nCO,1234571.25\nOC,1234573.5\nCCO,1234579.5\n";
+  const char *run = make_run("a.csv", LARGE, "");
+  assert_code(predict(run, "", "--split train --json"), 0);
+  json_auto_t *root = test_output_json();
+  const json_t *list = json_object_get(root, "predictions");
+  const size_t count = json_array_size(list);
+  assert_true(count > 0);
+  assert_code(predict(run, "", "--split train"), 0);
+  const char *line = test_output;
+  for (size_t i = 0; i < count; i++, line = strchr(line, '\n') + 1) {
+    const json_t *entry = json_array_get(list, i);
+    float value, target;
+    assert_int_equal(sscanf(line, "%*d\t%f\t%f", &value, &target), 2);
+    assert_true(value == (float)json_number_value(json_object_get(entry, "value")));
+    assert_true(target == (float)json_number_value(json_object_get(entry, "target")));
+  }
+}
+
 TEST(pairs) {
   const char *run = make_run(
       "pairs.tsv", "1.0\ta\tb\tone\tother\n0.0\ta\tb\tthis\tthat\n1.0\ta\tb\tso\tso\n", "");

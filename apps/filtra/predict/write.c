@@ -120,10 +120,15 @@ static void print_predicted(const answers *a, const answer *one) {
   if (a->top > 1) print_classes(a, one);
 }
 
+/* Prints a number with the digits that give the same float. */
+static void print_value(float value) {
+  command_print("%.9g", ft_shortest(value));
+}
+
 static void print_line(const answers *a, const answer *one) {
   if (one->sample) command_print("%llu\t", (unsigned long long)one->number);
   if (answers_are_values(a))
-    command_print("%.6g", (double)one->made->value);
+    print_value(one->made->value);
   else if (answers_are_labels(a))
     print_predicted(a, one);
   else
@@ -134,7 +139,7 @@ static void print_line(const answers *a, const answer *one) {
   if (one->text)
     command_print("%s", one->text);
   else if (is_labelled(a, one->sample) && answers_are_values(a))
-    command_print("%.6g", (double)one->sample->value);
+    print_value(one->sample->value);
   else if (is_labelled(a, one->sample) && answers_are_labels(a))
     print_labels(a, one, true);
   else if (is_labelled(a, one->sample))
