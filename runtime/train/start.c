@@ -68,16 +68,22 @@ filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer *
   return FILTRA_OK;
 }
 
-/* Fails if the model's token ids have no known tokenizer, or if the configuration names another one
- * than the model's own. Arrays hold ids and need none. */
-static filtra_status check_tokenizer(const ft_run_config *config, const filtra_tokenizer *own) {
+/* Fails for a model whose token ids no tokenizer explains. */
+static filtra_status refuse_unknown_ids(const ft_run_config *config) {
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s has no tokenizer, and only the one that it was trained with says what its "
+                 "token ids mean: add its files, or name it (\"tokenizer\")",
+                 config->init_from);
+}
+
+/* Fails if the configuration names another tokenizer than the model's own, or if other programs'
+ * model, which is one of text, has none. Arrays hold ids and need none. */
+static filtra_status check_tokenizer(const ft_run_config *config, const ft_start *start,
+                                     const filtra_tokenizer *own) {
   const char *name = filtra_tokenizer_name(own);
   const bool ids = ft_ends_with(config->data, ".npy") || ft_ends_with(config->data, ".npz");
-  if (!own && config->model.config.vocabulary && !*config->tokenizer && !ids)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s has no tokenizer, and only the one that it was trained with says what its "
-                   "token ids mean: add its files, or name it (\"tokenizer\")",
-                   config->init_from);
+  const bool text = ft_start_folder(start) && config->model.config.vocabulary && !ids;
+  if (!own && text && !*config->tokenizer) return refuse_unknown_ids(config);
   if (!own || !*config->tokenizer || !strcmp(config->tokenizer, name)) return FILTRA_OK;
   return ft_fail(
       FILTRA_ERROR_INPUT,
@@ -92,7 +98,7 @@ filtra_status ft_run_start_tokenizer(const ft_run_config *config,
   *tokenizer = *owned = NULL;
   FT_TRY(ft_start_open(config->init_from, &start));
   filtra_status status = ft_start_tokenizer(start, tokenizer, owned);
-  if (!status) status = check_tokenizer(config, *tokenizer);
+  if (!status) status = check_tokenizer(config, start, *tokenizer);
   ft_start_close(&start);
   if (status) filtra_tokenizer_destroy(owned);
   return status;
@@ -108,7 +114,7 @@ filtra_status ft_run_check_start(const ft_run_config *config, const filtra_token
                    config->data, used ? "by the tokenizer \"" : "as numbers",
                    used ? filtra_tokenizer_name(used) : "", used ? "\"" : "",
                    filtra_tokenizer_name(tokenizer));
-  return FILTRA_OK;
+  return *config->tokenizer ? FILTRA_OK : refuse_unknown_ids(config);
 }
 
 /* Whether both call class `i` the same. transformers names an unnamed class LABEL_i. */

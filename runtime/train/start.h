@@ -17,7 +17,8 @@ filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer *
  * names another one. */
 filtra_status ft_run_start_tokenizer(const ft_run_config *config,
                                      const filtra_tokenizer **tokenizer, filtra_tokenizer **own);
-/** Fails with INPUT unless the data are read with the start's tokenizer (NULL: it has none). */
+/** Fails with INPUT unless the data are read with the start's tokenizer. NULL: it has none; then
+ * the configuration names it, or the data hold token ids or numbers and need none. */
 filtra_status ft_run_check_start(const ft_run_config *config, const filtra_tokenizer *tokenizer,
                                  const filtra_dataset *data);
 /** Copies the start's values into a new run's model; a classifier's head only if it has the data's

@@ -186,6 +186,31 @@ TEST(tokenizers_belong_to_models) {
   assert_printed("has no tokenizer: the model reads token ids alone");
 }
 
+/* Nodes of graphs are numbered in their files: a run on them begins another without a tokenizer. */
+TEST(graphs_need_no_tokenizer) {
+  const char *folder = test_folder(), *out = test_path(folder, "a"), *next = test_path(folder, "b");
+  const char *data = test_path(folder, "x");
+  assert_code(test_run_command(
+                  test_text("mkdir %s; cd %s; printf '1,2\n2,1\n3,4\n4,3\n5,6\n6,5\n' >x_A.txt;"
+                            "printf '1\n1\n2\n2\n3\n3\n' >x_graph_indicator.txt;"
+                            "printf '0\n1\n0\n' >x_graph_labels.txt;",
+                            data, data),
+                  test_text("train --device cpu --cache-dir '' --data %s --steps 1 --set layers=1 "
+                            "--set width=8 --set heads=1 --set batch_size=2 --out %s 2>&1",
+                            data, out)),
+              0);
+  assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s --data %s --steps 1 "
+                          "--set batch_size=2 --out %s 2>&1",
+                          out, data, next),
+              0);
+  const char *text = test_write_text(folder, "a.csv", "text,label\na,0\nb,1\na,0\n");
+  assert_code(test_filtra("train --device cpu --cache-dir '' --init-from %s --data %s --steps 1 "
+                          "--set batch_size=2 --out %s 2>&1",
+                          out, text, test_path(folder, "c")),
+              2);
+  assert_printed("has no tokenizer, and only the one that it was trained with says");
+}
+
 /* What a file says of its model counts before what lies beside it. */
 TEST(own_models_beside_foreign_ones) {
   const char *folder = brought(), *own = test_path(folder, "own.safetensors");
