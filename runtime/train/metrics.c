@@ -48,6 +48,15 @@ filtra_status ft_metrics_sync(ft_metrics *m) {
   return ft_append_sync(m->file, m->path);
 }
 
+filtra_status ft_metrics_check(const ft_metrics *m, const filtra_run_progress *p, uint64_t every) {
+  const bool logged = p->step >= every || p->best_step;
+  if (!m || !logged || ft_file_size(m->path)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: is missing or empty, the log of the %llu steps so far; bring it back, or "
+                 "resume with allow_changes (--allow-changes) to log the next ones alone",
+                 m->path, (unsigned long long)p->step);
+}
+
 /* Length in bytes of the leading lines that are complete and belong to steps up to `step`. */
 static uint64_t lines_until(const char *text, uint64_t step) {
   static const char BEGINNING[] = "{\"step\":"; /* must match write_line */

@@ -13,6 +13,9 @@ filtra_status ft_metrics_open(const char *folder, ft_metrics **out);
 void ft_metrics_close(ft_metrics **metrics);
 /** Flushes written lines to disk. */
 filtra_status ft_metrics_sync(ft_metrics *metrics);
+/** Fails with INPUT if the file is empty though the steps up to progress->step logged something. */
+filtra_status ft_metrics_check(const ft_metrics *metrics, const filtra_run_progress *progress,
+                               uint64_t every);
 /** Removes the lines of steps after `step`, which a resumed run repeats. */
 filtra_status ft_metrics_rewind(ft_metrics *metrics, uint64_t step);
 

@@ -267,6 +267,8 @@ static filtra_status check_model(run *r) {
 static filtra_status restore_checkpoint(run *r) {
   FT_TRY(filtra_trainer_restore(r->trainer, r->checkpoint_path));
   FT_TRY(take_position(r));
+  if (!r->options->allow_changes)
+    FT_TRY(ft_metrics_check(r->metrics, &r->progress, (uint64_t)r->config.log_every));
   return check_model(r);
 }
 

@@ -227,6 +227,20 @@ TEST(test_lost_files) {
   assert_true(ft_file_exists(test_path(folder, "model.safetensors")));
   remove(test_path(folder, "model.safetensors")); /* complete, and none to come */
   assert_fails(run(NULL, folder, -1, true), FILTRA_ERROR_INPUT, "has no model.safetensors");
+  folder = stopped_run();
+  remove(test_path(folder, "metrics.jsonl"));
+  for (int again = 0; again < 2; again++) /* the first leaves an empty one, its lock */
+    assert_fails(run(NULL, folder, -1, false), FILTRA_ERROR_INPUT,
+                 "metrics.jsonl: is missing or empty, the log of the 5 steps so far");
+  assert_ok(run(NULL, folder, -1, true));
+  folder = test_new_run(); /* stopped before its first line */
+  const char *config =
+      test_text("{\"data\": \"%s\", \"mixer\": \"agf\", \"width\": 8, \"layers\": 1, "
+                "\"batch_size\": 8, \"steps\": 6, \"eval_every\": 6, \"log_every\": 6}",
+                test_listops());
+  assert_fails(run(config, folder, 5, false), FILTRA_ERROR_CANCELLED, "5 of 6");
+  assert_int_equal(ft_file_size(test_path(folder, "metrics.jsonl")), 0);
+  assert_ok(run(NULL, folder, -1, false));
 }
 
 /* Nothing outside is written through a link, and nothing said to be a run's is read through one. */
