@@ -28,6 +28,7 @@ typedef struct ts_reader {
   ft_ts_header header;
   ft_series series;
   ft_spread targets; /* that are numbers */
+  size_t length;     /* of the first series; 0: there is none yet */
   ts_files *files;
 } ts_reader;
 
@@ -84,11 +85,17 @@ static filtra_status find_target(const ts_reader *r, const char *line, const cha
                  r->header.values ? "target" : "class");
 }
 
-static filtra_status check_header(const ts_reader *r, size_t dimensions, size_t length) {
+static filtra_status check_header(ts_reader *r, size_t dimensions, size_t length) {
   const ft_ts_header *h = &r->header;
   if (h->dimensions && dimensions != h->dimensions)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu dimension%s where the header says %llu", dimensions,
                    dimensions == 1 ? "" : "s", (unsigned long long)h->dimensions);
+  if (!r->length) r->length = length;
+  if (h->equal_length && !h->series_length && length != r->length)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "series of %zu values where the first has %zu, though the header says "
+                   "@equalLength true",
+                   length, r->length);
   if (!h->series_length || length == h->series_length) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "series of %zu values where the header says @seriesLength %llu", length,

@@ -436,6 +436,9 @@ TEST(test_errors_name_file_and_line) {
       {"@missing false\n@data\n1,2:a\n?,1:a\n",
        "bad.ts:4: value 1 of dimension 1: missing, though"},
       {"@equalLength true\n@seriesLength 3\n@data\n1,2:a\n", "bad.ts:4: series of 2 values where"},
+      {"@equalLength true\n@data\n1,2,3:a\n1,2:b\n",
+       "bad.ts:4: series of 2 values where the first has 3, though the header says @equalLength "
+       "true"},
       {"@data\n1,2:a\n1,2:1,2:b\n", "bad.ts:3: 2 dimensions where the samples before have 1"},
       {"@targetLabel true\n@data\n1,2:a\n", "bad.ts:3: the target: \"a\" is not a number"},
       {"@targetLabel true\n@data\n1,2:nan\n", "bad.ts:3: the target is \"nan\", unknown"},
