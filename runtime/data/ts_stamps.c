@@ -53,6 +53,19 @@ static bool is_near(double a, double b, double step) {
   return fabs(a - b) <= 0.05 * step;
 }
 
+/* On failure sets *length to the index of the value whose time is before the last one. */
+static filtra_status check_order(const ft_ts_stamps *s, size_t *length) {
+  const double *t = s->times;
+  for (size_t i = 1; i < *length; i++)
+    if (t[i] < t[i - 1]) {
+      *length = i;
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "time stamps fall, from %.9g to %.9g; series in the order of time are read",
+                     t[i - 1], t[i]);
+    }
+  return FILTRA_OK;
+}
+
 /* On failure sets *length to the index of the value after the widest step. */
 static filtra_status check_steps(ft_ts_stamps *s, size_t *length) {
   const double *t = s->times;
@@ -89,6 +102,7 @@ filtra_status ft_ts_stamps_read(ft_ts_stamps *s, ft_series *series, const char *
     FT_TRY(read_pair(&text, end, &s->times[*length], &value, &more));
     FT_TRY(ft_series_put(series, first + *length, value));
   }
+  FT_TRY(check_order(s, length));
   FT_TRY(check_steps(s, length));
   if (first == 0) s->start = s->times[0];
   if (s->times[0] == s->start || is_near(s->times[0], s->start, s->all)) return FILTRA_OK;

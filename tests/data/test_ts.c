@@ -405,7 +405,8 @@ TEST(test_errors_name_file_and_line) {
       {"@timeStamps true\n@data\n(0,1),(1,2):a\n(0,1),(2,2):a\n",
        "time stamps at steps of 2 where the series before have "
        "1"},
-      {"@timeStamps true\n@data\n(1,1),(0,2):a\n", "time stamps at unequal steps"},
+      {"@timeStamps true\n@data\n(2,1),(1,2),(0,3):a\n",
+       "bad.ts:3: value 2 of dimension 1: time stamps fall, from 2 to 1"},
       {"@timeStamps true\n@data\n(1,1),(1,2):a\n", "time stamps at unequal steps"},
       {"@timeStamps true\n@data\n(0,1),(1,2):(5,1),(6,2):a\n",
        "dimension 2: time stamps from 5 on, where dimension 1 begins at 0"},
