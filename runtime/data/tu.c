@@ -14,6 +14,7 @@
 #include "data/spread.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,13 @@ static filtra_status read_class(reader *r, const ft_lines *l, void *to) {
   ft_sample_row *row = to;
   const char *name = l->line;
   size_t length = l->length;
+  double number;
   ft_trim(&name, &length);
+  if (!ft_read_double(name, length, &number) && number != floor(number))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "the class is %.*s; numbers of classes are whole ones, and numbers to be "
+                   "predicted are in NAME_graph_attributes.txt",
+                   (int)(length < 40 ? length : 40), name);
   if (length && !ft_is_missing(name, length))
     return ft_labels_find(&r->classes, name, length, &row->label);
   row->label = -1;

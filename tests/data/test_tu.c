@@ -121,6 +121,8 @@ TEST(what_is_refused) {
       {EDGE_LABELS, "0\n", "has 1 lines, 10 belong here"},
       {EDGE_LABELS, "64\n64\n2\n2\n1\n1\n1\n1\n0\n0\n", "has the label 64, accepted are 0 to 63"},
       {NODE_LABELS, "0\n2\n0\n1\n1\n1\n-1\n", "node 7 has the label -1"},
+      {CLASSES, "0.5\n1.5\n2.5\n",
+       "T_graph_labels.txt:1: the class is 0.5; numbers of classes are whole ones"},
       {CLASSES, "1\nnan\n1\n", "T_graph_labels.txt:2: the class is missing (\"nan\")"},
       {CLASSES, "1\n1\n1\n1\n", "T_graph_labels.txt:4: more lines than the 3 that belong here"}};
   for (size_t i = 0; i < FT_COUNT(CASES); i++)
