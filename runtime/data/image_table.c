@@ -1,11 +1,11 @@
 /* The format "image-table", listed in dataset.c: images with labels in a table, as Kaggle
- * distributes CIFAR-10. trainLabels.csv has the header "id,label"; a folder whose name begins with
- * "train" holds ID.png. */
+ * distributes CIFAR-10. trainLabels.csv (RFC 4180) has the header "id,label"; a folder whose name
+ * begins with "train" holds ID.png. */
 #include "base/file.h"
-#include "base/lines.h"
 #include "base/memory.h"
 #include "data/image_file.h"
 #include "data/names.h"
+#include "data/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,47 +32,51 @@ static int compare_texts(const void *a, const void *b) {
 
 /* ---- the table ---- */
 
-static filtra_status add_entry(table *t, const char *line) {
-  const char *comma = strchr(line, ',');
-  if (!comma || comma == line || !comma[1] || strchr(comma + 1, ','))
+static filtra_status add_entry(table *t, const ft_row_reader *rows) {
+  if (rows->count != 2 || !*rows->fields[0] || !*rows->fields[1])
     return ft_fail(FILTRA_ERROR_INPUT, "not an id and a label with a comma between");
   FT_TRY(FT_GROW(t->entries, t->count, t->capacity));
-  char *copy = ft_strdup(line);
+  const size_t length = strlen(rows->fields[0]);
+  char *copy = ft_format("%s,%s", rows->fields[0], rows->fields[1]);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
-  copy[comma - line] = '\0';
-  t->entries[t->count++] = (entry){copy, copy + (comma - line) + 1};
+  copy[length] = '\0';
+  t->entries[t->count++] = (entry){copy, copy + length + 1};
   return FILTRA_OK;
 }
 
-static filtra_status read_lines(ft_lines *lines, table *t) {
+static bool is_header(const ft_row_reader *rows) {
+  return rows->count == 2 && !strcmp(rows->fields[0], "id") && !strcmp(rows->fields[1], "label");
+}
+
+static filtra_status read_rows(ft_row_reader *rows, table *t) {
   for (bool more, header = true;; header = false) {
-    FT_TRY(ft_lines_next(lines, &more));
+    FT_TRY(ft_rows_next(rows, &more));
     if (!more) break;
     filtra_status status = FILTRA_OK;
     if (!header)
-      status = add_entry(t, lines->line);
-    else if (strcmp(lines->line, "id,label"))
+      status = add_entry(t, rows);
+    else if (!is_header(rows))
       status = ft_fail(FILTRA_ERROR_INPUT, "the header \"id,label\" is missing");
-    if (status)
-      return ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);
+    if (status) return ft_rows_fail(rows, status);
   }
-  if (!t->count) return ft_fail(FILTRA_ERROR_INPUT, "%s has no entries", lines->path);
+  if (!t->count) return ft_fail(FILTRA_ERROR_INPUT, "%s has no entries", rows->lines.path);
   qsort(t->entries, t->count, sizeof *t->entries, compare_ids);
   for (size_t i = 1; i < t->count; i++)
     if (!strcmp(t->entries[i - 1].id, t->entries[i].id))
-      return ft_fail(FILTRA_ERROR_INPUT, "%s: id \"%.64s\" appears twice", lines->path,
+      return ft_fail(FILTRA_ERROR_INPUT, "%s: id \"%.64s\" appears twice", rows->lines.path,
                      t->entries[i].id);
   return FILTRA_OK;
 }
 
 static filtra_status read_table(const char *folder, table *t) {
-  ft_lines lines;
+  static const ft_row_form form = {',', FILTRA_QUOTING_FULL};
+  ft_row_reader rows;
   char *path = ft_path_join(folder, TABLE);
   if (!path) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = ft_lines_open(path, &lines);
+  filtra_status status = ft_rows_open(path, form, &rows);
   if (!status) {
-    status = read_lines(&lines, t);
-    ft_lines_close(&lines);
+    status = read_rows(&rows, t);
+    ft_rows_close(&rows);
   }
   free(path);
   return status;

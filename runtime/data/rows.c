@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUOTES_ADVICE "; where quotes are text, set quoting to none"
+/* Ends errors about quotes, unless the caller says that they are none of the text. */
+static const char *advice_of(const ft_row_reader *r) {
+  return r->quoting == FILTRA_QUOTING_FULL ? "" : "; where quotes are text, set quoting to none";
+}
 
 filtra_status ft_rows_open(const char *path, ft_row_form form, ft_row_reader *rows) {
   *rows = (ft_row_reader){.quoting = form.quoting};
@@ -31,8 +34,8 @@ filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status) {
 static filtra_status put(ft_row_reader *r, const char *bytes, size_t count) {
   if (count > FT_LINE_LIMIT - r->length)
     return ft_fail(FILTRA_ERROR_INPUT,
-                   "a row of more than %d MiB; is a quote at its start not closed?" QUOTES_ADVICE,
-                   FT_LINE_LIMIT >> 20);
+                   "a row of more than %d MiB; is a quote at its start not closed?%s",
+                   FT_LINE_LIMIT >> 20, advice_of(r));
   size_t wanted = r->length + count;
   if (count == 0) return FILTRA_OK;
   if (wanted > r->text_capacity) {
@@ -61,15 +64,15 @@ static filtra_status read_quoted(ft_row_reader *r, const char **at) {
     }
     bool more;
     FT_TRY(ft_lines_next(&r->lines, &more));
-    if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed" QUOTES_ADVICE);
+    if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed%s", advice_of(r));
     FT_TRY(put(r, "\n", 1));
     *at = r->lines.line;
   }
   ++*at;
   if (r->delimiter.character != '\t') *at += strspn(*at, " ");
   if (!**at || **at == r->delimiter.character) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu" QUOTES_ADVICE,
-                 **at, r->count);
+  return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu%s", **at, r->count,
+                 advice_of(r));
 }
 
 /* The start of a quoted field, after its quote; NULL: the field is text, which may begin with a
@@ -146,7 +149,7 @@ filtra_status ft_rows_next(ft_row_reader *r, bool *more) {
 }
 
 filtra_status ft_rows_check(ft_row_reader *r, size_t wanted, bool *longer) {
-  const char *advice = r->quoted ? QUOTES_ADVICE : "";
+  const char *advice = r->quoted ? advice_of(r) : "";
   *longer = r->count > wanted && r->quoting == FILTRA_QUOTING_NONE;
   if (*longer) r->count = wanted;
   if (r->count == wanted) return FILTRA_OK;

@@ -351,6 +351,9 @@ TEST(test_label_table) {
   } cases[] = {
       {"id,label\n1,frog\n10,deer\n2,frog\n77,ant\n", NULL},
       {"id,label\r\n1,frog\r\n10,deer\r\n2,frog", NULL},
+      {"\"id\",\"label\"\n\"1\",frog\n10,\"deer\"\n2,\"frog\"\n77,\"ant, a \"\"red\"\" one\"\n",
+       NULL},
+      {"id,label\n1,\"frog\n", "trainLabels.csv:2: a quote that is not closed"},
       {"", "trainLabels.csv has no entries"},
       {"id,label\n", "trainLabels.csv has no entries"},
       {"1,frog\n", "trainLabels.csv:1: the header \"id,label\" is missing"},
@@ -368,11 +371,17 @@ TEST(test_label_table) {
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     test_write(test_path(root, "trainLabels.csv"), cases[i].text, strlen(cases[i].text));
     test_refuse_dataset(root, NULL, cases[i].part);
+    assert_null(strstr(filtra_error_message(), "quoting")); /* which is for tables */
   }
   test_write(test_path(root, "trainLabels.csv"), cases[0].text, strlen(cases[0].text));
   owned_dataset *ds = test_open_dataset(root, NULL, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->classes, 3);
   assert_string_equal(filtra_dataset_class_name(ds, 0), "ant");
+  test_write(test_path(root, "trainLabels.csv"), cases[2].text, strlen(cases[2].text));
+  owned_dataset *quoted = test_open_dataset(root, NULL, NULL);
+  assert_int_equal(filtra_dataset_get_info(quoted)->classes, 3); /* frog is one class */
+  assert_string_equal(filtra_dataset_class_name(quoted, 0), "ant, a \"red\" one");
+  assert_string_equal(filtra_dataset_class_name(quoted, 2), "frog");
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 2);
   make_folder(test_path(root, "train2"));
   test_refuse_dataset(root, NULL, "2 folders that begin with \"train\"");
