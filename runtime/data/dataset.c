@@ -287,6 +287,16 @@ filtra_status ft_check_split(const filtra_dataset *dataset, const char *path, fi
 filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split split) {
   const filtra_dataset_info *info = &dataset->info;
   if ((unsigned)split >= FILTRA_SPLIT_COUNT || !info->unlabelled[split]) return FILTRA_OK;
+  const ft_table_fit *table = dataset->untargeted ? dataset->table : NULL;
+  const char *missing = table && table->label_count ? table->labels[0]
+                        : table                     ? table->target
+                                                    : NULL;
+  if (missing)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "there is no column %s\"%.64s\", the target of the training file: samples without "
+        "it can be predicted, not evaluated",
+        table->header ? "" : "number ", missing);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "of %llu samples of the %s split %llu have no target: they can be predicted, not "
                  "evaluated",

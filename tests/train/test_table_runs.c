@@ -115,6 +115,9 @@ TEST(test_files_without_targets_train) {
   assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 1).name, "9");
   assert_fails(filtra_run_evaluate(test_device(), run, "test", NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "of 2 samples of the test split 2 have no target");
+  const char *alone = test_write_text(test_folder(), "x.csv", "id,comment,feeling\n8,word,good\n");
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", alone, NULL, &e, NULL),
+               FILTRA_ERROR_INPUT, "there is no column \"mood\", the target of the training file");
   assert_ok(filtra_run_evaluate(test_device(), run, "val", NULL, NULL, &e, NULL));
   test_write_text(folder, "train.csv", "id,comment,mood\n1,word a,good\n2,word b,\n3,word c,bad\n");
   assert_fails(test_train(test_text("{\"data\": \"%s\"%s}", folder, COLUMNS), test_new_run(), 9),
