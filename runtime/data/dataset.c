@@ -274,14 +274,14 @@ static void count_unlabelled(filtra_dataset *ds) {
 }
 
 filtra_status ft_check_split(const filtra_dataset *dataset, const char *path, filtra_split split) {
-  char others[64] = "";
+  char present[64] = "";
   for (filtra_split i = FILTRA_SPLIT_TRAIN; i <= FILTRA_SPLIT_TEST; i++)
     if (dataset->info.count[i])
-      snprintf(others + strlen(others), sizeof others - strlen(others), "%s %s",
-               *others ? " and" : "; it has", filtra_split_name(i));
+      snprintf(present + strlen(present), sizeof present - strlen(present), "%s %s",
+               *present ? " and" : "; it has", filtra_split_name(i));
   if (dataset->info.count[split]) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split%s", path, filtra_split_name(split),
-                 others);
+                 present);
 }
 
 filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split split) {
