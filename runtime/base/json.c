@@ -14,9 +14,11 @@ enum { CONFIG_LIMIT = 16 << 20, NAME_LIMIT = 64 };
 /* Reads JSON; *overflow: a number is too big. */
 static filtra_status parse(const char *text, size_t size, const char *context, json_t **out,
                            bool *overflow) {
+  static const char MARK[] = "\xef\xbb\xbf"; /* as Windows' editors put before UTF-8 */
+  const size_t mark = size >= 3 && !memcmp(text, MARK, 3) ? 3 : 0;
   json_error_t error = {0};
   bool starved;
-  *out = ft_json_decode(text, size, JSON_REJECT_DUPLICATES, &error, &starved);
+  *out = ft_json_decode(text + mark, size - mark, JSON_REJECT_DUPLICATES, &error, &starved);
   *overflow = !*out && !starved && json_error_code(&error) == json_error_numeric_overflow;
   if (*out) return FILTRA_OK;
   if (starved) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory: reading %s", context);

@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
-/** Parses text; errors begin with `context` (such as a file name), line and column. Fails for
- * duplicate keys. The caller releases *out with json_decref. */
+/** Parses text, which may begin with a byte order mark; errors begin with `context` (such as a file
+ * name), line and column. Fails for duplicate keys. The caller releases *out with json_decref. */
 filtra_status ft_json_parse(const char *text, size_t size, const char *context, json_t **out);
 /** As ft_json_parse, with Jansson's flags. On failure *starved tells whether memory ran out;
  * Jansson's error does not. */

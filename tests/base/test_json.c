@@ -139,6 +139,10 @@ TEST(test_shortest) {
 
 TEST(test_load_errors) {
   json_t *object;
+  const char *marked = test_write_text(test_folder(), "m.json", "\xef\xbb\xbf{\"a\": 7}\n");
+  json_auto_t *seven = NULL;
+  assert_ok(ft_json_load(marked, &seven));
+  assert_int_equal(json_integer_value(json_object_get(seven, "a")), 7);
   assert_fails(ft_json_load("/dev/null/none.json", &object), FILTRA_ERROR_PATH,
                "/dev/null/none.json");
   owned char *path = ft_path_join(test_folder(), "bad.json");
