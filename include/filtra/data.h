@@ -270,7 +270,8 @@ typedef struct filtra_dataset_options {
   /** Side of the squares that images are resized to, at most 1024. The central square, whose side
    * is `crop_pct` of the image's shorter side, is resampled by bicubic interpolation (Keys 1981,
    * with the parameter -0.5) and antialiasing, as Pillow does but rounded once, not between its two
-   * passes. 0: images are not resized and must have one size. */
+   * passes. The square is cut out first: pixels beyond it do not count. 0: images are not resized
+   * and must have one size. */
   uint32_t image_size;
   float crop_pct; /**< 0.05 to 1; 0: 0.875 */
   filtra_normalization normalize;

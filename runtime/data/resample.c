@@ -1,6 +1,6 @@
-/* Bicubic resampling of a part of an image, as Pillow does it: when shrinking, the filter is
- * widened by the same factor, so that every pixel counts. An output's weights add up to 1. Called
- * by image.c and augment.c. */
+/* Bicubic resampling of a part of an image, as Pillow does it to one that was cropped: when
+ * shrinking, the filter is widened by the same factor, so that every pixel of the part counts, and
+ * none beyond. An output's weights add up to 1. Called by image.c and augment.c. */
 #include "base/memory.h"
 #include "data/image.h"
 
