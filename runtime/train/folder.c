@@ -220,7 +220,7 @@ static filtra_status open_for_start(const ft_run_config *c, const char *path,
     filtra_tokenizer_destroy(&owned);
     return status;
   }
-  (*out)->owned_tokenizer = owned;
+  if (owned) (*out)->owned_tokenizer = owned; /* else the data may have made one */
   status = ft_run_check_start(c, tokenizer, *out);
   if (status) filtra_dataset_close(out);
   return status;
