@@ -249,7 +249,7 @@ static json_t *image_preparation(const exporting *e) {
 static filtra_status write_preparation(const exporting *e, const char *folder) {
   json_t *tokenizer = json_object_get(e->input, "tokenizer");
   if (json_object_get(tokenizer, "model")) { /* in Hugging Face's format */
-    json_t *whole = json_copy(tokenizer); /* lacks keys for which memory ran out */
+    json_t *whole = json_copy(tokenizer);    /* lacks keys for which memory ran out */
     if (json_object_size(whole) != json_object_size(tokenizer)) {
       json_decref(whole);
       return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
