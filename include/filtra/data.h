@@ -118,7 +118,8 @@
  *                  standardised by its own mean and deviation in the training split; a column of
  *                  few different texts becomes a number for each, 1 or 0; a missing field (empty,
  *                  NA, NaN, null, none, ?) is the column's mean. With group_column the rows of a
- *                  group are a series instead, of a step a row.
+ *                  group are a series instead, of a step a row, whose missing fields are
+ *                  interpolated as in "ts".
  *                  docs/tables.md shows what is read and what is refused
  *
  * Names that begin with a dot, __MACOSX, Thumbs.db and desktop.ini are left out everywhere. Class

@@ -163,6 +163,23 @@ def test_times_that_are_texts(times: list[Any], order: list[int], tmp_path: Path
     np.testing.assert_array_equal(same.sample(0).features.argsort(0)[:, 0], np.argsort(order))
 
 
+@pytest.mark.filterwarnings("ignore:.*have one sample")
+def test_missing_numbers_of_series(tmp_path: Path) -> None:
+    """A gap is interpolated, in a frame as in its file."""
+    frame = frame_of(["0", "1", "2", "3"])
+    frame["x"] = [1.0, np.nan, 3.0, 10.0] * 2
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = Dataset.from_frame(frame, "y", group="g", time="t", validation_share=0)
+    same = Dataset.open(
+        tmp_path / "t.csv", target_column="y", group_column="g", time_column="t",
+        validation_share=0.5, targets="classes",
+    )
+    one, other = (data.sample(0).features[:, 0] for data in (found, same))
+    for numbers in (one, other):
+        np.testing.assert_allclose(np.diff(numbers)[0], np.diff(numbers)[1], rtol=1e-5)
+        assert numbers[1] != 0  # the mean
+
+
 def test_texts_that_are_no_times() -> None:
     for times, row in ((["0", "b"], 1), (["x", "1"], 0), (["2023-02-01", "3"], 1),
                        (["1", "nan"], 1), (["2023-02-30", "2023-01-01"], 0)):

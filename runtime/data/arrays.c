@@ -185,6 +185,8 @@ static filtra_status add_sample(const filtra_dataset_arrays *a, const filtra_sam
                         a->standardise));
   else
     FT_TRY(add_tokens(to, s->tokens + at->first, length));
+  if (a->features && !a->columns && !a->height)
+    ft_interpolate(to->values + row.first, length, a->features);
   if (second) FT_TRY(add_tokens(to, s->second + at->second, second));
   if (row.edges) FT_TRY(add_edges(a, s->edges + at->edge * FT_EDGE_WORDS, row.edges, length, to));
   FT_TRY(take_target(a, s, i, to, &row));
@@ -261,13 +263,6 @@ static filtra_status keep_pixels(const filtra_dataset_arrays *a, filtra_dataset 
   return FILTRA_OK;
 }
 
-/* Missing values of series are interpolated, as those of files are; standardising gives columns
- * their means. */
-static void fill_missing(const filtra_dataset_arrays *a, ft_samples *s) {
-  for (size_t i = 0; i < s->count && a->features && !a->columns && !a->height; i++)
-    ft_interpolate(s->values + s->rows[i].first, s->rows[i].length, a->features);
-}
-
 /* Standardises by the caller's moments, or by the training split's. */
 static filtra_status standardise(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   const ft_data_fit fit = {.mean = a->feature_mean,
@@ -301,8 +296,6 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
   FT_TRY(ft_warn_of_alike_names(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
-  for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
-    fill_missing(a, &ds->samples[split]);
   FT_TRY(keep_pixels(a, ds));
   for (int i = FILTRA_SPLIT_TEST; a->columns && i >= 0; i--)
     if (ds->samples[i].count) ds->columns = ds->samples[i].rows->length;

@@ -135,7 +135,8 @@ static const struct {
     {"ARFF", NULL, ".arff"},
 };
 
-static filtra_status refuse_unknown(const char *path, const char *head) {
+/* Fails for a file of another program. */
+static filtra_status refuse_others(const char *path, const char *head) {
   for (size_t i = 0; i < FT_COUNT(others); i++)
     if (ft_ends_with(path, others[i].ending) ||
         (others[i].head && !strncmp(head, others[i].head, strlen(others[i].head))))
@@ -156,7 +157,7 @@ static filtra_status read_head(const char *path, char *head, size_t size) {
   if (status) return status;
   if (count == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s is empty", path);
   const char *archive = archive_kind(bytes, count);
-  if (archive) FT_TRY(refuse_unknown(path, bytes));
+  if (archive) FT_TRY(refuse_others(path, bytes));
   if (archive && !ft_ends_with(path, ".npz"))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s is a %s archive; unpack it and give the folder or file inside", path,
@@ -190,7 +191,7 @@ static filtra_status probe_formats(const char *path, const ft_dataset_probe *pro
     if ((*format)->probe(probe)) return FILTRA_OK;
     FT_TRY(*probe->failed);
   }
-  if (!probe->directory) FT_TRY(refuse_unknown(path, probe->head));
+  if (!probe->directory) FT_TRY(refuse_others(path, probe->head));
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s %s that is known; `filtra data inspect --help` lists the formats", path,
                  probe->directory ? "holds no data set" : "is no data file");
@@ -288,9 +289,7 @@ filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split spli
   const filtra_dataset_info *info = &dataset->info;
   if ((unsigned)split >= FILTRA_SPLIT_COUNT || !info->unlabelled[split]) return FILTRA_OK;
   const ft_table_fit *table = dataset->untargeted ? dataset->table : NULL;
-  const char *missing = table && table->label_count ? table->labels[0]
-                        : table                     ? table->target
-                                                    : NULL;
+  const char *missing = !table ? NULL : table->label_count ? table->labels[0] : table->target;
   if (missing)
     return ft_fail(
         FILTRA_ERROR_INPUT,

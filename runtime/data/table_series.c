@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "data/date.h"
 #include "data/number_form.h"
+#include "data/series.h"
 #include "data/table.h"
 
 #include <ctype.h>
@@ -159,8 +160,11 @@ static filtra_status add_series(const series_reader *r, const series *from) {
   ft_sample_row row = steps->target;
   row.first = s->value_count;
   row.length = (uint32_t)kept;
-  for (size_t i = 0; i < kept; i++, s->value_count += r->width)
-    memcpy(s->values + s->value_count, steps[i].values, r->width * sizeof *s->values);
+  float *to = s->values + s->value_count; /* there is room for all rows */
+  for (size_t i = 0; i < from->count; i++)
+    memcpy(to + i * r->width, steps[i].values, r->width * sizeof *to);
+  ft_interpolate(to, from->count, r->width);
+  s->value_count += kept * r->width;
   s->rows[s->count++] = row;
   return FILTRA_OK;
 }

@@ -8,7 +8,6 @@
 #include "graph/parameters_file.h"
 #include "model/noted.h"
 #include "model/pretrained/images.h"
-#include "model/pretrained/padding.h"
 #include "model/pretrained/tensors.h"
 
 #include <math.h>
@@ -106,7 +105,6 @@ static filtra_status read_folder(ft_start *p) {
   FT_TRY(ft_hf_folder_open(p->path, &p->folder));
   FT_TRY(read_config(p, &family, &head));
   FT_TRY(read_preparation(p));
-  FT_TRY(ft_hf_check_padding(p->path, p->folder.config_path, p->keys));
   FT_TRY(ft_hf_filters(p->keys, p->folder.config_path, FILTRA_ERROR_INPUT, &filters));
   filtra_status status = map_tensors(p, family, head, filters);
   json_decref(filters);

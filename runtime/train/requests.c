@@ -114,8 +114,7 @@ static filtra_status read_series(const ft_reader *p, ft_request_sample *s, const
   if (fit->columns && count != fit->features)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu numbers; a row of the training data has %u", count,
                    fit->features);
-  /* As training read them: series by interpolation, columns by their means. */
-  if (fit->features && !fit->columns && !fit->table && !fit->height)
+  if (fit->features && !fit->columns && !fit->height) /* as training read series */
     ft_interpolate(to, (size_t)s->lengths[0], p->columns);
   for (size_t i = 0; i < count; i++) {
     if (!fit->features && isnan(to[i]))

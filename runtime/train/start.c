@@ -10,6 +10,7 @@
 #include "data/table_fit.h"
 #include "data/tokenizer.h"
 #include "graph/parameters.h"
+#include "model/pretrained/padding.h"
 #include "train/measures.h"
 #include "train/preset.h"
 
@@ -63,9 +64,10 @@ filtra_status ft_start_tokenizer(const ft_start *start, const filtra_tokenizer *
     return ft_tokenizer_described(json_object_get(ft_start_input(start), "tokenizer"), tokenizer,
                                   owned);
   FT_TRY(ft_pretrained_is(folder, &there));
-  if (there) FT_TRY(filtra_tokenizer_load(folder, owned));
+  if (!there) return FILTRA_OK;
+  FT_TRY(filtra_tokenizer_load(folder, owned));
   *tokenizer = *owned;
-  return FILTRA_OK;
+  return ft_hf_check_padding(*owned, folder, ft_start_keys(start));
 }
 
 /* Fails for a model whose token ids no tokenizer explains. */

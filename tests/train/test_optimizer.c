@@ -278,6 +278,17 @@ TEST(test_files) {
   free_net(&b);
 }
 
+/* Tensors of another program's file, all with the same numbers. */
+static void describe_weights(filtra_dtype dtype, const void *numbers, ft_safetensor *tensors) {
+  for (int i = 0; i < COUNT; i++) {
+    bool vector = WEIGHTS[i].rows == 1;
+    tensors[i] = (ft_safetensor){
+        .name = WEIGHTS[i].name, .dtype = dtype, .ndim = vector ? 1 : 2, .data = numbers};
+    tensors[i].shape[0] = vector ? WEIGHTS[i].columns : WEIGHTS[i].rows;
+    tensors[i].shape[1] = WEIGHTS[i].columns;
+  }
+}
+
 /* Weights of other programs in 16 bits are read as what they say. */
 TEST(test_half_file) {
   owned char *path = ft_path_join(test_folder(), "half.safetensors");
@@ -286,13 +297,7 @@ TEST(test_half_file) {
   ft_safetensor tensors[COUNT];
   for (int i = 0; i < HIDDEN * IN; i++)
     ft_element_set(FILTRA_BF16, ones, (size_t)i, 0.5f * (float)i);
-  for (int i = 0; i < COUNT; i++) {
-    bool vector = WEIGHTS[i].rows == 1;
-    tensors[i] = (ft_safetensor){
-        .name = WEIGHTS[i].name, .dtype = FILTRA_BF16, .ndim = vector ? 1 : 2, .data = ones};
-    tensors[i].shape[0] = vector ? WEIGHTS[i].columns : WEIGHTS[i].rows;
-    tensors[i].shape[1] = WEIGHTS[i].columns;
-  }
+  describe_weights(FILTRA_BF16, ones, tensors);
   assert_ok(ft_safetensors_write(path, tensors, COUNT, NULL, 0));
   assert_ok(filtra_parameters_load(n.params, path));
   values v = all_values(&n);
@@ -308,13 +313,7 @@ TEST(test_other_files) {
   net n = make_net(NULL);
   double numbers[HIDDEN * IN] = {0};
   ft_safetensor tensors[COUNT + 1];
-  for (int i = 0; i < COUNT; i++) {
-    bool vector = WEIGHTS[i].rows == 1;
-    tensors[i] = (ft_safetensor){
-        .name = WEIGHTS[i].name, .dtype = FILTRA_F64, .ndim = vector ? 1 : 2, .data = numbers};
-    tensors[i].shape[0] = vector ? WEIGHTS[i].columns : WEIGHTS[i].rows;
-    tensors[i].shape[1] = WEIGHTS[i].columns;
-  }
+  describe_weights(FILTRA_F64, numbers, tensors);
   assert_ok(ft_safetensors_write(path, tensors, COUNT, NULL, 0));
   assert_ok(filtra_parameters_load(n.params, path));
   tensors[COUNT] = tensors[0];

@@ -47,27 +47,19 @@ static bool is_unknown(const ft_pretrained *p, int32_t id) {
   return found;
 }
 
-static filtra_status check(const filtra_tokenizer *t, const char *path, int32_t id) {
+filtra_status ft_hf_check_padding(const filtra_tokenizer *t, const char *folder,
+                                  const json_t *keys) {
+  const json_int_t offset = json_integer_value(json_object_get(keys, "position_offset"));
+  const int32_t id = (int32_t)(offset - 1);
+  if (!offset || offset > (json_int_t)t->size) return FILTRA_OK;
   const bool around = is_around_texts(t, id);
   bool inside = is_unknown(t->pretrained, id);
   if (!around && !inside && !is_added(t, id)) FT_TRY(is_in_texts(t, id, &inside));
   if (!around && !inside) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
-                 "%s: \"pad_token_id\" is %d, which is \"%.40s\", a token %s: RoBERTa does not "
-                 "count its positions, and Filtra would; accepted are ids that texts do not have",
-                 path, (int)id, t->symbols[id],
+                 "%s/config.json: \"pad_token_id\" is %d, which is \"%.40s\", a token %s: RoBERTa "
+                 "does not count its positions, and Filtra would; accepted are ids that texts do "
+                 "not have",
+                 folder, (int)id, t->symbols[id],
                  around ? "that the tokenizer puts around texts" : "of ordinary texts");
-}
-
-filtra_status ft_hf_check_padding(const char *folder, const char *config_path, const json_t *keys) {
-  const json_int_t offset = json_integer_value(json_object_get(keys, "position_offset"));
-  bool there = false;
-  if (offset) FT_TRY(ft_pretrained_is(folder, &there));
-  if (!there) return FILTRA_OK;
-  filtra_tokenizer *t;
-  FT_TRY(filtra_tokenizer_load(folder, &t));
-  filtra_status status =
-      offset <= (json_int_t)t->size ? check(t, config_path, (int32_t)(offset - 1)) : FILTRA_OK;
-  filtra_tokenizer_destroy(&t);
-  return status;
 }

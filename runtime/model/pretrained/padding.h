@@ -4,8 +4,12 @@
 
 #include "base/json.h"
 
-/** Fails with INPUT if the folder's tokenizer gives texts the token "pad_token_id", of which
- * RoBERTa does not count the positions. Other families, and folders without a tokenizer, pass. */
-filtra_status ft_hf_check_padding(const char *folder, const char *config_path, const json_t *keys);
+#include <filtra/tokenizer.h>
+
+/** Fails with INPUT if the tokenizer of a model's folder gives texts the token "pad_token_id", of
+ * which RoBERTa does not count the positions. Other families pass. `keys`: the model's, by Filtra's
+ * names. */
+filtra_status ft_hf_check_padding(const filtra_tokenizer *tokenizer, const char *folder,
+                                  const json_t *keys);
 
 #endif
