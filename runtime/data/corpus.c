@@ -170,6 +170,7 @@ static filtra_status fail_line(ft_corpus *corpus, const ft_text *text, filtra_st
 static bool is_full(ft_corpus *corpus) {
   size_t limit = corpus->options->max_length;
   if (corpus->ds->info.target == FILTRA_TARGET_NEXT || limit == 0) return false;
+  if (corpus->options->truncate && ft_tokenizer_cuts_left(corpus->ds->info.tokenizer)) return false;
   return tokens_of(corpus)->count - corpus->first >= limit + !corpus->options->truncate;
 }
 
@@ -221,9 +222,8 @@ filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool tru
   if (tokens->count == corpus->first) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
   if (corpus->second == tokens->count)
     return ft_fail(FILTRA_ERROR_INPUT, "the second text is empty");
-  FT_TRY(ft_frame_tokens(ft_tokenizer_frame(corpus->ds->info.tokenizer), tokens, corpus->first,
-                         corpus->second, limit ? limit : UINT32_MAX, advice(corpus, truncate),
-                         &corpus->second_at));
+  FT_TRY(ft_frame_tokens(corpus->ds->info.tokenizer, tokens, corpus->first, corpus->second,
+                         limit ? limit : UINT32_MAX, advice(corpus, truncate), &corpus->second_at));
   corpus->second = SIZE_MAX;
   *length = (uint32_t)(tokens->count - corpus->first);
   corpus->first = tokens->count;

@@ -46,6 +46,7 @@ typedef struct ft_pretrained {
   uint32_t table_mask;
   ft_added_tokens added[2]; /* to find in the text, and in the normalised text */
   bool framed, bpe;
+  bool left; /* longer texts are cut at their beginning */
   ft_frame frame;
   uint8_t ascii[128]; /* FT_UNICODE flags */
   int32_t unknown;    /* -1: none */

@@ -211,7 +211,7 @@ static filtra_status read_parts(ft_pretrained *p, const json_t *root) {
   FT_TRY(read_decoder(p, json_object_get(root, "decoder")));
   FT_TRY(read_added(p, added));
   FT_TRY(ft_pretrained_frame(p, json_object_get(root, "post_processor")));
-  p->frame.left = cuts_left(root);
+  p->left = cuts_left(root);
   return FILTRA_OK;
 }
 

@@ -79,8 +79,9 @@ static void trim_field(const ft_reader *p, ft_texts *t) {
 }
 
 static filtra_status read_texts(const ft_reader *p, ft_request_sample *s, const filtra_request *r) {
-  const bool framed =
-      ft_tokenizer_frame(p->info.tokenizer) && p->info.task != FILTRA_TASK_LANGUAGE_MODEL;
+  const filtra_tokenizer *t = p->info.tokenizer;
+  const bool framed = (ft_tokenizer_frame(t) || ft_tokenizer_cuts_left(t)) &&
+                      p->info.task != FILTRA_TASK_LANGUAGE_MODEL;
   ft_texts first = {.text = r->text, .length = r->text_length};
   ft_texts second = {.text = r->second, .length = r->second_length};
   trim_field(p, &first);

@@ -1,14 +1,20 @@
 /* Special tokens around one text and two, and how these texts are cut. */
 #include "base/memory.h"
+#include "data/pretrained.h"
 #include "data/tokenizer.h"
 #include "support/harness.h"
 
 static const ft_frame BERT = {.begin = 101, .middle = {102}, .middle_count = 1, .end = 102};
 static const ft_frame ROBERTA = {.begin = 0, .middle = {2, 2}, .middle_count = 2, .end = 2};
 
+static bool left; /* cuts texts at their beginning */
+
 /* Frames the texts 1, 2, ... and 51, 52, ... of these lengths, after a 7 that is not theirs. */
 static filtra_status frame(const ft_frame *f, size_t a, size_t b, size_t limit, bool truncate,
                            ft_tokens *tokens, size_t *second) {
+  ft_pretrained pretrained = {.framed = f, .left = left};
+  const filtra_tokenizer tokenizer = {.pretrained = &pretrained};
+  if (f) pretrained.frame = *f;
   *tokens = (ft_tokens){0};
   assert_ok(ft_tokens_reserve(tokens, 1 + a + b));
   tokens->ids[tokens->count++] = 7;
@@ -16,7 +22,7 @@ static filtra_status frame(const ft_frame *f, size_t a, size_t b, size_t limit, 
     tokens->ids[tokens->count++] = (int32_t)i + 1;
   for (size_t i = 0; i < b; i++)
     tokens->ids[tokens->count++] = (int32_t)i + 51;
-  return ft_frame_tokens(f, tokens, 1, b ? 1 + a : SIZE_MAX, limit,
+  return ft_frame_tokens(&tokenizer, tokens, 1, b ? 1 + a : SIZE_MAX, limit,
                          truncate ? NULL : "raise max_length or set truncate", second);
 }
 
@@ -50,6 +56,15 @@ TEST(test_two_texts) {
   check(&BERT, 6, 5, 8, 5, 101, 1, 2, 3, 102, 51, 52, 102);
   check(&BERT, 9, 1, 7, 5, 101, 1, 2, 3, 102, 51, 102);
   check(&BERT, 9, 9, 4, 2, 101, 102, 51, 102);
+}
+
+TEST(test_cut_on_the_left) {
+  left = true;
+  check(&BERT, 3, 0, 4, 0, 101, 2, 3, 102);
+  check(&BERT, 5, 6, 8, 4, 101, 4, 5, 102, 54, 55, 56, 102);
+  check(NULL, 3, 0, 2, 0, 2, 3);
+  check(NULL, 3, 0, 3, 0, 1, 2, 3);
+  left = false;
 }
 
 TEST(test_too_long) {

@@ -1,5 +1,6 @@
 /* Two columns of a table as one sequence: where the second text begins, what is cut, and how
  * batches store it. Uses a small WordPiece vocabulary. */
+#include "support/files.h"
 #include "support/harness.h"
 #include "support/run.h"
 
@@ -169,6 +170,46 @@ TEST(cut_on_the_left) {
   test_write(test_path(vocabulary, "tokenizer_config.json"), "{\"truncation_side\": \"up\"}", 25);
   assert_fails(filtra_tokenizer_load(vocabulary, &tokenizer), FILTRA_ERROR_INPUT,
                "tokenizer_config.json: \"truncation_side\" is up; accepted are left and right");
+}
+
+/* Without special tokens, too, and of files, which are read to their end. */
+TEST(cut_on_the_left_without_special_tokens) {
+  static const char LEFT[] =
+      "{\"truncation\": {\"direction\": \"Left\"}, \"pre_tokenizer\": {\"type\": "
+      "\"BertPreTokenizer\"}, \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"x\", "
+      "\"continuing_subword_prefix\": \"##\", \"vocab\": {\"x\": 0, \"a\": 1, \"b\": 2, "
+      "\"c\": 3, \"d\": 4}}}";
+  const char *folder = test_folder(), *path = test_path(folder, "cut.safetensors");
+  const int32_t last[] = {3, 4, 1};
+  filtra_tokenizer *tokenizer;
+  owned_dataset *data = NULL;
+  owned_model *model = NULL;
+  owned_predictor *predictor = NULL;
+  filtra_prediction made[2];
+  test_write_text(folder, "left/tokenizer.json", LEFT);
+  test_write_text(folder, "train/one/0.txt", "a b\na b a b\nb c\nd a\n");
+  test_write_text(folder, "train/two/0.txt", "c d a");
+  assert_ok(filtra_tokenizer_load(test_path(folder, "left"), &tokenizer));
+  assert_ok(filtra_dataset_open(
+      test_path(folder, "train"),
+      &(filtra_dataset_options){
+          .fitted = tokenizer, .max_length = 3, .truncate = true, .file_split = FILTRA_SPLIT_TEST},
+      &data));
+  for (uint64_t i = 0; i < 2; i++)
+    check_sample(data, i, 0, 3, last);
+  assert_ok(filtra_model_create(
+      test_device(),
+      &(filtra_model_config){.mixer = "softmax", .width = 16, .max_length = 3, .data = data},
+      &model));
+  assert_ok(filtra_model_save(model, path));
+  assert_ok(filtra_predictor_create(test_device(), path, NULL, &predictor));
+  assert_ok(
+      filtra_predictor_predict(predictor, 2,
+                               (filtra_request[]){{.text = "b b a b c d a", .text_length = 13},
+                                                  {.tokens = last, .length = 3}},
+                               made));
+  assert_true(made[0].probability == made[1].probability);
+  filtra_tokenizer_destroy(&tokenizer);
 }
 
 TEST(batches_say_where_the_second_begins) {
