@@ -511,6 +511,9 @@ TEST(test_outputs) {
   assert_printed("a file that is compared");
   free(test_read(test_path(folder, "in.html"), &size));
   assert_int_equal(size, sizeof FILE_A - 1);
+  test_write(page, "notes", 5);
+  compare(2, test_text("%s -o %s", a, page));
+  assert_printed("would replace a file that this command did not write");
 }
 
 /* ---- what the benchmark writes ---- */

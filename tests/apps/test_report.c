@@ -215,6 +215,8 @@ TEST(test_wrong) {
   assert_printed("must end in .html, .md or .tex");
   report(2, test_text("%s --json --out x.md", a));
   report(2, test_text("%s --out /dev/null/x.md", a));
+  report(2, test_text("%s --format markdown --out %s/metrics.jsonl", a, a));
+  assert_printed("metrics.jsonl would replace a file that this command did not write");
   report(0, "--help");
 }
 

@@ -34,11 +34,13 @@ static const command_option OPTIONS[] = {
 };
 
 static filtra_status write_file(const char *path, const comparison *c) {
+  static const char *const heads[] = {"<!DOCTYPE html>", "| Machine"};
   ft_atomic_file file;
   for (size_t k = 0; k < c->machine_count; k++)
     if (ft_same_file(path, c->machines[k].path))
       return ft_fail(FILTRA_ERROR_ARGUMENT, "--out is %s, a file that is compared: choose another",
                      path);
+  FT_TRY(command_check_replaced("--out", path, heads, FT_COUNT(heads)));
   FT_TRY(ft_atomic_open(path, &file));
   filtra_status status = FILTRA_OK;
   if (ft_ends_with(path, ".html"))

@@ -72,7 +72,10 @@ static const char *folder_of_runs(const report_arguments *a, const char *path) {
 
 static filtra_status write_file(const report_arguments *a, const report_view *view,
                                 report_format format) {
+  /* A page; Markdown with a title or without; LaTeX. */
+  static const char *const heads[] = {"<!DOCTYPE html>", "# ", "| Run", "% "};
   ft_atomic_file file;
+  FT_TRY(command_check_replaced("--out", a->out, heads, FT_COUNT(heads)));
   FT_TRY(ft_atomic_open_in(folder_of_runs(a, a->out), a->out, &file));
   filtra_status status = report_write(file.stream, view, format);
   if (!status) return ft_atomic_commit(&file);
