@@ -215,6 +215,7 @@ static const char *advice(const ft_corpus *corpus, bool truncate) {
 
 filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool truncate,
                                      uint32_t *length) {
+  const filtra_tokenizer *tokenizer = corpus->ds->info.tokenizer;
   ft_tokens *tokens = tokens_of(corpus);
   *length = 0;
   if (corpus->vocabulary) return FILTRA_OK;
@@ -222,8 +223,9 @@ filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool tru
   if (tokens->count == corpus->first) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
   if (corpus->second == tokens->count)
     return ft_fail(FILTRA_ERROR_INPUT, "the second text is empty");
-  FT_TRY(ft_frame_tokens(corpus->ds->info.tokenizer, tokens, corpus->first, corpus->second,
-                         limit ? limit : UINT32_MAX, advice(corpus, truncate), &corpus->second_at));
+  FT_TRY(ft_frame_tokens(ft_tokenizer_frame(tokenizer), ft_tokenizer_cuts_left(tokenizer), tokens,
+                         corpus->first, corpus->second, limit ? limit : UINT32_MAX,
+                         advice(corpus, truncate), &corpus->second_at));
   corpus->second = SIZE_MAX;
   *length = (uint32_t)(tokens->count - corpus->first);
   corpus->first = tokens->count;

@@ -33,10 +33,9 @@ static filtra_status check_fit(size_t needed, size_t taken, size_t limit, const 
                  "max_length %zu leaves no room for text beside %zu special tokens", limit, taken);
 }
 
-filtra_status ft_frame_tokens(const filtra_tokenizer *tokenizer, ft_tokens *tokens, size_t first,
+filtra_status ft_frame_tokens(const ft_frame *frame, bool left, ft_tokens *tokens, size_t first,
                               size_t second, size_t limit, const char *advice, size_t *second_at) {
   static const ft_frame none = {.begin = -1, .end = -1};
-  const ft_frame *frame = ft_tokenizer_frame(tokenizer);
   const bool pair = second < SIZE_MAX;
   size_t a = (pair ? second : tokens->count) - first, b = pair ? tokens->count - second : 0;
   const size_t all = a + b, taken = ft_frame_size(frame, pair);
@@ -53,7 +52,7 @@ filtra_status ft_frame_tokens(const filtra_tokenizer *tokenizer, ft_tokens *toke
   int32_t *ids = tokens->ids + first;
   size_t a_from = 0, b_from = a;
   cut_longest(limit - taken, &a, &b);
-  if (ft_tokenizer_cuts_left(tokenizer)) {
+  if (left) {
     a_from = b_from - a;
     b_from = all - b;
   }

@@ -19,6 +19,6 @@ filtra_status ft_tokenizer_encode_texts(const filtra_tokenizer *tokenizer, const
     second = tokens->count;
     FT_TRY(add_text(tokenizer, texts->second, texts->second_length, tokens));
   }
-  return ft_frame_tokens(tokenizer, tokens, 0, second, limit,
-                         truncate ? NULL : FT_LENGTH_ADVICE_TRAINED, second_at);
+  return ft_frame_tokens(ft_tokenizer_frame(tokenizer), ft_tokenizer_cuts_left(tokenizer), tokens,
+                         0, second, limit, truncate ? NULL : FT_LENGTH_ADVICE_TRAINED, second_at);
 }

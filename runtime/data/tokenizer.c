@@ -80,7 +80,7 @@ int32_t ft_tokenizer_second(const filtra_tokenizer *tokenizer, size_t second) {
 static filtra_status add_frame(const filtra_tokenizer *t, ft_tokens *tokens, ft_spans *spans) {
   const ft_frame *frame = ft_tokenizer_frame(t);
   const size_t before = frame && frame->begin >= 0;
-  FT_TRY(ft_frame_tokens(t, tokens, 0, SIZE_MAX, SIZE_MAX, NULL, NULL));
+  FT_TRY(ft_frame_tokens(frame, false, tokens, 0, SIZE_MAX, SIZE_MAX, NULL, NULL));
   while (spans && spans->count < tokens->count) {
     FT_TRY(FT_GROW(spans->list, spans->count, spans->capacity));
     spans->list[spans->count++] = (ft_span){0};

@@ -1,6 +1,5 @@
 /* Special tokens around one text and two, and how these texts are cut. */
 #include "base/memory.h"
-#include "data/pretrained.h"
 #include "data/tokenizer.h"
 #include "support/harness.h"
 
@@ -12,9 +11,6 @@ static bool left; /* cuts texts at their beginning */
 /* Frames the texts 1, 2, ... and 51, 52, ... of these lengths, after a 7 that is not theirs. */
 static filtra_status frame(const ft_frame *f, size_t a, size_t b, size_t limit, bool truncate,
                            ft_tokens *tokens, size_t *second) {
-  ft_pretrained pretrained = {.framed = f, .left = left};
-  const filtra_tokenizer tokenizer = {.pretrained = &pretrained};
-  if (f) pretrained.frame = *f;
   *tokens = (ft_tokens){0};
   assert_ok(ft_tokens_reserve(tokens, 1 + a + b));
   tokens->ids[tokens->count++] = 7;
@@ -22,7 +18,7 @@ static filtra_status frame(const ft_frame *f, size_t a, size_t b, size_t limit, 
     tokens->ids[tokens->count++] = (int32_t)i + 1;
   for (size_t i = 0; i < b; i++)
     tokens->ids[tokens->count++] = (int32_t)i + 51;
-  return ft_frame_tokens(&tokenizer, tokens, 1, b ? 1 + a : SIZE_MAX, limit,
+  return ft_frame_tokens(f, left, tokens, 1, b ? 1 + a : SIZE_MAX, limit,
                          truncate ? NULL : "raise max_length or set truncate", second);
 }
 
