@@ -3,7 +3,8 @@
  *
  *   filtra_run *run;  filtra_run_open("run", &run);
  *   filtra_model *model;  filtra_run_load_model(run, dev, &model);
- *   filtra_dataset *data;  filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data);
+ *   filtra_dataset *data;  filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, NULL,
+ *     &data);
  *   filtra_evaluation result;
  *   filtra_model_evaluate_split(model, data, FILTRA_SPLIT_VAL,
  *                               filtra_run_get_info(run)->batch_size, &result);
@@ -75,9 +76,15 @@ FILTRA_API filtra_status filtra_run_create_predictor(const filtra_run *run, filt
 /** Opens the run's data, or the data at `path` if not NULL, with the run's tokenizer, classes and
  * standardisation. A path to one file is read as `file_split`, unless it is the run's own file,
  * whose splits are the run's. Samples may be unlabelled: they can be predicted, not evaluated.
- * Fails with INPUT for data that does not fit the model. Caller closes. */
+ *
+ * `settings`: NULL, or a JSON object of keys that say how the file at `path` is written, in place
+ * of the run's: format, delimiter, decimal, quoting, text_column, target_column, label_separator,
+ * group_column, time_column and id_column. {"text_column": "body", "delimiter": "semicolon"}
+ *
+ * Fails with INPUT for data that does not fit the model, and for other settings. Caller closes. */
 FILTRA_API filtra_status filtra_run_open_data(const filtra_run *run, const char *path,
-                                              filtra_split file_split, filtra_dataset **out);
+                                              filtra_split file_split, const char *settings,
+                                              filtra_dataset **out);
 
 /* ---- configurations ----------------------------------------------------------------------- */
 

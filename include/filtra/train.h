@@ -300,11 +300,12 @@ FILTRA_API filtra_status filtra_model_evaluate_text(filtra_model *model, const f
                                                     filtra_split split, uint32_t batch_size,
                                                     uint32_t stride, filtra_evaluation *result);
 /** Evaluates a run's best model on a split ("train", "val" or "test") of its data or, unless `data`
- * is NULL, of the data at that path. Computes in *precision; NULL: in the model's precision.
- * *scores receives the scores of a classifier, which the caller destroys, of other tasks NULL;
- * `scores` may be NULL. */
+ * is NULL, of the data at that path, read with `settings` (filtra_run_open_data). Computes in
+ * *precision; NULL: in the model's precision. *scores receives the scores of a classifier, which
+ * the caller destroys, of other tasks NULL; `scores` may be NULL. */
 FILTRA_API filtra_status filtra_run_evaluate(filtra_device *device, const char *folder,
                                              const char *split, const char *data,
+                                             const char *settings,
                                              const filtra_precision *precision,
                                              filtra_evaluation *result, filtra_scores **scores);
 

@@ -61,6 +61,10 @@ def preset(name: str) -> dict[str, Any]:
     return dict(json.loads(found))
 
 
+def _reading(settings: Mapping[str, Any]) -> bytes | None:
+    return _convert.json_text(settings, "settings") if settings else None
+
+
 def _taken(text: Any) -> str:
     """Copy a text of the library's, and free it."""
     try:
@@ -373,14 +377,23 @@ class Run(Object):
         predictor._read_columns(self.folder / _c.FILTRA_RUN_MODEL)
         return predictor
 
-    def data(self, path: _convert.OptionalPath = None, split: str = "train") -> Dataset:
-        """Open its data, or those at `path`, as it read its own; one file is read as `split`."""
+    def data(
+        self, path: _convert.OptionalPath = None, split: str = "train", **settings: Any
+    ) -> Dataset:
+        """Open its data, or those at `path`, as it read its own; one file is read as `split`.
+
+        `settings` say how the file at `path` is written where it differs from its own, as in
+        ``run.data("new.csv", "test", text_column="body", delimiter="semicolon")``: format,
+        delimiter, decimal, quoting, text_column, target_column, label_separator, group_column,
+        time_column, id_column.
+        """
         data = Dataset.__new__(Dataset)
         data._make(
             _c.filtra_dataset, "filtra_dataset_close",
             lambda *arguments: self._call(lib.filtra_run_open_data, *arguments),
             None if path is None else _convert.path(path),
-            _convert.choice(_c.filtra_split, split, "split"), parents=[self], gate=Gate(),
+            _convert.choice(_c.filtra_split, split, "split"), _reading(settings), parents=[self],
+            gate=Gate(),
         )
         return data
 
@@ -391,8 +404,12 @@ class Run(Object):
         *,
         precision: str | None = None,
         device: Where = None,
+        **settings: Any,
     ) -> results.Evaluation:
-        """Evaluate the best model on a split of its data, or of those at a path."""
+        """Evaluate the best model on a split of its data, or of those at a path.
+
+        `settings` say how the file at that path is written: see `data`.
+        """
         found, reference = results.new(_c.filtra_evaluation)
         chosen = None
         if precision is not None:
@@ -400,7 +417,8 @@ class Run(Object):
             chosen = ctypes.byref(ctypes.c_int(member))
         device_of(device)._call(
             lib.filtra_run_evaluate, _convert.path(self.folder), _convert.text(split, "split"),
-            None if data is None else _convert.path(data, "data"), chosen, reference, None,
+            None if data is None else _convert.path(data, "data"), _reading(settings), chosen,
+            reference, None,
         )
         return results.evaluation(found)
 

@@ -290,6 +290,21 @@ def test_runs(data: Dataset, device: filtra.Device, tmp_path: Path) -> None:
     assert not (tmp_path / "no").exists()
 
 
+def test_runs_read_files_written_otherwise(device: filtra.Device, tmp_path: Path) -> None:
+    table, other = tmp_path / "train.csv", tmp_path / "other.csv"
+    table.write_text("text,label\n" + "aaa,x\nbbb,y\n" * 10)
+    other.write_text("kind|body\ny|bbb\n")
+    config = {"data": str(table), "width": 8, "layers": 1, "steps": 3, "batch_size": 4}
+    run = filtra.train(tmp_path / "run", config, device=device)
+    written = {"text_column": "body", "target_column": "kind", "delimiter": "pipe"}
+    with pytest.raises(filtra.InputError, match="there is no column"):
+        run.data(other, "test")
+    assert run.data(other, "test", **written).counts["test"] == 1
+    assert run.evaluate("test", other, device=device, **written).samples == 1
+    with pytest.raises(filtra.InputError, match='"mixer" does not say how data are written'):
+        run.evaluate("test", other, device=device, mixer="agf")
+
+
 def test_messages_name_arguments_of_python(
     data: Dataset, device: filtra.Device, tmp_path: Path
 ) -> None:

@@ -62,7 +62,7 @@ static void answer(filtra_device *device, const char *folder, const filtra_datas
   filtra_evaluation e;
   check(filtra_run_open(folder, &run));
   check(filtra_run_load_model(run, device, &model));
-  if (!data) check(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &own));
+  if (!data) check(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, NULL, &own));
   if (!data) data = own;
   const uint32_t batch = filtra_run_get_info(run)->batch_size;
   check(filtra_model_evaluate_split(model, data, FILTRA_SPLIT_TEST, batch, &e));

@@ -67,8 +67,8 @@ int32_t ft_tokenizer_second(const filtra_tokenizer *tokenizer, size_t second);
 size_t ft_frame_size(const ft_frame *frame, bool pair);
 /** Adds the frame's special tokens (NULL: none) to the texts at the end of `tokens`: A from `first`
  * on, and B from `second` on (SIZE_MAX: one text). More than `limit` tokens are refused with INPUT
- * and `advice`; if that is NULL, the longer text is cut first, then both, with `left` at their beginning. *second_at (or NULL)
- * receives where B begins within the sequence; 0: one text. */
+ * and `advice`; if that is NULL, the longer text is cut first, then both, with `left` at their
+ * beginning. *second_at (or NULL) receives where B begins within the sequence; 0: one text. */
 filtra_status ft_frame_tokens(const ft_frame *frame, bool left, ft_tokens *tokens, size_t first,
                               size_t second, size_t limit, const char *advice, size_t *second_at);
 /** Fails with INPUT: the byte at `text` is not UTF-8. */

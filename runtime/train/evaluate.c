@@ -400,8 +400,9 @@ filtra_status ft_evaluate_scored(filtra_model *model, const filtra_dataset *data
 /* ---- runs ---- */
 
 filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, const char *split,
-                                  const char *data, const filtra_precision *precision,
-                                  filtra_evaluation *result, filtra_scores **scores) {
+                                  const char *data, const char *settings,
+                                  const filtra_precision *precision, filtra_evaluation *result,
+                                  filtra_scores **scores) {
   if (scores) *scores = NULL;
   FT_NEED(device, folder, split, result);
   filtra_run *run;
@@ -413,7 +414,8 @@ filtra_status filtra_run_evaluate(filtra_device *device, const char *folder, con
   const filtra_run_info *info = filtra_run_get_info(run);
   filtra_status status = filtra_run_load_model(run, device, &model);
   if (!status && precision) status = filtra_model_set_precision(model, *precision);
-  if (!status) status = filtra_run_open_data(run, data, data ? which : FILTRA_SPLIT_TRAIN, &set);
+  if (!status)
+    status = filtra_run_open_data(run, data, data ? which : FILTRA_SPLIT_TRAIN, settings, &set);
   if (!status) status = ft_check_split(set, data ? data : info->data, which);
   if (!status && scores && ft_task_is_scored(filtra_model_task(model)))
     status = ft_evaluate_scored(model, set, which, info->batch_size, result, scores);

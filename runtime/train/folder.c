@@ -418,20 +418,28 @@ filtra_status filtra_run_load_model(const filtra_run *run, filtra_device *device
 }
 
 filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filtra_split file_split,
-                                   filtra_dataset **out) {
+                                   const char *settings, filtra_dataset **out) {
   FT_NEED(run, out);
+  *out = NULL;
   ft_run_config config = run->config;
+  ft_data_fit fit = run->fit.data;
+  ft_table_fit *table = NULL;
+  if (settings && !path)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "settings are for other data than the run's: name these (--data PATH)");
+  if (settings) FT_TRY(ft_run_change_reading(&config, fit.table, settings, &table));
+  if (table) fit.table = table;
   config.dataset.unlabelled = true;
   /* Of the run's own data, the splits are those of the run. */
   if (path && file_split != FILTRA_SPLIT_TRAIN && ft_same_file(path, config.data)) {
     path = NULL;
     file_split = FILTRA_SPLIT_TRAIN;
   }
-  FT_TRY(open_data(&config, &run->fit.data, path, file_split, out));
-  if (path) return FILTRA_OK;
+  filtra_status status = open_data(&config, &fit, path, file_split, out);
+  ft_table_fit_free(table);
+  if (status || path) return status;
   char *model = ft_path_join(run->folder, FILTRA_RUN_MODEL);
-  filtra_status status =
-      model ? ft_run_warn_changed(model, config.data, *out) : FILTRA_ERROR_HOST_MEMORY;
+  status = model ? ft_run_warn_changed(model, config.data, *out) : FILTRA_ERROR_HOST_MEMORY;
   free(model);
   if (status) filtra_dataset_close(out);
   return status;

@@ -25,6 +25,10 @@ typedef struct ft_run_fit {
 filtra_status ft_run_take_fit(json_t *object, const char *context, ft_run_fit *fit);
 void ft_run_free_fit(ft_run_fit *fit);
 
+/** Applies the settings of filtra_run_open_data to the configuration and to *out, a copy of how the
+ * training table (NULL: none) was read, which the caller frees; NULL on failure. */
+filtra_status ft_run_change_reading(ft_run_config *config, const struct ft_table_fit *table,
+                                    const char *settings, struct ft_table_fit **out);
 /** Opens the configuration's data, or those at `path` if not NULL; a single file is the split
  * `file_split`. For an existing run, reads data as its training data were read, and refuses data
  * that its model does not fit. */

@@ -10,12 +10,13 @@ set(optional
     filtra_graph_backward:upstream filtra_graph_create:options filtra_graph_submit:ticket
     filtra_listops_generate:options filtra_optimizer_create:options
     filtra_optimizer_finish:result filtra_pathfinder_generate:options filtra_run_evaluate:data
-    filtra_run_evaluate:precision filtra_run_evaluate:scores
+    filtra_run_evaluate:precision filtra_run_evaluate:scores filtra_run_evaluate:settings
     filtra_predictor_create:options filtra_predictor_create_from_memory:options
     filtra_predictor_predict_batch:logits
     filtra_predictor_predict_batch:probabilities filtra_predictor_predict_split:logits
     filtra_predictor_predict_split:probabilities filtra_run_create_predictor:options
-    filtra_config_complete:name filtra_config_describe:key filtra_run_open_data:path
+    filtra_config_complete:name filtra_config_describe:key
+    filtra_run_open_data:path filtra_run_open_data:settings
     filtra_model_import:changes filtra_run_import:changes filtra_sample_token:options
     filtra_tokenizer_encode_offsets:begins filtra_tokenizer_encode_offsets:ends
     filtra_trainer_create:options

@@ -131,6 +131,27 @@ TEST(labels_with_the_separator_in_their_names) {
   assert_non_null(strstr(csv, ",v\\\\w;z,"));
 }
 
+/* --set says how the file of --data is written, to each command that reads one. */
+TEST(files_written_otherwise) {
+  const char *run = make_run("a.csv", "text,label\na,x\nab,y\nb,x\n", ""),
+             *data = test_path(test_folder(), "b.csv");
+  const char *other = test_text("--data %s --set text_column=body --set target_column=kind", data);
+  test_write(data, "body;kind\nab;y\n", 15);
+  assert_code(predict(run, "", test_text("--data %s", data)), 2);
+  assert_printed("there is no column \"text\"");
+  assert_code(predict(run, "", other), 0);
+  assert_printed("\ty\n");
+  assert_code(test_filtra("eval --device cpu --cache-dir '' %s %s 2>&1", run, other), 0);
+  assert_printed("test: 1 samples");
+  assert_code(
+      test_filtra("analyze --device cpu --cache-dir '' %s --split test %s --json 2>&1", run, other),
+      0);
+  assert_code(predict(run, "", "--set text_column=body"), 2);
+  assert_printed("--set says how the file of --data is written: give --data PATH");
+  assert_code(predict(run, "", test_text("--data %s --set mixer=agf", data)), 2);
+  assert_printed("\"mixer\" does not say how data are written");
+}
+
 /* Labels above 0.5 with ; between, and the probability of each. */
 TEST(several_labels) {
   static const char TABLE[] = "text,label\nab,x;y\nb,y\na,x\nbb,\n";
@@ -420,7 +441,7 @@ static void check_ways(const char *name, const char *text, const char *more) {
   filtra_evaluation e;
   assert_ok(filtra_run_open(run, &opened));
   assert_ok(filtra_run_load_model(opened, test_device(), &model));
-  assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TRAIN, &data));
+  assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TRAIN, NULL, &data));
   const uint32_t batch = filtra_run_get_info(opened)->batch_size;
   const bool value = filtra_model_task(model) == FILTRA_TASK_REGRESSION;
   const uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];

@@ -350,7 +350,7 @@ TEST(test_broken_model) {
   toy_break(model);
   assert_ok(filtra_model_save(model, path));
   filtra_model_destroy(&model);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, NULL, &e, NULL),
                FILTRA_ERROR_NONFINITE, "the loss over the val split is not finite");
 }
 

@@ -125,7 +125,7 @@ TEST(test_resumed_runs) {
   assert_ok(test_train(NULL, stopped, 100));
   test_same_run(whole, stopped);
   filtra_evaluation e;
-  assert_ok(filtra_run_evaluate(test_device(), whole, "val", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), whole, "val", NULL, NULL, NULL, &e, NULL));
   assert_true(e.top5_accuracy < 0.0); /* of two classes */
   filtra_run_memory_use plan;
   assert_ok(filtra_run_measure(
@@ -247,11 +247,11 @@ TEST(test_images_of_another_size) {
   owned_dataset *ds = NULL;
   filtra_run *run = NULL;
   assert_ok(filtra_run_open(folder, &run));
-  assert_fails(filtra_run_open_data(run, other, FILTRA_SPLIT_TEST, &ds), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_run_open_data(run, other, FILTRA_SPLIT_TEST, NULL, &ds), FILTRA_ERROR_INPUT,
                "an image of 8 x 2 pixels, those of the training data have 4 x 4");
-  assert_fails(filtra_run_open_data(run, larger, FILTRA_SPLIT_TEST, &ds), FILTRA_ERROR_INPUT,
+  assert_fails(filtra_run_open_data(run, larger, FILTRA_SPLIT_TEST, NULL, &ds), FILTRA_ERROR_INPUT,
                "an image of 8 x 8 pixels, those of the training data have 4 x 4");
-  assert_ok(filtra_run_open_data(run, data, FILTRA_SPLIT_TEST, &ds));
+  assert_ok(filtra_run_open_data(run, data, FILTRA_SPLIT_TEST, NULL, &ds));
   filtra_run_close(&run);
 }
 

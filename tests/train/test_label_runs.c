@@ -108,7 +108,7 @@ TEST(runs_learn_labels) {
     runs[i] = test_new_run();
     filtra_scores *s;
     assert_ok(test_train(config_of(i ? COLUMNS : LISTS, 120, i ? "" : LABELLED), runs[i], 1000));
-    assert_ok(filtra_run_evaluate(test_device(), runs[i], "val", NULL, NULL, &e[i], &s));
+    assert_ok(filtra_run_evaluate(test_device(), runs[i], "val", NULL, NULL, NULL, &e[i], &s));
     assert_int_equal(e[i].task, FILTRA_TASK_MULTI_LABEL);
     assert_true(e[i].f1 > 0.95 && e[i].accuracy > 0.8 && e[i].loss < 0.2);
     assert_float_equal(e[i].chance, 0.125, 0);
@@ -129,7 +129,7 @@ TEST(runs_learn_from_some_labels) {
   filtra_evaluation e;
   filtra_scores *s;
   assert_ok(test_train(config_of(GAPS, 160, ", \"class_weights\": \"balanced\""), run, 1000));
-  assert_ok(filtra_run_evaluate(test_device(), run, "train", NULL, NULL, &e, &s));
+  assert_ok(filtra_run_evaluate(test_device(), run, "train", NULL, NULL, NULL, &e, &s));
   assert_true(e.f1 > 0.95 && e.accuracy > 0.8 && e.loss < 0.2 && s->auc > 0.95);
   assert_true(e.samples > 80 && e.predictions == e.samples && e.chance == 0.25);
   for (int k = 0; k < LABELS; k++)
@@ -145,12 +145,12 @@ TEST(guesses_of_some_labels) {
   assert_ok(test_train(config_of(COLUMNS, 2, ""), run, 1000));
   const char *path = test_write_text(
       test_folder(), "x.csv", "text,cats,sun,wild\nda,1,,0\nde,0,0,\ndf,,0,1\ndg,0,,0\ndf,,,\n");
-  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL));
   assert_true(e.samples == 4 && e.predictions == 4 && e.chance == 0.25 && e.majority == 0.5);
   /* (1, 0, 1), the most frequent set, is right twice, each label's majority, (0, 0, 1), once. */
   path = test_write_text(test_folder(), "x.csv",
                          "text,cats,sun,wild\nda,1,0,1\nde,1,0,1\ndf,0,1,\ndg,0,,0\nde,0,,\n");
-  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL));
   assert_true(e.samples == 5 && e.majority == 0.4);
 }
 
@@ -182,13 +182,13 @@ TEST(other_labels_and_no_labels) {
   filtra_evaluation e;
   assert_ok(test_train(config_of(COLUMNS, 2, ""), run, 1000));
   const char *path = test_write_text(folder, "x.csv", "text,cats,sun\ndab,1,1\n");
-  assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "there is no column \"wild\", which the training file has");
   path = test_write_text(folder, "x.csv", "text\ndab\n");
-  assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "there is no column \"cats\", the target of the training file");
   path = test_write_text(folder, "x.csv", "wild,text,sun,cats\n0,dd,0,0\n0,de,0,0\n");
-  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL));
   assert_true(e.samples == 2 && e.majority == 1.0);
 }
 

@@ -92,7 +92,7 @@ TEST(best_and_patience_by_f1) {
   scan(folder, "validation_f1", 3, &best, &end);
   assert_true(best > 0);
   filtra_evaluation e;
-  assert_ok(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, NULL, &e, NULL));
   owned char *text = test_read(test_path(folder, "metrics.jsonl"), NULL);
   const char *last = NULL;
   for (const char *at = text; (at = strstr(at, "{\"step\":")); at++)
@@ -126,7 +126,7 @@ TEST(evaluations_measure_predictions) {
   filtra_evaluation e, again = {0};
   assert_ok(filtra_run_open(folder, &run));
   assert_ok(filtra_run_load_model(run, test_device(), &model));
-  assert_ok(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data));
+  assert_ok(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, NULL, &data));
   assert_ok(filtra_model_evaluate_split(model, data, FILTRA_SPLIT_TRAIN, 7, &e));
   const uint64_t count = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_TRAIN];
   const size_t outputs = (size_t)filtra_model_outputs(model);
@@ -178,7 +178,7 @@ TEST(values_that_are_equal) {
                                    "\"batch_size\": 4, \"steps\": 2, \"task\": \"regression\"}",
                                    data),
                          folder, 100));
-    assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL));
+    assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, NULL, &e, NULL));
     assert_true(e.r_squared == 0.0);
   }
 }
@@ -197,7 +197,7 @@ TEST(absolute_errors) {
             "\"validation_share\": 0.1, \"task\": \"regression\", \"regression_loss\": \"%s\"}",
             data, loss),
         folder, 1000));
-    assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, &e, NULL));
+    assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, NULL, &e, NULL));
     error[i] = e.absolute_error;
     print_message("%s: mae %g, rmse %g, r2 %g, pearson %g, spearman %g\n", loss, e.absolute_error,
                   e.root_mean_square_error, e.r_squared, e.pearson, e.spearman);

@@ -150,7 +150,7 @@ TEST(pixels_are_read_as_the_data_are) {
     assert_ok(filtra_run_open(folder, &run));
     assert_ok(filtra_run_load_model(run, test_device(), &model));
     assert_ok(filtra_run_create_predictor(run, test_device(), NULL, &p));
-    assert_ok(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, &data));
+    assert_ok(filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, NULL, &data));
     filtra_run_close(&run);
     owned_loader *loader = test_loader(data, &(filtra_loader_options){.batch_size = 1});
     assert_ok(filtra_loader_next(loader, &batch));

@@ -102,7 +102,7 @@ TEST(test_split_seed) {
     filtra_run *opened = NULL;
     owned_dataset *data = NULL;
     assert_ok(filtra_run_open(folder, &opened));
-    assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TRAIN, &data));
+    assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TRAIN, NULL, &data));
     prints[i] = ft_dataset_fingerprint(data);
     filtra_run_close(&opened);
   }
@@ -138,9 +138,9 @@ TEST(test_data_in_memory) {
   filtra_run *opened = NULL;
   assert_ok(filtra_run_open(memory, &opened));
   assert_string_equal(filtra_run_get_info(opened)->data, ":memory:");
-  assert_fails(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, &other), FILTRA_ERROR_INPUT,
-               "was trained on data in memory");
-  assert_ok(filtra_run_open_data(opened, test_listops(), FILTRA_SPLIT_TEST, &other));
+  assert_fails(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, NULL, &other),
+               FILTRA_ERROR_INPUT, "was trained on data in memory");
+  assert_ok(filtra_run_open_data(opened, test_listops(), FILTRA_SPLIT_TEST, NULL, &other));
   filtra_run_close(&opened);
   assert_fails(run_on(data, config_text(""), test_new_run(), &w), FILTRA_ERROR_ARGUMENT,
                "the options give data in memory");
@@ -435,7 +435,7 @@ TEST(test_top5_accuracy) {
   double hits = 0;
   assert_ok(filtra_run_open(reference_run(), &finished));
   assert_ok(filtra_run_load_model(finished, test_device(), &model));
-  assert_ok(filtra_run_open_data(finished, NULL, FILTRA_SPLIT_TRAIN, &data));
+  assert_ok(filtra_run_open_data(finished, NULL, FILTRA_SPLIT_TRAIN, NULL, &data));
   int64_t classes = filtra_model_classes(model);
   float logits[16 * 10];
   assert_int_equal(classes, 10);
@@ -474,21 +474,21 @@ TEST(test_damaged_models) {
   };
   filtra_evaluation e;
   const char *folder = copied_run();
-  assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, NULL, &e, NULL));
   assert_int_equal(e.samples, 16);
   assert_float_equal(e.chance, 0.1, 1e-12);
   assert_true(e.majority >= 0.1 && e.majority < 1);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "tests", NULL, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "tests", NULL, NULL, NULL, &e, NULL),
                FILTRA_ERROR_ARGUMENT, "train, val and test");
-  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "val", "nowhere", NULL, NULL, &e, NULL),
                FILTRA_ERROR_PATH, "nowhere");
   truncate_file(test_path(folder, "model.safetensors"), 0.9);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "model.safetensors");
   for (size_t i = 0; i < FT_COUNT(patches); i++) {
     folder = copied_run();
     test_patch(test_path(folder, "model.safetensors"), patches[i].from, patches[i].to);
-    assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL),
+    assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, NULL, &e, NULL),
                  FILTRA_ERROR_INPUT, patches[i].part);
     assert_non_null(strstr(filtra_error_message(), "model.safetensors"));
   }
@@ -520,7 +520,8 @@ TEST(test_options_train_and_infer) {
     watch w = {.stop_after = -1};
     const char *more = test_text("%s, \"steps\": 3, \"eval_every\": 3", cases[i]);
     filtra_status status = run(config_text(more), folder, &w);
-    if (!status) status = filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e, NULL);
+    if (!status)
+      status = filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, NULL, &e, NULL);
     if (status) fail_msg("%s: %s", cases[i], filtra_error_message());
     assert_int_equal(w.last.step, 3);
     assert_true(isfinite(w.last.last.loss) && w.last.last.gradient_norm > 0);

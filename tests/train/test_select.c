@@ -40,7 +40,7 @@ static validation best_of(const char *folder, bool by_accuracy) {
 
 static void assert_kept(const char *folder, const validation *expected) {
   filtra_evaluation e;
-  assert_ok(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, NULL, &e, NULL));
   assert_float_equal(e.loss, expected->loss, 1e-6 * expected->loss); /* metrics have nine digits */
   assert_float_equal(e.accuracy, expected->accuracy, 1e-6);
 }

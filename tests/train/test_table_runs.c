@@ -25,7 +25,7 @@ static filtra_dataset *open_by_run(const char *folder, const char *path) {
   owned_run *run = NULL;
   filtra_dataset *ds;
   assert_ok(filtra_run_open(folder, &run));
-  assert_ok(filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, &ds));
+  assert_ok(filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, NULL, &ds));
   return ds;
 }
 
@@ -33,7 +33,7 @@ static void refuse_by_run(const char *folder, const char *path, const char *part
   owned_run *run;
   filtra_dataset *ds = NULL;
   filtra_status status = filtra_run_open(folder, &run);
-  if (!status) status = filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, &ds);
+  if (!status) status = filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, NULL, &ds);
   assert_fails(status, FILTRA_ERROR_INPUT, part);
 }
 
@@ -86,6 +86,57 @@ TEST(other_files_have_the_columns_of_the_training_file) {
                 "class \"so\" is none of the training data's");
 }
 
+/* Settings say how another file is written, which then gives the same samples. */
+TEST(other_files_may_be_written_otherwise) {
+  static const struct {
+    const char *settings, *part;
+  } wrong[] = {{"{\"text_column\": \"body\"", "not valid JSON"},
+               {"[1]", "settings: must be a JSON object"},
+               {"{\"mixer\": \"agf\"}", "\"mixer\" does not say how data are written"},
+               {"{\"delimiter\": \"star\"}", "settings: \"delimiter\""},
+               {"{\"group_column\": \"id\"}", "the run reads no such column"},
+               {"{\"text_column\": \"other\"}", "there is no column \"other\""}};
+  const char *folder = test_folder();
+  const char *run = trained(test_write_text(folder, "train.csv", text_table(20)), COLUMNS);
+  const char *path = test_write_text(folder, "x.csv",
+                                     "name|body|comment|feeling\n"
+                                     "7|word a|no|bad\n");
+  static const char SETTINGS[] =
+      "{\"text_column\": \"body\", \"target_column\": \"feeling\", \"id_column\": \"name\", "
+      "\"delimiter\": \"pipe\"}";
+  owned_run *opened = NULL;
+  owned_dataset *ds = NULL;
+  filtra_evaluation e;
+  assert_ok(filtra_run_open(run, &opened));
+  for (size_t i = 0; i < FT_COUNT(wrong); i++)
+    assert_fails(filtra_run_open_data(opened, path, FILTRA_SPLIT_TEST, wrong[i].settings, &ds),
+                 FILTRA_ERROR_INPUT, wrong[i].part);
+  assert_fails(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, SETTINGS, &ds),
+               FILTRA_ERROR_ARGUMENT, "settings are for other data than the run's");
+  assert_ok(filtra_run_open_data(opened, path, FILTRA_SPLIT_TEST, SETTINGS, &ds));
+  const filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 0);
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "word a");
+  assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)s.label), "bad");
+  assert_string_equal(s.name, "7");
+  assert_ok(filtra_run_evaluate(test_device(), run, "test", path, SETTINGS, NULL, &e, NULL));
+  assert_int_equal(e.samples, 1);
+}
+
+/* Numbers may have a point where the run had commas. */
+TEST(other_files_may_have_another_decimal) {
+  const char *folder = test_folder();
+  owned_run *run = NULL;
+  owned_dataset *ds = NULL;
+  const char *numbers = trained(
+      test_write_text(folder, "n.csv", "a;value\n1,5;2,5\n2,5;3,5\n3,5;1,5\n4,5;2,0\n"), "");
+  const char *path = test_write_text(folder, "x.csv", "a,price\n1.250,2.250\n");
+  assert_ok(filtra_run_open(numbers, &run));
+  assert_ok(filtra_run_open_data(
+      run, path, FILTRA_SPLIT_TEST,
+      "{\"target_column\": \"price\", \"decimal\": \"point\", \"delimiter\": \"comma\"}", &ds));
+  assert_float_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).value, 2.25f, 0.0f);
+}
+
 /* An earlier run's folder has no "table" in its data.json. */
 struct counted {
   const char *part;
@@ -113,12 +164,12 @@ TEST(test_files_without_targets_train) {
   owned_dataset *ds = open_by_run(run, NULL);
   assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 2);
   assert_string_equal(test_sample(ds, FILTRA_SPLIT_TEST, 1).name, "9");
-  assert_fails(filtra_run_evaluate(test_device(), run, "test", NULL, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", NULL, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "of 2 samples of the test split 2 have no target");
   const char *alone = test_write_text(test_folder(), "x.csv", "id,comment,feeling\n8,word,good\n");
-  assert_fails(filtra_run_evaluate(test_device(), run, "test", alone, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), run, "test", alone, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "there is no column \"mood\", the target of the training file");
-  assert_ok(filtra_run_evaluate(test_device(), run, "val", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), run, "val", NULL, NULL, NULL, &e, NULL));
   test_write_text(folder, "train.csv", "id,comment,mood\n1,word a,good\n2,word b,\n3,word c,bad\n");
   assert_fails(test_train(test_text("{\"data\": \"%s\"%s}", folder, COLUMNS), test_new_run(), 9),
                FILTRA_ERROR_INPUT, "training and validation samples without a target");
@@ -297,7 +348,7 @@ TEST(reading_columns_may_fail_anywhere) {
     filtra_dataset *ds = NULL;
     ft_memory_fail_after(n);
     status = filtra_run_open(run, &opened);
-    if (!status) status = filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, &ds);
+    if (!status) status = filtra_run_open_data(opened, NULL, FILTRA_SPLIT_TEST, NULL, &ds);
     ft_memory_fail_after(0);
     if (status) assert_int_equal(status, FILTRA_ERROR_HOST_MEMORY);
     filtra_dataset_close(&ds);

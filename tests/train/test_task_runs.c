@@ -120,7 +120,7 @@ static double check_metrics(const kind *k, const char *folder) {
 
 static void check_evaluation(const kind *k, const char *folder, double best) {
   filtra_evaluation e;
-  assert_ok(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, NULL, &e, NULL));
   assert_int_equal(e.task, k->task);
   assert_true(e.samples >= 1 && e.predictions >= e.samples && isfinite(e.loss));
   bool classes = k->task == FILTRA_TASK_CLASSIFICATION, value = k->task == FILTRA_TASK_REGRESSION;
@@ -154,7 +154,7 @@ TEST(values_keep_their_units) {
          scale = json_number_value(json_object_get(config, "target_scale"));
   assert_true(mean > 2 && mean < 10 && scale > 3 && scale < 8);
   filtra_evaluation e;
-  assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, NULL, &e, NULL));
   assert_float_equal(e.root_mean_square_error, sqrt(e.loss) * scale, 1e-4 * scale);
   assert_float_equal(e.r_squared, 1 - e.loss, 1e-4); /* the scale is the values' deviation */
 }
@@ -194,22 +194,22 @@ TEST(other_data_must_fit) {
   assert_ok(test_train(config_text(series(), ", \"truncate\": true"), folder, 100));
   const char *wide = text_file("y.ts", "@problemName y\n@classLabel true up down\n@data\n"
                                        "1,2:3,4:5,6:up\n3,2:3,2:1,1:down\n");
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", wide, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", wide, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "has 3 features, the training data have 2");
   const char *other = text_file("z.ts", "@problemName z\n@classLabel true left up\n@data\n"
                                         "1,2:3,4:up\n3,2:3,2:left\n");
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", other, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", other, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "class \"left\" is none of the training data's");
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", values(), NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", values(), NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "");
   const char *longer = text_file("w.ts", "@problemName w\n@classLabel true up\n@data\n"
                                          "1,2,3,4,5,6:3,4,5,6,7,8:up\n");
-  assert_ok(filtra_run_evaluate(test_device(), folder, "test", longer, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "test", longer, NULL, NULL, &e, NULL));
   assert_int_equal(e.samples, 1);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", NULL, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "x_TRAIN.ts: has no test split");
   assert_int_equal(remove(test_path(folder, "data.json")), 0);
-  assert_fails(filtra_run_evaluate(test_device(), folder, "test", longer, NULL, &e, NULL),
+  assert_fails(filtra_run_evaluate(test_device(), folder, "test", longer, NULL, NULL, &e, NULL),
                FILTRA_ERROR_INPUT, "data.json is missing");
 }
 
@@ -300,7 +300,7 @@ TEST(an_epoch_of_less_data_is_over) {
   assert_ok(filtra_run_train(test_device(),
                              &(filtra_run_options){.folder = folder, .allow_changes = true}));
   filtra_evaluation e;
-  assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, &e, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), folder, "train", NULL, NULL, NULL, &e, NULL));
   assert_true(e.samples < 8);
 }
 

@@ -29,18 +29,18 @@ TEST(test_tokenizer_is_kept) {
     test_no_leftovers(folder);
     const char *other = test_path(test_folder(), "other.txt");
     write_text(other, "be not question that");
-    assert_ok(filtra_run_evaluate(test_device(), folder, "test", other, NULL, &result, NULL));
+    assert_ok(filtra_run_evaluate(test_device(), folder, "test", other, NULL, NULL, &result, NULL));
     write_text(other, "be not \xc3\xa9");
     filtra_status status =
-        filtra_run_evaluate(test_device(), folder, "test", other, NULL, &result, NULL);
+        filtra_run_evaluate(test_device(), folder, "test", other, NULL, NULL, &result, NULL);
     if (i == 0) assert_fails(status, FILTRA_ERROR_INPUT, "other.txt:1: the character '\xc3\xa9'");
     if (i == 1) assert_ok(status); /* it is <unk> */
     const char *kept = test_path(folder, "tokenizer.json");
     assert_int_equal(remove(kept), 0);
-    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &result, NULL),
+    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, NULL, &result, NULL),
                  FILTRA_ERROR_PATH, "tokenizer.json");
     write_text(kept, "{\"tokenizer\": \"words\"}");
-    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, &result, NULL),
+    assert_fails(filtra_run_evaluate(test_device(), folder, "val", NULL, NULL, NULL, &result, NULL),
                  FILTRA_ERROR_INPUT, "tokenizer.json: ");
   }
 }

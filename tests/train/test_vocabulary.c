@@ -153,9 +153,9 @@ TEST(a_run_keeps_all_words) {
   test_same_run(whole, stopped);
   const char *other = test_path(test_folder(), "other.txt");
   test_write(other, "w66599 w66598", 13);
-  assert_ok(filtra_run_evaluate(test_device(), whole, "test", other, NULL, &known, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), whole, "test", other, NULL, NULL, &known, NULL));
   test_write(other, "w66599 novel!", 13);
-  assert_ok(filtra_run_evaluate(test_device(), whole, "test", other, NULL, &less, NULL));
+  assert_ok(filtra_run_evaluate(test_device(), whole, "test", other, NULL, NULL, &less, NULL));
   assert_true(known.loss != less.loss); /* which it would not, were both words <unk> */
 }
 

@@ -7,6 +7,7 @@
 #include "base/stream.h"
 #include "common/chart.h"
 #include "common/options.h"
+#include "common/sets.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,8 @@
 typedef struct analyze_arguments {
   filtra_device_options device;
   const char *run, *split, *data, *out, *charts, *maps;
+  command_sets sets;
+  char *settings; /* `sets` as text; NULL: none */
   uint64_t samples;
   bool json;
 } analyze_arguments;
@@ -36,13 +39,14 @@ static void print_help(void) {
       "  --charts FOLDER    also save the page's charts there, as SVG files\n"
       "  --split NAME       train, val (default) or test\n"
       "  --data PATH        other data than the runs'\n"
+      "%s"
       "  --samples N        samples looked at; 16 by default\n"
       "  --maps N,N,...     also show the attention of each layer and head in these samples, 0\n"
       "                     the first of the split, at most %d of %d tokens\n"
       "  --json             print one JSON object instead of writing a page: of several runs "
       "their\n"
       "                     list\n%s",
-      ANALYSIS_MOST_MAPPED, ANALYSIS_MAP_TOKENS, device_options_help);
+      command_reading_help, ANALYSIS_MOST_MAPPED, ANALYSIS_MAP_TOKENS, device_options_help);
 }
 
 /* ---- several runs ---- */
@@ -147,7 +151,7 @@ static bool read_numbers(const char *text, uint64_t numbers[ANALYSIS_MOST_MAPPED
 
 static int analyze(const analyze_arguments *arg, char **folders, size_t count) {
   uint64_t chosen[ANALYSIS_MOST_MAPPED];
-  analyze_request request = {arg->split, arg->data, arg->samples, chosen, 0};
+  analyze_request request = {arg->split, arg->data, arg->settings, arg->samples, chosen, 0};
   filtra_device *device = NULL;
   size_t done = 0;
   analysis *runs = ft_calloc(count, sizeof *runs);
@@ -191,12 +195,18 @@ static int analyze_all(const analyze_arguments *a, char **words, size_t count) {
   return code;
 }
 
+static void take_set(void *arguments, const char *name, const char *value) {
+  (void)name;
+  command_add_set(&((analyze_arguments *)arguments)->sets, NULL, value);
+}
+
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("run", analyze_arguments, run),
     COMMAND_OUT(analyze_arguments, out),
     COMMAND_TEXT("charts", analyze_arguments, charts),
     COMMAND_TEXT("split", analyze_arguments, split),
     COMMAND_TEXT("data", analyze_arguments, data),
+    COMMAND_KEY("set", take_set),
     COMMAND_NUMBER("samples", analyze_arguments, samples, 1, 100000),
     COMMAND_TEXT("maps", analyze_arguments, maps),
     COMMAND_FLAG("json", analyze_arguments, json),
@@ -206,9 +216,15 @@ int run_analyze(int argc, char **argv) {
   static const command_line line = {OPTIONS,       FT_COUNT(OPTIONS),
                                     print_help,    .opens_device = true,
                                     .words = true, .run = offsetof(analyze_arguments, run)};
-  analyze_arguments a = {.split = "val", .samples = 16};
+  analyze_arguments a = {.split = "val", .samples = 16, .sets = {.list = json_array()}};
   int code = command_take(argc, argv, &line, &a);
-  if (code >= 0) return code;
-  if (a.json && a.out) return command_misused(argv[0], "give --json or --out, not both");
-  return analyze_all(&a, argv + optind, (size_t)(argc - optind));
+  if (code < 0 && a.json && a.out)
+    code = command_misused(argv[0], "give --json or --out, not both");
+  filtra_status status = code < 0 ? command_reading_settings(&a.sets, &a.settings) : FILTRA_OK;
+  if (code < 0)
+    code = status ? command_fail(argv[0], status)
+                  : analyze_all(&a, argv + optind, (size_t)(argc - optind));
+  free(a.settings);
+  json_decref(a.sets.list);
+  return code;
 }

@@ -92,6 +92,7 @@ typedef struct analysis {
 /** What to analyze. */
 typedef struct analyze_request {
   const char *split, *data; /* data NULL: the run's own */
+  const char *settings;     /* of filtra_run_open_data; or NULL */
   uint64_t samples;
   const uint64_t *chosen; /* [chosen_count] numbers of samples to map */
   size_t chosen_count;

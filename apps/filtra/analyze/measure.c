@@ -423,7 +423,7 @@ static filtra_status measure(analyzer *a, filtra_device *device, const analyze_r
   r->data = filtra_run_get_info(r->opened)->data;
   FT_TRY(analyze_learned(r));
   FT_TRY(filtra_run_open_data(r->opened, request->data, request->data ? split : FILTRA_SPLIT_TRAIN,
-                              &a->data));
+                              request->settings, &a->data));
   if (!filtra_dataset_get_info(a->data)->count[split])
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has no %s split; --split chooses another",
                    request->data ? request->data : r->data, request->split);

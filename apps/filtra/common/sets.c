@@ -1,5 +1,5 @@
-/* --set KEY=VALUE: lists assignments, and applies them to a configuration. Called by train and
- * import. */
+/* --set KEY=VALUE: lists assignments, and applies them to a configuration. Called by train, import,
+ * and where a run reads other data. */
 #include "common/sets.h"
 
 #include "base/memory.h"
@@ -97,3 +97,23 @@ filtra_status command_apply_sets(const command_sets *s, json_t *object) {
     FT_TRY(assign(object, json_string_value(json_array_get(s->list, i))));
   return FILTRA_OK;
 }
+
+filtra_status command_sets_text(const command_sets *s, char **out) {
+  json_t *object = json_object();
+  filtra_status status = object ? command_apply_sets(s, object)
+                                : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  *out = status ? NULL : ft_json_dumps(object, 0);
+  json_decref(object);
+  return status || *out ? status : FILTRA_ERROR_HOST_MEMORY;
+}
+
+filtra_status command_reading_settings(const command_sets *s, char **out) {
+  *out = NULL;
+  return s->list && !json_array_size(s->list) && !s->starved ? FILTRA_OK
+                                                             : command_sets_text(s, out);
+}
+
+const char command_reading_help[] =
+    "  --set KEY=VALUE    how the file of --data is written, where it differs from the run's:\n"
+    "                     format, delimiter, decimal, quoting, text_column, target_column,\n"
+    "                     label_separator, group_column, time_column or id_column\n";

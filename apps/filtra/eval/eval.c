@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
+#include "common/sets.h"
 #include "scores.h"
 
 #include <filtra/filtra.h>
@@ -13,6 +14,8 @@
 typedef struct eval_arguments {
   filtra_device_options device;
   const char *run, *split, *data;
+  command_sets sets;
+  char *settings; /* `sets` as text; NULL: none */
   const filtra_precision *precision;
   uint64_t stride; /* 0: windows without overlap */
   bool json;
@@ -27,11 +30,12 @@ static void print_help(void) {
       "  --run DIR          the run folder, too\n"
       "  --split NAME       train, val or test (default)\n"
       "  --data PATH        other data than the run's\n"
+      "%s"
       "  --stride N         of a language model: a window that moves on by N tokens, so that each\n"
       "                     is predicted from at least max_length - N before it; not kept\n"
       "%s"
       "  --json             print one JSON object\n%s",
-      precision_option_help, device_options_help);
+      command_reading_help, precision_option_help, device_options_help);
 }
 
 typedef struct outcome {
@@ -116,7 +120,8 @@ static filtra_status evaluate_text(filtra_device *device, const eval_arguments *
   filtra_status status = filtra_run_load_model(run, device, &model);
   if (!status && a->precision) status = filtra_model_set_precision(model, *a->precision);
   if (!status)
-    status = filtra_run_open_data(run, a->data, a->data ? split : FILTRA_SPLIT_TRAIN, &data);
+    status = filtra_run_open_data(run, a->data, a->data ? split : FILTRA_SPLIT_TRAIN, a->settings,
+                                  &data);
   if (!status)
     status = filtra_model_evaluate_text(model, data, split, filtra_run_get_info(run)->batch_size,
                                         (uint32_t)a->stride, result);
@@ -134,8 +139,8 @@ static int evaluate(const eval_arguments *a) {
   if (!status && a->stride)
     status = evaluate_text(device, a, &o.evaluation);
   else if (!status)
-    status = filtra_run_evaluate(device, a->run, a->split, a->data, a->precision, &o.evaluation,
-                                 &o.scores);
+    status = filtra_run_evaluate(device, a->run, a->split, a->data, a->settings, a->precision,
+                                 &o.evaluation, &o.scores);
   if (!status) status = filtra_run_open(a->run, &run);
   filtra_device_close(&device);
   int code = COMMAND_DONE;
@@ -152,10 +157,16 @@ static int evaluate(const eval_arguments *a) {
   return code;
 }
 
+static void take_set(void *arguments, const char *name, const char *value) {
+  (void)name;
+  command_add_set(&((eval_arguments *)arguments)->sets, NULL, value);
+}
+
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("run", eval_arguments, run),
     COMMAND_TEXT("split", eval_arguments, split),
     COMMAND_TEXT("data", eval_arguments, data),
+    COMMAND_KEY("set", take_set),
     COMMAND_PRECISION(eval_arguments, precision),
     COMMAND_NUMBER("stride", eval_arguments, stride, 1, 1 << 24),
     COMMAND_FLAG("json", eval_arguments, json),
@@ -164,8 +175,11 @@ static const command_option OPTIONS[] = {
 int run_eval(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
                                     .run = offsetof(eval_arguments, run)};
-  eval_arguments a = {.split = "test"};
+  eval_arguments a = {.split = "test", .sets = {.list = json_array()}};
   int code = command_take(argc, argv, &line, &a);
-  if (code >= 0) return code;
-  return evaluate(&a);
+  filtra_status status = code < 0 ? command_reading_settings(&a.sets, &a.settings) : FILTRA_OK;
+  if (code < 0) code = status ? command_fail(argv[0], status) : evaluate(&a);
+  free(a.settings);
+  json_decref(a.sets.list);
+  return code;
 }

@@ -37,17 +37,12 @@ static void take_key(void *arguments, const char *name, const char *value) {
 
 static filtra_status import(const import_arguments *a) {
   filtra_device *device = NULL;
-  json_t *changes = json_object();
-  filtra_status status =
-      changes ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-  if (!status) status = command_apply_sets(&a->sets, changes);
-  char *text = status ? NULL : ft_json_dumps(changes, 0);
-  if (!status && !text) status = FILTRA_ERROR_HOST_MEMORY;
+  char *text;
+  filtra_status status = command_sets_text(&a->sets, &text);
   if (!status) status = filtra_device_open(&a->device, &device);
   if (!status) status = filtra_run_import(device, a->run, text, a->out);
   filtra_device_close(&device);
   free(text);
-  json_decref(changes);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* filtra predict: predicts classes or values, for texts (one per line) or a data set's samples. */
 #include "common/options.h"
+#include "common/sets.h"
 #include "write.h"
 
 #include "base/json.h"
@@ -17,6 +18,8 @@ typedef struct predict_arguments {
   const char *run, *input, *data, *split, *output;
   const filtra_precision *precision;
   const char *embeddings, *pool; /* pool: the pooling; NULL: "mean" */
+  command_sets sets;
+  char *settings; /* `sets` as text; NULL: none */
   uint64_t top;
   bool json, logits, normalise;
 } predict_arguments;
@@ -49,6 +52,7 @@ static void print_help(void) {
       "                     sample's number, what is predicted, its probability, what the data\n"
       "                     say (empty: nothing; a label with ?: unknown), and the sample's name,\n"
       "                     if it has one\n"
+      "%s"
       "  --split NAME       of these data, or of the run's own: train, val or test (default)\n"
       "  --top K            the K most probable classes, each with its probability\n"
       "  --logits           the logits of all classes, too, after the probability\n"
@@ -61,7 +65,7 @@ static void print_help(void) {
       "  --normalise        vectors of length 1\n"
       "%s"
       "  --json             print one JSON object\n%s",
-      precision_option_help, device_options_help);
+      command_reading_help, precision_option_help, device_options_help);
 }
 
 /* ---- lines of text ---- */
@@ -168,12 +172,12 @@ static filtra_status show_split(printer *p, const filtra_dataset *data, filtra_s
   return status;
 }
 
-static filtra_status predict_data(printer *p, const char *path, const char *name) {
+static filtra_status predict_data(printer *p, const predict_arguments *a) {
   filtra_split split;
   filtra_dataset *data = NULL;
-  FT_TRY(filtra_split_from_name(name ? name : "test", &split));
-  filtra_status status =
-      filtra_run_open_data(p->run, path, path ? split : FILTRA_SPLIT_TRAIN, &data);
+  FT_TRY(filtra_split_from_name(a->split ? a->split : "test", &split));
+  filtra_status status = filtra_run_open_data(p->run, a->data, a->data ? split : FILTRA_SPLIT_TRAIN,
+                                              a->settings, &data);
   if (!status) status = show_split(p, data, split);
   filtra_dataset_close(&data);
   return status;
@@ -254,7 +258,7 @@ static int predict(const predict_arguments *a) {
   if (!status)
     status = command_check_replaced(a->embeddings ? "--embeddings" : "--output", output, HEADS,
                                     FT_COUNT(HEADS));
-  if (!status) status = samples ? predict_data(&p, a->data, a->split) : predict_input(&p, a->input);
+  if (!status) status = samples ? predict_data(&p, a) : predict_input(&p, a->input);
   if (!status) status = answers_finish(&p.answers);
   int code = status ? command_fail("filtra predict", status) : COMMAND_DONE;
   if (a->json && !status)
@@ -268,10 +272,16 @@ static int predict(const predict_arguments *a) {
   return code == COMMAND_DONE && p.bad ? COMMAND_USAGE : code;
 }
 
+static void take_set(void *arguments, const char *name, const char *value) {
+  (void)name;
+  command_add_set(&((predict_arguments *)arguments)->sets, NULL, value);
+}
+
 static const command_option OPTIONS[] = {
     COMMAND_TEXT("run", predict_arguments, run),
     COMMAND_TEXT("input", predict_arguments, input),
     COMMAND_TEXT("data", predict_arguments, data),
+    COMMAND_KEY("set", take_set),
     COMMAND_TEXT("split", predict_arguments, split),
     COMMAND_TEXT("output", predict_arguments, output),
     COMMAND_TEXT("embeddings", predict_arguments, embeddings),
@@ -283,25 +293,36 @@ static const command_option OPTIONS[] = {
     COMMAND_FLAG("logits", predict_arguments, logits),
 };
 
+/* -1, or the exit code for wrong usage. */
+static int check_usage(const char *name, const predict_arguments *a) {
+  if (a->input && (a->data || a->split))
+    return command_misused(name, "--input is text; leave out --data and --split");
+  if (a->embeddings && (a->output || a->json || a->logits || a->top))
+    return command_misused(name,
+                           "--embeddings gives vectors, not classes: leave out --output, --json, "
+                           "--logits and --top");
+  if (a->embeddings && !ft_ends_with(a->embeddings, ".npy"))
+    return command_misused(name, "--embeddings %s: accepted are names that end with .npy",
+                           a->embeddings);
+  if (!a->embeddings && (a->pool || a->normalise))
+    return command_misused(name, "--pool and --normalise go with --embeddings FILE");
+  if (a->pool && !vector_of(a->pool))
+    return command_misused(name, "--pool is \"%s\", accepted are mean, first and head", a->pool);
+  if (a->json && a->output) return command_misused(name, "--json and --output exclude each other");
+  if (json_array_size(a->sets.list) && !a->data)
+    return command_misused(name, "--set says how the file of --data is written: give --data PATH");
+  return -1;
+}
+
 int run_predict(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true,
                                     .run = offsetof(predict_arguments, run)};
-  predict_arguments a = {0};
+  predict_arguments a = {.sets = {.list = json_array()}};
   int code = command_take(argc, argv, &line, &a);
-  if (code >= 0) return code;
-  if (a.input && (a.data || a.split))
-    return command_misused(argv[0], "--input is text; leave out --data and --split");
-  if (a.embeddings && (a.output || a.json || a.logits || a.top))
-    return command_misused(argv[0],
-                           "--embeddings gives vectors, not classes: leave out --output, --json, "
-                           "--logits and --top");
-  if (a.embeddings && !ft_ends_with(a.embeddings, ".npy"))
-    return command_misused(argv[0], "--embeddings %s: accepted are names that end with .npy",
-                           a.embeddings);
-  if (!a.embeddings && (a.pool || a.normalise))
-    return command_misused(argv[0], "--pool and --normalise go with --embeddings FILE");
-  if (a.pool && !vector_of(a.pool))
-    return command_misused(argv[0], "--pool is \"%s\", accepted are mean, first and head", a.pool);
-  if (a.json && a.output) return command_misused(argv[0], "--json and --output exclude each other");
-  return predict(&a);
+  if (code < 0) code = check_usage(argv[0], &a);
+  filtra_status status = code < 0 ? command_reading_settings(&a.sets, &a.settings) : FILTRA_OK;
+  if (code < 0) code = status ? command_fail(argv[0], status) : predict(&a);
+  free(a.settings);
+  json_decref(a.sets.list);
+  return code;
 }

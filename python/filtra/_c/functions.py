@@ -379,8 +379,8 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
         STATUS, P(filtra_model), P(filtra_dataset), c_int, c_uint32, c_uint32, P(filtra_evaluation),
     ),
     "filtra_run_evaluate": (
-        STATUS, P(filtra_device), c_char_p, c_char_p, c_char_p, P(c_int), P(filtra_evaluation),
-        P(P(filtra_scores)),
+        STATUS, P(filtra_device), c_char_p, c_char_p, c_char_p, c_char_p, P(c_int),
+        P(filtra_evaluation), P(P(filtra_scores)),
     ),
     "filtra_run_open": (STATUS, c_char_p, P(P(filtra_run))),
     "filtra_run_close": (None, P(P(filtra_run))),
@@ -391,7 +391,9 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
         STATUS, P(filtra_run), P(filtra_device), P(filtra_predictor_options),
         P(P(filtra_predictor)),
     ),
-    "filtra_run_open_data": (STATUS, P(filtra_run), c_char_p, c_int, P(P(filtra_dataset))),
+    "filtra_run_open_data": (
+        STATUS, P(filtra_run), c_char_p, c_int, c_char_p, P(P(filtra_dataset)),
+    ),
     "filtra_config_describe": (STATUS, c_char_p, P(c_char_p)),
     "filtra_config_complete": (STATUS, c_char_p, c_char_p, P(c_char_p)),
     "filtra_preset_name": (c_char_p, c_size_t),
