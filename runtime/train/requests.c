@@ -15,7 +15,9 @@
 static filtra_status keep_words(const ft_reader *p, ft_request_sample *s, int which,
                                 const void *words, size_t length) {
   size_t most = (size_t)p->info.max_length;
-  if (!length) return ft_fail(FILTRA_ERROR_INPUT, "a text of no tokens");
+  if (!length)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s",
+                   p->info.features ? "a series of no steps" : "a text of no tokens");
   if (length > most && !p->info.truncate)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%zu tokens; the model takes at most %zu: " FT_LENGTH_ADVICE_TRAINED, length,

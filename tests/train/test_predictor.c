@@ -352,6 +352,8 @@ TEST(requests_of_other_models_are_refused) {
   request = (filtra_request){.series = series, .length = 2};
   assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT,
                "number 1 of the series is infinite");
+  request.length = 0;
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_INPUT, "no steps");
   filtra_predictor_destroy(&p);
 
   p = open_predictor(trained("y_TRAIN.ts", TWO_SERIES, ""));
