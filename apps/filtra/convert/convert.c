@@ -1,7 +1,9 @@
 /* filtra convert: writes a model file in another element type. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/safetensors.h"
 #include "common/options.h"
+#include "model/model.h"
 
 #include <filtra/run.h>
 #include <stdio.h>
@@ -19,7 +21,7 @@ static void print_help(void) {
       "device for them. The new model computes in the precision that goes with the type.\n\n"
       "  --run MODEL        a model file, or a run folder, of which the best model is taken\n"
       "  --dtype TYPE       bf16, fp16 or fp32\n"
-      "  -o, --out FILE     the new model file\n");
+      "  -o, --out FILE     the new model file; replaces only a model file that no run has\n");
 }
 
 /* Finds an accepted type; FILTRA_I32 if the name is not one. */
@@ -33,11 +35,43 @@ static filtra_dtype dtype_of(const char *name) {
   return FILTRA_I32;
 }
 
+/* Whether a file lies in a run folder, links resolved. */
+static bool is_of_run(const char *path) {
+  char *full = ft_full_path(path), *folder = full ? ft_path_folder(full) : NULL;
+  char *config = folder ? ft_path_join(folder, FILTRA_RUN_CONFIG) : NULL;
+  const bool found = !config || ft_file_exists(config); /* when in doubt it is left alone */
+  free(config);
+  free(folder);
+  free(full);
+  return found;
+}
+
+static bool is_model(const char *path) {
+  ft_safetensors *file;
+  if (ft_safetensors_open(path, &file)) return false;
+  const bool found = ft_safetensors_meta(file, FT_MODEL_CONFIG_KEY) != NULL;
+  ft_safetensors_close(&file);
+  return found;
+}
+
+/* command_check_replaced for files whose beginning tells nothing. */
+static filtra_status check_replaced(const char *from, const char *out) {
+  if (!ft_file_size(out) || ft_is_directory(out)) return FILTRA_OK;
+  if (ft_same_file(from, out) || is_of_run(out))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "--out %s would replace %s: name another", out,
+                   ft_same_file(from, out) ? "the model that is read" : "a file of a run");
+  if (is_model(out)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "--out %s would replace a file that this command did not write: name another",
+                 out);
+}
+
 static int convert(const convert_arguments *a) {
   char *inside = ft_path_join(a->run, FILTRA_RUN_MODEL);
   if (!inside) return command_fail("filtra convert", FILTRA_ERROR_HOST_MEMORY);
   const char *from = ft_file_exists(inside) ? inside : a->run;
-  filtra_status status = filtra_model_convert(from, a->out, dtype_of(a->dtype));
+  filtra_status status = check_replaced(from, a->out);
+  if (!status) status = filtra_model_convert(from, a->out, dtype_of(a->dtype));
   if (!status) command_print("%s: written from %s\n", a->out, from);
   free(inside);
   return status ? command_fail("filtra convert", status) : COMMAND_DONE;
