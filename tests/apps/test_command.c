@@ -65,6 +65,10 @@ TEST(test_check_report_usage) {
   assert_code(test_filtra("check --seconds 3 2>&1"), 2);
   assert_printed("--seconds is of tuning for --report");
   assert_code(test_filtra("check --report %s/no/r.json 2>&1", test_folder()), 2);
+  const char *other = test_path(test_folder(), "other.json");
+  test_write(other, "{\n  \"format\": \"filtra-bench-3\"}", 31);
+  assert_prints(test_filtra("check --report %s 2>&1", other), 2,
+                "other.json would replace a file that this command did not write");
 }
 
 /* The cases that come along, and one line for a report. */

@@ -101,6 +101,7 @@ TEST(test_export_and_import) {
   assert_non_null(json_string_value(json_object_get(root, "date")));
   assert_non_null(json_string_value(json_object_get(json_object_get(root, "device"), "driver")));
   json_decref(root);
+  assert_int_equal(filtra(tune(test_text("--export %s", file))), 0); /* over the old one */
 
   assert_int_equal(filtra(tune("--clear")), 0);
   assert_int_equal(keys_listed(), 0);
@@ -122,6 +123,15 @@ TEST(test_export_and_import) {
   assert_int_equal(filtra(test_text("devices --tuning %s 2>&1", file)), 2);
   assert_printed("another driver");
   assert_int_equal(keys_listed(), count);
+}
+
+TEST(test_files_of_others) {
+  const char *config = config_file();
+  owned char *before = test_read(config, NULL);
+  assert_int_equal(filtra(tune(test_text("--quick --ops gemm --export %s 2>&1", config))), 2);
+  assert_printed(test_text("--export %s would replace a file that this command did not", config));
+  owned char *after = test_read(config, NULL);
+  assert_string_equal(before, after);
 }
 
 TEST(test_wrong_usage) {

@@ -208,12 +208,15 @@ static int run_files(tally *t, int argc, char **argv) {
 
 /* As run_files, then completes the report, even if cases fail. */
 static int run_with_report(tally *t, int argc, char **argv) {
+  static const char *const heads[] = {"{\n  \"format\": \"filtra-report-"}; /* of check_report */
   const check_arguments *a = t->arguments;
   ft_atomic_file file;
+  filtra_status status = command_check_replaced("--report", a->report, heads, FT_COUNT(heads));
+  if (status) return command_fail(NAME, status);
   command_catch_interrupts();
   matrices_test(NAME, &a->device, false,
-                MATRIX_TEST_SECONDS);                      /* the child must not inherit the file */
-  filtra_status status = ft_atomic_open(a->report, &file); /* fails now, not after minutes */
+                MATRIX_TEST_SECONDS);        /* the child must not inherit the file */
+  status = ft_atomic_open(a->report, &file); /* fails now, not after minutes */
   if (status) return command_fail(NAME, status);
   int code = run_files(t, argc, argv);
   if (!t->count) { /* no device was opened */

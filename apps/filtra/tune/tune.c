@@ -281,11 +281,15 @@ static filtra_status act(session *s) {
   return FILTRA_OK;
 }
 
+/* What ft_tuning_save's files begin with. */
+static const char *const HEADS[] = {"{\n \"format\": \"filtra-tuning-"};
+
 static int tune(const tune_arguments *a) {
   session s = {.arguments = a, .results = json_array()};
+  filtra_status status = command_check_replaced("--export", a->export_path, HEADS, FT_COUNT(HEADS));
   /* matrices_test prints its own errors; if matrix units fail, everything else is tuned. */
-  if (!a->list && !a->clear) matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
-  filtra_status status = filtra_device_open(&a->device, &s.device);
+  if (!status && !a->list && !a->clear) matrices_test(NAME, &a->device, false, MATRIX_TEST_SECONDS);
+  if (!status) status = filtra_device_open(&a->device, &s.device);
   if (!status) status = act(&s);
   int code = status ? command_fail(NAME, status) : a->json ? print_json(&s) : COMMAND_DONE;
   ft_tuning_release(&s.tuning);
