@@ -128,6 +128,26 @@ TEST(files_of_others) {
   assert_prints(test_filtra("metrics %s -o %s 2>&1", run, run), 2, "not a regular file");
 }
 
+/* TensorBoard would show the events of two runs in one folder as one run. */
+TEST(events_of_others) {
+  static const char grown[] = "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":1}\n",
+                    second[] = "{\"step\":1,\"loss\":2.25}\n";
+  const char *folder = test_new_run(), *file = test_path(folder, "events.out.tfevents.1.filtra");
+  const char *const replaced[] = {"{\"st", METRICS, grown, METRICS};
+  for (size_t i = 0; i < FT_COUNT(replaced); i++)
+    assert_code(test_filtra("metrics %s --tensorboard %s", make_run(replaced[i]), folder), 0);
+  size_t before, after;
+  owned char *own = test_read(file, &before);
+  assert_true(before > 300);
+  assert_prints(test_filtra("metrics %s --tensorboard %s 2>&1", make_run(second), folder), 2,
+                "events.out.tfevents.1.filtra is of another run or program; TensorBoard shows");
+  assert_code(test_filtra("metrics %s --tensorboard %s 2>&1", make_run("{\"st"), folder), 2);
+  owned char *kept = test_read(file, &after);
+  assert_true(before == after && !memcmp(own, kept, after));
+  test_write(file, "notes", 5);
+  assert_code(test_filtra("metrics %s --tensorboard %s 2>&1", make_run(METRICS), folder), 2);
+}
+
 TEST(what_is_no_run) {
   assert_prints(test_filtra("metrics %s 2>&1", test_folder()), 2, "is not a run folder");
   assert_prints(test_filtra("metrics %s 2>&1", make_run("{\"loss\":1}\n")), 2,

@@ -96,3 +96,18 @@ void events_scalar(FILE *to, double wall_time, int64_t step, const char *tag, fl
   put_bytes(&event, SUMMARY, summary.bytes, summary.count);
   write_record(to, event.bytes, event.count);
 }
+
+/* The first record has no text that differs; of the second, a scalar, only the time does. */
+bool events_of_same_run(const char *old, size_t old_size, const char *made, size_t made_size) {
+  enum { HEAD = 12, TIME = 9, VERSION = 24, FIRST = HEAD + VERSION + 4 };
+  const size_t scalar =
+      made_size > FIRST + 1 ? (uint8_t)made[FIRST] + ((size_t)(uint8_t)made[FIRST + 1] << 8) : 0;
+  if (old_size < FIRST || memcmp(old, made, HEAD) != 0 ||
+      memcmp(old + HEAD + TIME, made + HEAD + TIME, VERSION - TIME) != 0)
+    return false;
+  if (old_size == FIRST) return true;
+  old += FIRST;
+  made += FIRST;
+  return scalar && old_size >= FIRST + HEAD + scalar && !memcmp(old, made, HEAD) &&
+         !memcmp(old + HEAD + TIME, made + HEAD + TIME, scalar - TIME);
+}

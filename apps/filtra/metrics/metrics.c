@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/memory.h"
+#include "base/stream.h"
 #include "common/options.h"
 #include "events.h"
 
@@ -32,7 +33,9 @@ static void print_help(void) {
       "each key; empty where a line has none.\n\n"
       "  --run DIR          the run folder, too\n"
       "  -o, --out FILE     write the CSV to a file\n"
-      "  --tensorboard DIR  write an event file for TensorBoard into that folder instead\n");
+      "  --tensorboard DIR  write an event file for TensorBoard into that folder instead, which "
+      "it\n"
+      "                     shows as one run: each run needs its own, such as tb/NAME\n");
 }
 
 /* ---- reading ---- */
@@ -137,22 +140,45 @@ static void write_events(FILE *to, const metrics *m, double now) {
   }
 }
 
-static filtra_status write_file(const char *path, const metrics *m, bool events) {
+static filtra_status write_file(const char *path, const metrics *m) {
   ft_atomic_file file;
   FT_TRY(ft_atomic_open(path, &file));
-  if (events)
-    write_events(file.stream, m, (double)time(NULL));
-  else
-    write_csv(file.stream, m);
+  write_csv(file.stream, m);
   return ft_atomic_commit(&file);
+}
+
+/* Fails if there is a file that does not begin with the run's events. */
+static filtra_status check_events(const char *path, const char *events, size_t size) {
+  char old[EVENTS_HEAD_BYTES];
+  size_t count;
+  FILE *stream;
+  if (!ft_file_size(path)) return FILTRA_OK;
+  FT_TRY(ft_file_open(path, &stream));
+  filtra_status status = ft_stream_read(stream, path, old, sizeof old, &count);
+  fclose(stream);
+  if (status || events_of_same_run(old, count, events, size)) return status;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "--tensorboard: %s is of another run or program; TensorBoard shows each folder as "
+                 "a run: name another",
+                 path);
 }
 
 /* TensorBoard recognises files by this part of their names; the run's own file is replaced. */
 static filtra_status write_tensorboard(const char *folder, const metrics *m) {
+  char *events = NULL;
+  size_t size;
   FT_TRY(ft_make_directories(folder));
+  FILE *to = ft_open_memstream(&events, &size);
+  if (!to) return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  write_events(to, m, (double)time(NULL));
+  const bool failed = ferror(to), unfinished = fclose(to);
   char *path = ft_path_join(folder, "events.out.tfevents.1.filtra");
-  filtra_status status = path ? write_file(path, m, true) : FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status = path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
+  if (failed || unfinished) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+  if (!status) status = check_events(path, events, size);
+  if (!status) status = ft_file_write(path, events, size);
   free(path);
+  free(events);
   return status;
 }
 
@@ -168,7 +194,7 @@ static filtra_status write(const metrics_arguments *a) {
   if (!status && a->tensorboard)
     status = write_tensorboard(a->tensorboard, &m);
   else if (!status && a->out)
-    status = write_file(a->out, &m, false);
+    status = write_file(a->out, &m);
   else if (!status)
     write_csv(command_results(), &m);
   json_decref(m.lines);
