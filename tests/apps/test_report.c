@@ -129,6 +129,7 @@ TEST(test_page) {
   const char *files = test_path(test_folder(), "charts/of/runs");
   report(0, test_text("%s %s %s --json --charts %s", a, b, c, files));
   test_chart_files(files, 5, (const char *const[]){"Validation perplexity", "Training loss", NULL});
+  report(0, test_text("%s %s %s --json --charts %s", a, b, c, files)); /* over the old ones */
   int charts = 0;
   for (const char *at = text; (at = strstr(at, "<svg")); at++)
     charts++;
@@ -159,6 +160,23 @@ TEST(test_long_curves) {
   assert_true(size < 30000);
   assert_null(strstr(text, "nan"));
   free(text);
+}
+
+/* A drawing of the user's that has the name of a chart stays. */
+TEST(test_charts_of_others) {
+  static const char drawing[] = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\"></svg>\n";
+  const char *a = make_run("{\"data\": \"d\"}", ACCURACY), *charts = test_new_run();
+  report(0, test_text("%s --json --charts %s", a, charts));
+  char **names;
+  size_t count;
+  assert_ok(ft_list_directory(charts, &names, &count));
+  const char *file = test_path(charts, names[0]);
+  ft_free_names(names, count);
+  test_write(file, drawing, sizeof drawing - 1);
+  report(2, test_text("%s --json --charts %s", a, charts));
+  assert_printed(test_text("--charts %s would replace a file that this command did not", file));
+  owned char *kept = test_read(file, NULL);
+  assert_string_equal(kept, drawing);
 }
 
 /* Names without a place to break do not make a page wider than a phone; the browser tells. */

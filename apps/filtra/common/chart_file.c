@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/stream.h"
 #include "common/chart.h"
+#include "common/command.h"
 #include "common/page.h"
 
 #include <ctype.h>
@@ -21,6 +22,9 @@ static struct {
   filtra_status status;
   ft_atomic_file file;
 } saving;
+
+/* What files begin with; the class tells them from those of other programs. */
+static const char *const HEAD = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"filtra-chart\"";
 
 /* The pages' style sheet in light colours, without CSS variables, which few programs except
  * browsers support. */
@@ -91,10 +95,8 @@ static void write_head(FILE *to, const chart *c, int width, double height) {
   const double whole = (double)width + 2.0 * MARGIN, high = top + height + 2.0 * MARGIN;
   char title[MOST_NAMED + 4];
   cut_name(c->title, title);
-  fprintf(to,
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-          "viewBox=\"-%d -%d %.0f %.0f\">\n",
-          whole, high, MARGIN, MARGIN, whole, high);
+  fprintf(to, "%s width=\"%.0f\" height=\"%.0f\" viewBox=\"-%d -%d %.0f %.0f\">\n", HEAD, whole,
+          high, MARGIN, MARGIN, whole, high);
   write_style(to);
   fprintf(to, "<rect class=\"paper\" x=\"-%d\" y=\"-%d\" width=\"%.0f\" height=\"%.0f\"/>\n",
           MARGIN, MARGIN, whole, high);
@@ -148,7 +150,8 @@ FILE *chart_file_open(const chart *c, int width, double height) {
   file_name(name, ++saving.count, c->title);
   char *path = ft_format("%s/%s.svg", saving.folder, name);
   saving.status =
-      path ? ft_atomic_open_in(saving.within, path, &saving.file) : FILTRA_ERROR_HOST_MEMORY;
+      path ? command_check_replaced("--charts", path, &HEAD, 1) : FILTRA_ERROR_HOST_MEMORY;
+  if (!saving.status) saving.status = ft_atomic_open_in(saving.within, path, &saving.file);
   free(path);
   if (saving.status) return NULL;
   write_head(saving.file.stream, c, width, height);
