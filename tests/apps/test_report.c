@@ -255,6 +255,13 @@ TEST(test_real_run) {
   double top5 = json_number_value(json_object_get(result, "top5_accuracy"));
   double f1 = json_number_value(json_object_get(result, "macro_f1"));
   assert_true(top5 >= accuracy);
+  const uint64_t files = test_snapshot(folder); /* others than the run's own are not kept */
+  assert_code(test_filtra("eval %s %s --precision bf16 2>&1", common, folder), 0);
+  assert_code(test_filtra("eval %s %s --data %s 2>&1", common, folder, test_listops()), 0);
+  assert_true(test_snapshot(folder) == files);
+  assert_int_equal(remove(test_path(folder, "eval-test.json")), 0);
+  assert_code(test_filtra("eval %s %s --precision fp32 2>&1", common, folder), 0);
+  assert_true(test_snapshot(folder) == files);
   report(0, folder);
   assert_printed("| Run | Test accuracy | 95 % interval | Chance | Majority | Balanced accuracy |");
   assert_printed(test_text("| %.2f %% |", 100.0 * f1));

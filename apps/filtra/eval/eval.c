@@ -24,15 +24,16 @@ typedef struct eval_arguments {
 static void print_help(void) {
   command_print(
       "Usage: filtra eval RUN [OPTION]...\n"
-      "Evaluates the best model of a run, and keeps the result there for 'filtra report'. Of a\n"
-      "classifier: precision, recall, F1 and AUC of each class or label, too, and the confusion\n"
-      "matrix of classes.\n\n"
+      "Evaluates the best model of a run, and keeps the result there for 'filtra report', but not\n"
+      "with --data, with --stride or in another precision than the run's. Of a classifier:\n"
+      "precision, recall, F1 and AUC of each class or label, too, and the confusion matrix of\n"
+      "classes.\n\n"
       "  --run DIR          the run folder, too\n"
       "  --split NAME       train, val or test (default)\n"
       "  --data PATH        other data than the run's\n"
       "%s"
       "  --stride N         of a language model: a window that moves on by N tokens, so that each\n"
-      "                     is predicted from at least max_length - N before it; not kept\n"
+      "                     is predicted from at least max_length - N before it\n"
       "%s"
       "  --json             print one JSON object\n%s",
       command_reading_help, precision_option_help, device_options_help);
@@ -68,9 +69,19 @@ static json_t *result_json(const eval_arguments *a, const outcome *o) {
   return ft_json_join(object, rest);
 }
 
-/* Stores the result in the run folder, for `filtra report`. */
-static void keep_result(const eval_arguments *a, const outcome *o) {
-  if (a->data || a->stride) return;
+/* Whether it was computed in the precision that the run says. */
+static bool is_own_precision(const eval_arguments *a, const filtra_run_info *info) {
+  if (!a->precision) return true;
+  json_t *config = json_loads(info->config, 0, NULL);
+  const char *own = json_string_value(json_object_get(config, "precision"));
+  const bool same = own && !strcmp(own, filtra_precision_name(*a->precision));
+  json_decref(config);
+  return same;
+}
+
+/* Stores the result in the run folder, for `filtra report`, which takes it for the run's own. */
+static void keep_result(const eval_arguments *a, const filtra_run_info *info, const outcome *o) {
+  if (a->data || a->stride || !is_own_precision(a, info)) return;
   char *path = ft_format("%s/" FILTRA_RUN_EVALUATION, a->run, a->split);
   char *text = ft_json_text(result_json(a, o), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   if (!path || !text || ft_file_write_in(a->run, path, text, strlen(text)))
@@ -149,7 +160,7 @@ static int evaluate(const eval_arguments *a) {
   } else {
     const filtra_run_info *info = filtra_run_get_info(run);
     o.names = (class_names){info->classes, info->class_count};
-    keep_result(a, &o);
+    keep_result(a, info, &o);
     code = print_result(a, &o);
   }
   filtra_scores_destroy(&o.scores);
