@@ -56,11 +56,12 @@ static filtra_status append_bytes(ft_lines *lines, const char *bytes, size_t cou
   return FILTRA_OK;
 }
 
-static filtra_status finish(ft_lines *lines) {
+static filtra_status finish(ft_lines *lines, bool *more) {
   const char *mark = lines->line;
   if (lines->number == 1 && lines->length >= 2 &&
       (!memcmp(mark, "\xff\xfe", 2) || !memcmp(mark, "\xfe\xff", 2)))
     return ft_fail(FILTRA_ERROR_INPUT, "%s: text in UTF-16; save it as UTF-8", lines->path);
+  *more = true;
   if (memchr(lines->line, '\0', lines->length))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s:%llu: a NUL byte; is this a text file? Save UTF-16 as UTF-8", lines->path,
@@ -78,6 +79,7 @@ filtra_status ft_lines_next(ft_lines *lines, bool *more) {
   lines->length = 0;
   lines->number++;
   *more = false;
+  bool any = false;
   for (bool ended = false; !ended;) {
     if (lines->buffer_at == lines->buffer_end) {
       FT_TRY(refill(lines));
@@ -90,7 +92,7 @@ filtra_status ft_lines_next(ft_lines *lines, bool *more) {
     size_t count = ended ? (size_t)(end - from) : rest;
     FT_TRY(append_bytes(lines, from, count));
     lines->buffer_at += count + ended;
-    *more = true;
+    any = true;
   }
-  return *more ? finish(lines) : FILTRA_OK;
+  return any ? finish(lines, more) : FILTRA_OK;
 }

@@ -23,7 +23,8 @@ filtra_status ft_lines_open(const char *path, ft_lines *lines);
  * they arrive. */
 filtra_status ft_lines_open_stream(FILE *stream, const char *path, ft_lines *lines);
 /** Reads the next line; *more is false at the end of the file. Drops a byte order mark, and CR
- * before LF. Fails with INPUT on a NUL byte or a line over FT_LINE_LIMIT. */
+ * before LF. Fails with INPUT on a line over FT_LINE_LIMIT, and on a NUL byte; only then *more is
+ * true of a failure, and the next call reads the line after it. */
 filtra_status ft_lines_next(ft_lines *lines, bool *more);
 void ft_lines_close(ft_lines *lines);
 

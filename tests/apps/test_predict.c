@@ -48,6 +48,16 @@ TEST(classes_of_lines) {
   assert_printed("standard input:2: the character '?' U+003F at column 4");
   assert_printed("\tgood\n");
   assert_printed("\tagain\n");
+  assert_code(predict(run, "good\\nb\\0d\\nagain\\n", ""), 2);
+  assert_printed("standard input:2: a NUL byte; is this a text file?");
+  assert_printed("\tagain\n");
+  assert_code(test_run_command("printf 'good\\nb\\0d\\nagain\\n' |",
+                               test_text("predict --device cpu --cache-dir '' --run %s --json "
+                                         "2>/dev/null",
+                                         run)),
+              2);
+  json_auto_t *rest = test_output_json();
+  assert_int_equal(json_array_size(json_object_get(rest, "predictions")), 2);
   const char *table = test_write_text(test_folder(), "new.csv", "good\nbad\n");
   assert_code(predict(run, "", test_text("--input %s", table)), 0);
   assert_printed("new.csv is read as lines of text, a header and delimiters, too; --data reads");

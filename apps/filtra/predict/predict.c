@@ -105,12 +105,14 @@ static filtra_status predict_line(printer *p, const ft_lines *l) {
 static filtra_status predict_lines(printer *p, ft_lines *lines) {
   for (;;) {
     bool more;
-    FT_TRY(ft_lines_next(lines, &more));
-    if (!more || ferror(command_results())) return FILTRA_OK; /* main reports a closed pipe */
-    if (strspn(lines->line, " \t") == lines->length) continue;
-    filtra_status status = predict_line(p, lines);
+    filtra_status status = ft_lines_next(lines, &more);
+    if (!more || ferror(command_results())) return status; /* main reports a closed pipe */
+    if (!status && strspn(lines->line, " \t") != lines->length) {
+      status = predict_line(p, lines);
+      if (status)
+        ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);
+    }
     if (!status) continue;
-    ft_fail_context(status, "%s:%llu", lines->path, (unsigned long long)lines->number);
     if (status != FILTRA_ERROR_INPUT) return status;
     command_fail("filtra predict", status);
     FT_TRY(answers_add_failed(&p->answers));
