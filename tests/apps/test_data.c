@@ -4,6 +4,7 @@
 #include "support/files.h"
 #include "support/harness.h"
 #include "support/images.h"
+#include "support/run.h"
 
 #include <jansson.h>
 #include <pty.h>
@@ -68,6 +69,21 @@ TEST(test_inspect_says_what_training_refuses) {
   assert_printed("(1 without target)");
   assert_printed("these data can be predicted, not trained or evaluated with: ");
   assert_printed("a.csv:3: ");
+}
+
+/* As filtra train says it, which takes such data. */
+TEST(test_inspect_of_test_data_without_targets) {
+  static const char said[] = "2 of the 2 test samples of %s have no target: they can be predicted, "
+                             "not evaluated";
+  char folder[512];
+  snprintf(folder, sizeof folder, "%s/set", test_folder());
+  test_write_text(folder, "train.csv", "id,text,target\n1,aa,0\n2,bb,1\n3,ab,0\n4,ba,1\n");
+  test_write_text(folder, "test.csv", "id,text\n5,aa\n6,bb\n");
+  assert_int_equal(run("data inspect %s 2>&1", folder), 0);
+  assert_printed(test_text(said, folder));
+  assert_null(strstr(test_output, "not trained"));
+  assert_int_equal(run("train --plan --data %s 2>&1", folder), 0);
+  assert_printed(test_text(said, folder));
 }
 
 TEST(test_inspect_molecules) {

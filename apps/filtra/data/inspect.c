@@ -454,15 +454,26 @@ static int print_json(const char *path, const filtra_dataset *ds, const census *
 
 /* ---- the command ---- */
 
-/* Says why data with samples that lack a target cannot be trained with, if that is so. */
-static void warn_of_refusal(const char *path, const filtra_dataset_options *options) {
+/* Says why data with samples that lack a target cannot be trained with, if that is so. Those of
+ * test data alone are left to predict, as filtra train says (ft_run_open_training). */
+static void warn_of_targets(const char *path, const filtra_dataset_options *options,
+                            const filtra_dataset_info *info) {
   filtra_dataset_options trained = *options;
   filtra_dataset *ds = NULL;
+  const uint64_t *unknown = info->unlabelled;
+  const uint64_t learnt = unknown[FILTRA_SPLIT_TRAIN] + unknown[FILTRA_SPLIT_VAL];
+  if (!learnt && !unknown[FILTRA_SPLIT_TEST]) return;
   trained.unlabelled = false;
-  if (filtra_dataset_open(path, &trained, &ds))
+  const bool refused = filtra_dataset_open(path, &trained, &ds) != FILTRA_OK;
+  filtra_dataset_close(&ds);
+  if (refused && (learnt || !info->count[FILTRA_SPLIT_TRAIN]))
     ft_log(FILTRA_LOG_WARNING, "these data can be predicted, not trained or evaluated with: %s",
            filtra_error_message());
-  filtra_dataset_close(&ds);
+  else if (refused)
+    ft_log(FILTRA_LOG_WARNING,
+           "%" PRIu64 " of the %" PRIu64
+           " test samples of %s have no target: they can be predicted, not evaluated",
+           unknown[FILTRA_SPLIT_TEST], info->count[FILTRA_SPLIT_TEST], path);
 }
 
 static int inspect(const char *path, const filtra_dataset_options *options, bool json,
@@ -478,10 +489,7 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
     code = command_fail(name, status);
   else
     code = json ? print_json(path, ds, splits) : print_text(path, ds, splits);
-  uint64_t unlabelled = 0;
-  for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
-    unlabelled += filtra_dataset_get_info(ds)->unlabelled[i];
-  if (!status && unlabelled) warn_of_refusal(path, options);
+  if (!status) warn_of_targets(path, options, filtra_dataset_get_info(ds));
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     free(splits[i].per_class);
   filtra_dataset_close(&ds);
