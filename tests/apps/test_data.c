@@ -69,6 +69,10 @@ TEST(test_inspect_says_what_training_refuses) {
   assert_printed("(1 without target)");
   assert_printed("these data can be predicted, not trained or evaluated with: ");
   assert_printed("a.csv:3: ");
+  path = test_write_text(test_folder(), "one.csv", "text,y\na,cat\nb,cat\nc,cat\n");
+  assert_int_equal(run("data inspect %s 2>&1", path), 0);
+  assert_printed("these data cannot be trained with: all samples of the data have one class, "
+                 "\"cat\": there is nothing to tell apart");
 }
 
 /* As filtra train says it, which takes such data. */

@@ -476,6 +476,16 @@ static void warn_of_targets(const char *path, const filtra_dataset_options *opti
            unknown[FILTRA_SPLIT_TEST], info->count[FILTRA_SPLIT_TEST], path);
 }
 
+/* As ft_model_fit refuses them. */
+static void warn_of_one_class(const filtra_dataset *ds) {
+  const filtra_dataset_info *info = filtra_dataset_get_info(ds);
+  if (info->target == FILTRA_TARGET_CLASS && info->classes == 1)
+    ft_log(FILTRA_LOG_WARNING,
+           "these data cannot be trained with: all samples of the data have one class, \"%s\": "
+           "there is nothing to tell apart",
+           filtra_dataset_class_name(ds, 0));
+}
+
 static int inspect(const char *path, const filtra_dataset_options *options, bool json,
                    const char *name) {
   filtra_dataset *ds;
@@ -490,6 +500,7 @@ static int inspect(const char *path, const filtra_dataset_options *options, bool
   else
     code = json ? print_json(path, ds, splits) : print_text(path, ds, splits);
   if (!status) warn_of_targets(path, options, filtra_dataset_get_info(ds));
+  if (!status) warn_of_one_class(ds);
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     free(splits[i].per_class);
   filtra_dataset_close(&ds);
