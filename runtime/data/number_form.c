@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/rng.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "data/number.h"
@@ -204,13 +205,30 @@ static bool has_fraction(const cell *c, char decimal, double value) {
   return sign && strspn(sign + 1, "0") < c->mantissa - (size_t)(sign + 1 - c->digits);
 }
 
+/* Finds numbers that are one double, though they are written otherwise, as are ids of 19 digits.
+ * `number` has a decimal point and may have zeros at its end. */
+static void add_beyond(ft_number_forms *f, int way, const char *number, double value) {
+  size_t length = strlen(number);
+  ft_spread *s = &f->spread[way];
+  if (fabs(value) < 0x1p53 || strspn(number, "-0123456789.") < length) return;
+  if (strchr(number, '.')) {
+    while (number[length - 1] == '0')
+      length--;
+    length -= number[length - 1] == '.';
+  }
+  const uint64_t digits = ft_hash_bytes(ft_hash_text(""), number, length);
+  s->twins += s->twin == value && f->beyond[way] != digits;
+  s->twin = value;
+  f->beyond[way] = digits;
+}
+
 static void add_number(ft_number_forms *f, int way, const cell *c, bool grouped) {
   char number[LONGEST + 2];
   double value = value_of(c, ".,"[way], number);
   const bool fraction = has_fraction(c, ".,"[way], value);
   f->readable[way]++;
   ft_spread_add(&f->spread[way], value);
-  f->spread[way].cut = f->spread[way].cut || (fraction && fabs(value) >= 0x1p53);
+  add_beyond(f, way, number, value);
   f->fractions[way] += fraction;
   f->grouped[way] += grouped;
 }

@@ -16,6 +16,7 @@ typedef struct ft_number_forms {
   uint64_t grouped[2];     /* numbers with separators between thousands */
   uint64_t percents, currencies;
   ft_spread spread[2];
+  uint64_t beyond[2];    /* the last number from 2^53 on: a hash of its digits */
   uint64_t sure_line[2]; /* line of the first cell that is a number in this way only; 0: none */
   char sure[2][48];
   uint64_t open_line; /* line of the first that is another number in each way, such as 1,000 */
