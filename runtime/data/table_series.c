@@ -112,7 +112,8 @@ static bool same_target(const series_reader *r, const step *a, const step *b) {
 static filtra_status check_steps(const series_reader *r, const step *a, const step *b) {
   const char *what = NULL;
   if (a->date != b->date) what = "one time is a number, the other a date";
-  if (!what && !compare_times(a, b)) what = "both have the same time";
+  if (!what && !compare_times(a, b))
+    what = "both have the same time, or times too close for 64-bit numbers to tell apart";
   if (!same_target(r, a, b)) what = "their targets differ, and a series has one";
   if (!what) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s:%llu: lines %llu and %llu are of group \"%.64s\": %s",
