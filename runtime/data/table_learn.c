@@ -498,6 +498,28 @@ static filtra_status choose_labels(learner *l) {
   return l->label_count ? FILTRA_OK : ft_table_find_separator(t, &l->fit->separator);
 }
 
+/* Refuses a column of numbers of which a few cells are none as a text: warns where it was named. */
+static filtra_status check_text(const learner *l) {
+  if (l->text == FT_NOWHERE) return FILTRA_OK;
+  const ft_number_forms *f = &l->survey.columns[l->text].forms;
+  const char *name = l->survey.first[l->text];
+  if (l->survey.columns[l->text].codes || f->numbers == f->total || f->numbers * 10 < f->total * 9)
+    return FILTRA_OK;
+  if (l->o->text_column || (l->header && ft_names_text(name))) {
+    ft_log(FILTRA_LOG_WARNING,
+           "%s:%llu: column \"%.64s\" is read as text, though %llu of %llu cells are numbers; "
+           "\"%s\" is none",
+           l->table->first, (unsigned long long)f->other_line, name, (unsigned long long)f->numbers,
+           (unsigned long long)f->total, f->other);
+    return FILTRA_OK;
+  }
+  return ft_fail(
+      FILTRA_ERROR_INPUT,
+      "column \"%.64s\" holds %llu numbers and, in line %llu, \"%s\"; mend that cell, or "
+      "set text_column if it is text",
+      name, (unsigned long long)f->numbers, (unsigned long long)f->other_line, f->other);
+}
+
 static filtra_status decide(learner *l) {
   if (l->survey.count < 2 && !l->o->unlabelled)
     return ft_fail(FILTRA_ERROR_INPUT, "one column where two are needed");
@@ -507,6 +529,7 @@ static filtra_status decide(learner *l) {
   if (!l->header) FT_TRY(ft_survey_add_first(&l->survey));
   FT_TRY(choose_target(l));
   warn_of_choices(l);
+  FT_TRY(check_text(l));
   if (l->text == FT_NOWHERE && l->survey.rows > 0) FT_TRY(choose_features(l));
   l->fit->header = l->header;
   l->fit->count = l->survey.count;

@@ -72,4 +72,30 @@ TEST(test_many_numbers) {
   assert_ok(ft_spread_check(&digits, "a.csv", "x"));
 }
 
+/* One cell makes no text of a column of numbers, unless it is named as text. */
+TEST(test_a_cell_among_numbers) {
+  static const char *const cells[] = {"Total", "1.5 kg"};
+  for (size_t i = 0; i < FT_COUNT(cells); i++) {
+    char text[512] = "size,kind\n";
+    for (int k = 0; k < 20; k++)
+      snprintf(text + strlen(text), 20, "%d.5,%s\n", k, k % 2 ? "a" : "b");
+    snprintf(text + strlen(text), 20, "%s,a\n", cells[i]);
+    const char *path = test_write_text(test_folder(), "a.csv", text);
+    filtra_dataset_options options = {.file_split = FILTRA_SPLIT_TRAIN};
+    test_refuse_dataset(path, &options, "column \"size\" holds 20 numbers and, in line 22, \"");
+    options.text_column = "size";
+    test_open_warns(path, &options, "is read as text", "a.csv:22: column \"size\"");
+  }
+}
+
+TEST(test_times_of_19_digits) {
+  const char *path =
+      test_write_text(test_folder(), "a.csv",
+                      "group,time,x,y\na,1672531200000000001,1,u\na,1672531200000000003,2,u\n"
+                      "b,1,1,v\nb,2,1,v\n");
+  const filtra_dataset_options options = {
+      .target_column = "y", .group_column = "group", .time_column = "time"};
+  test_refuse_dataset(path, &options, "or times too close for 64-bit numbers to tell apart");
+}
+
 TEST_MAIN(NULL, test_teardown)
