@@ -4,6 +4,7 @@
 #include "data/dataset.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -136,7 +137,13 @@ filtra_status ft_model_fit_target(filtra_model_config *model, const char *contex
            "%s: the targets of all training samples are %g: there is nothing to learn", context,
            mean);
   /* 0 if all values are equal; it then becomes 1 */
-  model->target_scale = (float)sqrt(squares / (double)count);
+  const double scale = sqrt(squares / (double)count);
+  if (scale > 0.0 && scale < (double)FLT_MIN) /* a step divides by it */
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: the targets' standard deviation, \"target_scale\", is %.3g, and must be at "
+                   "least 1.2e-38; multiply the targets by a constant",
+                   context, scale);
+  model->target_scale = (float)scale;
   return FILTRA_OK;
 }
 

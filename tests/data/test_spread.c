@@ -1,7 +1,9 @@
 /* Columns and targets whose numbers are equal or zero once they are floats. */
 #include "data/spread.h"
+#include "model/model.h"
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <math.h>
 
@@ -96,6 +98,21 @@ TEST(test_times_of_19_digits) {
   const filtra_dataset_options options = {
       .target_column = "y", .group_column = "group", .time_column = "time"};
   test_refuse_dataset(path, &options, "or times too close for 64-bit numbers to tell apart");
+}
+
+/* 1 / target_scale would be infinite. */
+TEST(test_targets_of_tiny_deviation) {
+  static int32_t tokens[] = {1, 2, 3, 4};
+  static uint32_t lengths[] = {2, 2};
+  static float values[] = {0.0f, 3e-39f};
+  const filtra_dataset_arrays arrays = {
+      .target = FILTRA_TARGET_VALUE,
+      .splits[FILTRA_SPLIT_TRAIN] = {
+          .count = 2, .tokens = tokens, .lengths = lengths, .values = values}};
+  owned_dataset *ds = test_dataset(&arrays);
+  filtra_model_config config = {.task = FILTRA_TASK_REGRESSION};
+  assert_fails(ft_model_fit_target(&config, "config", ds), FILTRA_ERROR_INPUT,
+               "config: the targets' standard deviation, \"target_scale\", is 1.5e-39");
 }
 
 TEST_MAIN(NULL, test_teardown)
