@@ -122,17 +122,6 @@ def weighted(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     return X, y[kept], weights[kept]
 
 
-def merge(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """Merge equal rows with equal targets into one of their summed weight, in sorted order.
-
-    So the weight 2 and a row that is there twice are the same, as is any order of the rows.
-    """
-    rows = np.column_stack([np.asarray(X, np.float64), np.asarray(y, np.float64)])
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    sums = np.bincount(inverse.ravel(), weights, minlength=len(first))
-    return X[first], y[first], sums
-
-
 def labels_of(y: Any, classes: Any) -> Any:
     """Return the positions of targets in sorted classes."""
     labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1)

@@ -36,7 +36,6 @@ from ._fitting import (
     all_or_nothing,
     class_weights_of,
     labels_of,
-    merge,
     refuse_changes,
     shape_of,
     warn_of_scale,
@@ -493,6 +492,9 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         y : array_like, [samples]
             Classes.
         sample_weight : array_like of float, [samples], optional
+            Relative to the other samples of a batch: its loss is the weighted mean, as PyTorch's
+            with ``reduction="mean"``. So with `batch_size` 1, or one row, weights have no effect,
+            but samples of weight 0 are left out. `class_weight` multiplies them.
         """
         epochs = _convert.whole(self.epochs, "epochs", 1)
         return self._fit(X, y, None, sample_weight, epochs, bool(self.warm_start))
@@ -502,7 +504,8 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
     ) -> FiltraClassifier:
         """Train by one pass over samples, at a constant learning rate.
 
-        The first call needs all `classes`, if y lacks some; later ones take no others.
+        The first call needs all `classes`, if y lacks some; later ones take no others. Weights are
+        as of `fit`: those of one row alone have no effect.
         """
         return self._fit(X, y, classes, sample_weight, 0, True)
 
@@ -529,8 +532,6 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
                 f"classes are {classes.tolist()}, those of the model {self.classes_.tolist()}"
             )
         labels = labels_of(y, self.classes_)
-        if self.kind_ == "vectors":
-            X, labels, weights = merge(X, labels, weights)
         of_classes = class_weights_of(self.class_weight, self.classes_, labels, weights)
         self._train(X, self.classes_[labels], weights, epochs, again, of_classes)
         return self
@@ -567,7 +568,7 @@ class FiltraRegressor(RegressorMixin, _Estimator):
     _target = "value"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraRegressor:
-        """Train on values y, [samples]."""
+        """Train on values y, [samples]; `sample_weight` as of `FiltraClassifier.fit`."""
         epochs = _convert.whole(self.epochs, "epochs", 1)
         return self._fit(X, y, sample_weight, epochs, bool(self.warm_start))
 
@@ -580,12 +581,10 @@ class FiltraRegressor(RegressorMixin, _Estimator):
         again = more and self.__sklearn_is_fitted__()
         y = self._targets(y)
         X, y = self._read(X, y, reset=not again)
-        Targets(y, "value", len(y), "y").values("y")  # checks them before rows are sorted
+        Targets(y, "value", len(y), "y").values("y")  # checks them
         X, y, weights = weighted(
             X, np.asarray(y, np.float64), self._weights(X, sample_weight)
         )
-        if self.kind_ == "vectors":
-            X, y, weights = merge(X, y, weights)
         self._train(X, y, weights, epochs, again)
         return self
 

@@ -25,6 +25,13 @@ from filtra import FiltraClassifier, FiltraRegressor  # noqa: E402
 QUICK: dict[str, Any] = {"layers": 1, "width": 16, "epochs": 40, "random_state": 0, "device": "cpu"}
 
 
+# scikit-learn's own estimators that train on mini-batches are excused from it, too.
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data":
+        "weights and repeated rows make other mini-batches, which a row's weight is relative to",
+}
+
+
 @pytest.fixture(scope="module")
 def vectors() -> tuple[Any, Any]:
     X = np.random.default_rng(0).normal(size=(90, 4))
@@ -35,12 +42,15 @@ def vectors() -> tuple[Any, Any]:
 def test_checks_of_scikit_learn(kind: Any, capsys: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = check_estimator(kind(device="cpu"), on_skip=None, on_fail=None)
+        found = check_estimator(
+            kind(device="cpu"), expected_failed_checks=EXPECTED, on_skip=None, on_fail=None
+        )
     with capsys.disabled():
         names = [result["check_name"] for result in found]
         print(f"\n{kind.__name__}: {len(names)} checks: {', '.join(names)}")
     failed = {r["check_name"]: r["exception"] for r in found if r["status"] == "failed"}
     assert not failed
+    assert {r["check_name"] for r in found if r["status"] == "xfail"} == set(EXPECTED)
     assert {r["check_name"] for r in found if r["status"] == "skipped"} <= {"check_array_api_input"}
 
 
@@ -99,13 +109,16 @@ def test_a_forked_process_predicts(vectors: Any, tmp_path: Path) -> None:
     assert (model.predict_proba(X) == before).all()
 
 
-def test_order_and_repetition_do_not_matter(vectors: Any) -> None:
-    X, y = vectors
-    order = np.random.default_rng(1).permutation(len(X))
-    first = FiltraClassifier(**QUICK).fit(X, y).predict_proba(X)
-    np.testing.assert_array_equal(
-        FiltraClassifier(**QUICK).fit(X[order], y[order]).predict_proba(X), first
-    )
+def test_repeated_rows_are_samples() -> None:
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 2, (2000, 6)).astype(float)  # 64 rows that differ
+    y = (X[:, 0] != X[:, 1]).astype(int)
+    assert FiltraClassifier(epochs=10, random_state=0, device="cpu").fit(X, y).score(X, y) == 1
+    model = FiltraRegressor(**{**QUICK, "epochs": 1, "batch_size": 8})
+    first = model.fit(X[:64], X[:64, 0]).predict(X)
+    ones = model.fit(X[:64], X[:64, 0], np.ones(64)).predict(X)
+    left = model.fit(X[:80], X[:80, 0], [1] * 64 + [0] * 16).predict(X)
+    assert (first == ones).all() and (first == left).all()
 
 
 def test_going_on(vectors: Any) -> None:
