@@ -12,6 +12,8 @@ import numpy as np
 
 from . import _convert
 from ._errors import ArgumentError, FiltraWarning
+from .batches import Loader
+from .data import Dataset
 from .trainer import Callback, StopTraining
 
 
@@ -75,18 +77,38 @@ def refuse_changes(made: dict[str, bytes], shape: dict[str, bytes]) -> None:
 class Patience(Callback):
     """Ends training after so many passes without a better validation loss, and keeps the best."""
 
-    def __init__(self, patience: int) -> None:
+    loader: Loader | None = None  # of weighted validation data, which this evaluates itself
+
+    def __init__(self, patience: int, train_options: Mapping[str, Any] | None) -> None:
         self.patience = patience
+        self.absolute = (train_options or {}).get("regression_loss") == "mae"
         self.best = math.inf
         self.waited = 0
         self.content: bytes | None = None
 
+    def weigh(self, data: Dataset, batch_size: int, class_weights: Any) -> None:
+        """Judge by the loss that training has, with weights of samples and classes."""
+        if data.counts["val"]:
+            self.loader = data.loader(
+                "val", batch_size, class_weights=class_weights, sample_weights=True
+            )
+
+    def _weighted_loss(self, model: Any, loader: Loader) -> float:
+        """Return the weighted mean loss; of the absolute error where that is what is minimized."""
+        found = [model.evaluate_batch(batch) for batch in loader]
+        losses, errors, weights = zip(*found)
+        return float(np.average(errors if self.absolute else losses, weights=weights))
+
     def on_epoch(self, trainer: Any, epoch: int, evaluation: Any) -> None:
         """Compare the validation's loss with the best."""
-        if evaluation is None:
+        if self.loader is not None:
+            loss = self._weighted_loss(trainer.model, self.loader)
+        elif evaluation is not None:
+            loss = evaluation.loss
+        else:
             return
-        if evaluation.loss < self.best:
-            self.best, self.waited = evaluation.loss, 0
+        if loss < self.best:
+            self.best, self.waited = loss, 0
             self.content = trainer.model.to_bytes()
             return
         self.waited += 1

@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     raise ImportError("filtra's estimators need scikit-learn 1.6 or later") from error
 
-from . import _arrays, _convert, _samples
+from . import _arrays, _convert, _inputs, _samples
 from ._errors import ArgumentError, FiltraWarning
 from ._fitting import (
     Curve,
@@ -46,8 +46,8 @@ from .data import Dataset
 from .device import Where, device_of
 from .model import Model
 from .predictor import Predictor
-from .tokenizer import Tokenizer, encode_all
-from .trainer import Callback, Trainer, loader_of
+from .tokenizer import Tokenizer
+from .trainer import Trainer, loader_of
 
 __all__ = ["FiltraClassifier", "FiltraRegressor"]
 
@@ -68,6 +68,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     _target = ""
     kind_: str
+    image_size_: Any
     _content: bytes
     _shape: dict[str, bytes]
 
@@ -148,11 +149,12 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                     self, X, y, reset=reset, y_numeric=self._target == "value", **options
                 )
         else:
-            X = self._prepare(X, kind)
+            X = _inputs.prepared(X, kind)
             if reset:
                 self._forget_columns()
             if kind == "images":
-                self._check_images(X, reset)
+                size = _inputs.size_of_images(X, None if reset else self.image_size_)
+                self.image_size_ = size
             if kind == "series" and reset and len(X):
                 self.n_features_in_ = np.shape(X[0])[1] if np.ndim(X[0]) == 2 else 1
             if y is not None:
@@ -186,41 +188,6 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
 
-    def _check_images(self, X: Any, reset: bool) -> None:
-        """Refuse what is no pixels, and images of another size than those of training."""
-        if not reset and getattr(X, "dtype", None) != np.uint8:
-            raise ArgumentError(f"X is {getattr(X, 'dtype', type(X).__name__)}; images are uint8")
-        size = np.shape(X)[1:3]
-        if reset:
-            self.image_size_ = size
-        elif size != self.image_size_:
-            raise ArgumentError(
-                f"X has images of {size} pixels; those of training have {self.image_size_}"
-            )
-
-    def _prepare(self, X: Any, kind: str) -> Any:
-        """Turn series as aeon and sktime have them, [samples, channels, steps]."""
-        values = _samples.as_array(X)
-        if kind == "series" and isinstance(values, np.ndarray) and values.ndim == 3:
-            return values.transpose(0, 2, 1)
-        if kind == "series" and isinstance(values, list):
-            return [row.T if np.ndim(row) == 2 else row for row in map(np.asarray, values)]
-        return values
-
-    def _tokens(self, X: Any, tokenizer: Tokenizer, longest: int) -> list[Any]:
-        """Return texts as ids, cut where they are longer than the model takes."""
-        rows = encode_all(tokenizer, X, "X")
-        empty = [i for i, row in enumerate(rows) if not len(row)]
-        if empty:
-            raise ArgumentError(f"X[{empty[0]}] has no tokens")
-        cut = sum(len(row) > longest for row in rows)
-        if cut:
-            warnings.warn(
-                f"{cut} of {len(rows)} texts are cut at {longest} tokens", FiltraWarning,
-                stacklevel=4,
-            )
-        return [row[:longest] for row in rows]
-
     def _weights(self, X: Any, sample_weight: Any) -> Any:
         _arrays.refuse_masked(sample_weight, "sample_weight")
         return None if sample_weight is None else _check_sample_weight(sample_weight, X)
@@ -237,7 +204,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return Dataset.from_arrays(X, y, kind=self.kind_, **options)
         reader = self._tokenizer(X)
         longest = _convert.whole(self.max_length, "max_length", 1)
-        rows = self._tokens(X, reader, self._longest(longest))
+        rows = _inputs.cut_texts(X, reader, self._longest(longest))
         return Dataset.from_arrays(rows, y, kind="tokens", tokenizer=reader, **options)
 
     def _codes(self) -> Any:
@@ -285,7 +252,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if patience and not self.validation_share:
             raise ArgumentError("patience needs validation_share above 0")
         seed = int(check_random_state(self.random_state).randint(1 << 31))
-        stop = Patience(patience) if patience else None
+        stop = Patience(patience, self.train_options) if patience else None
         shape = shape_of(self)
         if again:
             refuse_changes(self._shape, shape)
@@ -299,6 +266,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 else self._new_model(data, seed, self._vocabulary(X))
             )
             with model:
+                if stop and (weights is not None or class_weights is not None):
+                    stop.weigh(data, self.batch_size, class_weights)
                 self._run(model, data, epochs, seed, stop, class_weights)
                 best = stop.content if stop else None
                 self._content = best or model.to_bytes()
@@ -307,7 +276,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         _predictors.pop(self, None)
 
     def _run(
-        self, model: Model, data: Dataset, epochs: int, seed: int, stop: Callback | None,
+        self, model: Model, data: Dataset, epochs: int, seed: int, stop: Patience | None,
         class_weights: Any,
     ) -> None:
         loader = loader_of(data, self.batch_size, seed, class_weights)
@@ -318,7 +287,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         }
         curve = Curve()
         callbacks = [curve, *([stop] if stop else [])]
-        validation = data if data.counts["val"] else None
+        validation = data if data.counts["val"] and not (stop and stop.loader) else None
         with Trainer(model, **options) as trainer:
             trainer._fit(
                 loader, validation, self.batch_size, epochs or 1, callbacks, self.verbose > 0
@@ -348,7 +317,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.kind_ == "texts":
             predictor = self._predictor()
             assert predictor.tokenizer is not None
-            return self._tokens(X, predictor.tokenizer, predictor.max_length)
+            return _inputs.cut_texts(X, predictor.tokenizer, predictor.max_length)
         if self.kind_ == "series":
             return [_arrays.array_of(row, name=f"X[{i}]") for i, row in enumerate(X)]
         return _arrays.array_of(X, name="X") if self.kind_ == "vectors" else X
@@ -415,7 +384,8 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
     validation_share : float
         Fraction that is held out where `patience` is set.
     patience : int, optional
-        End after so many passes without a better validation loss, and keep the best model.
+        End after so many passes without a better validation loss, weighted as that of training,
+        and keep the best model.
     class_weight : dict, "balanced" or None
     warm_start : bool
         Whether `fit` goes on with the weights of the last one, whose model's parameters stay.

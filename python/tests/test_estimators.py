@@ -197,6 +197,22 @@ def test_patience(vectors: Any) -> None:
     assert model.fit(X, y).n_iter_ < 200
 
 
+def test_patience_heeds_weights() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), (rng.random(600) < 0.5).astype(int)
+    options = {**QUICK, "learning_rate": 3e-4, "epochs": 20, "patience": 2}
+    for classes, weights in ((None, np.where(y, 9.0, 1.0)), ({1: 9.0}, None)):
+        model = FiltraClassifier(**options, class_weight=classes).fit(X, y, weights)
+        assert model.predict_proba(X)[:, 1].mean() > 0.85  # the loss is least at 0.9
+    alike = [FiltraClassifier(**options).fit(X, y, w).model_ for w in (None, np.ones(600))]
+    assert alike[0] == alike[1]
+    found = []
+    for loss in ("mse", "mae"):
+        model = FiltraRegressor(**options, train_options={"regression_loss": loss})
+        found.append(model.fit(X, y, np.where(y, 9.0, 1.0)).predict(X).mean())
+    assert found[0] > 0.75 and found[1] > 0.75
+
+
 def test_class_weights(vectors: Any) -> None:
     X, y = vectors
     many = FiltraClassifier(**QUICK, class_weight={"low": 50.0}).fit(X, y).predict(X)
