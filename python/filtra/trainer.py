@@ -120,6 +120,8 @@ class Trainer(Object):
         docs/config.md explains them.
     """
 
+    _passes: int | None = 0  # begun over data sets; None: as many as the restored steps took
+
     def __init__(self, model: Model, **options: Any) -> None:
         _class_of(model, (Model,), "model must be a filtra.Model")
         of_optimizer = _convert.options_of(_c.filtra_optimizer_options)
@@ -185,6 +187,7 @@ class Trainer(Object):
     def restore(self, path: _convert.Path) -> None:
         """Read a file of `save`: training goes on with the same bits on the same device."""
         self._call(lib.filtra_trainer_restore, _convert.path(path))
+        self._passes = None
 
     def fit(
         self,
@@ -205,6 +208,9 @@ class Trainer(Object):
             Of a data set the training split, in an order drawn by `seed`, with its weights; after
             each pass its validation split, if it has one, is evaluated. One that was read
             otherwise than the model's data is refused; `Model.set_data` makes it the model's.
+            Each pass of a trainer over data sets has an order of its own, so that ``fit(data,
+            epochs=2)`` twice is ``fit(data, epochs=4)``. After `restore` passes go on from as many
+            as the steps take with these data.
         epochs : int
         batch_size, seed : int, optional
             Of a data set; default: 32 and 0.
@@ -219,23 +225,32 @@ class Trainer(Object):
         TrainerMetrics
             Of the last step.
         """
-        batches: Any = data
-        validation = None
         size = 32 if batch_size is None else batch_size
         given = {"batch_size": batch_size, "seed": seed, "class_weights": class_weights}
         of_data = [name for name, value in given.items() if value is not None]
         if isinstance(data, Dataset):
-            batches = loader_of(data, size, 0 if seed is None else seed, class_weights)
-            validation = data if data.counts["val"] else None
+            loader = loader_of(data, size, 0 if seed is None else seed, class_weights)
             self.model.check_data(data)
-        elif of_data:
+            return self._fit_on(loader, size, epochs, callbacks, progress)
+        if of_data:
             raise ArgumentError(
                 f"{' and '.join(of_data)} {'is' if len(of_data) == 1 else 'are'} given, which "
                 f"batches and a Loader have of their own: give them with a Dataset alone"
             )
-        elif isinstance(data, Loader):
+        if isinstance(data, Loader):
             self.model.check_data(data.data)
-        return self._fit(batches, validation, size, epochs, callbacks, progress)
+        return self._fit(data, None, size, epochs, callbacks, progress)
+
+    def _fit_on(self, loader: Loader, batch_size: int, *rest: Any) -> results.TrainerMetrics:
+        """Train on a data set's loader, which goes on after the passes begun so far."""
+        count = max(1, len(loader))
+        begun = -(-self.steps // count) if self._passes is None else self._passes
+        loader.position = (begun, 0)
+        validation = loader.data if loader.data.counts["val"] else None
+        try:
+            return self._fit(loader, validation, batch_size, *rest)
+        finally:
+            self._passes = begun - (-loader.taken // count)
 
     def _fit(
         self,

@@ -74,6 +74,34 @@ def test_steps_and_checkpoints_have_the_same_bits(
     assert train(-1) == train(3)
 
 
+def test_fit_goes_on_with_new_orders(
+    data: Dataset, device: filtra.Device, tmp_path: Path
+) -> None:
+    def train(*epochs: int, restored: bool = False) -> list[bytes]:
+        model = Model(data, device=device, seed=1, **SMALL)
+        trainer = Trainer(model)
+        for count in epochs:
+            trainer.fit(data, epochs=count, batch_size=16, seed=1)
+            if restored:
+                trainer.save(tmp_path / "state")
+                trainer = Trainer(model)
+                trainer.restore(tmp_path / "state")
+        return [value.tobytes() for value in model.parameters.values()]
+
+    class Stop(filtra.Callback):
+        def on_step(self, trainer: Any, metrics: Any) -> None:
+            raise filtra.StopTraining
+
+    whole = train(4)
+    assert train(2, 2) == train(1, 1, 1, 1) == train(2, 2, restored=True) == whole
+    trainer = Trainer(Model(data, device=device, **SMALL))
+    with pytest.raises(TypeError, match="epochs"):
+        trainer.fit(data, epochs="2")  # type: ignore[arg-type]
+    assert trainer._passes == 0
+    trainer.fit(data, callbacks=Stop())
+    assert trainer._passes == 1  # was begun
+
+
 def test_images_in_windows_and_stages(device: filtra.Device) -> None:
     config: dict[str, Any] = {
         "features": 2, "classes": 3, "image_height": 8, "image_width": 12, "patch": 2, "layers": 2,
