@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from . import _samples
-from ._errors import ArgumentError, FiltraWarning
+from ._errors import ArgumentError, FiltraWarning, InputError
 from .tokenizer import Tokenizer, encode_all
 
 
@@ -47,3 +49,25 @@ def cut_texts(X: Any, tokenizer: Tokenizer, longest: int) -> list[Any]:
             f"{cut} of {len(rows)} texts are cut at {longest} tokens", FiltraWarning, stacklevel=4
         )
     return [row[:longest] for row in rows]
+
+
+# What the library advises about long sequences, and what estimators have in place of it.
+_LONGER = 'model_options={"max_length": N}'
+_ADVICE = (
+    ("train with a larger max_length or with truncate", f"fit a model with {_LONGER}"),
+    ("(max_length)", f"({_LONGER})"),
+)
+
+
+@contextmanager
+def advising() -> Iterator[None]:
+    """Within it, errors about long sequences name what an estimator has."""
+    try:
+        yield
+    except InputError as error:
+        message = str(error)
+        for of_library, of_estimators in _ADVICE:
+            message = message.replace(of_library, of_estimators)
+        if message == str(error):
+            raise
+        raise InputError(message) from None

@@ -265,7 +265,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 Model.from_bytes(self._content, device=device_of(self.device)) if again
                 else self._new_model(data, seed, self._vocabulary(X))
             )
-            with model:
+            with model, _inputs.advising():
                 if stop and (weights is not None or class_weights is not None):
                     stop.weigh(data, self.batch_size, class_weights)
                 self._run(model, data, epochs, seed, stop, class_weights)
@@ -330,7 +330,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         inputs = self._inputs(X)
         if self.kind_ != "vectors":
-            return function(inputs)
+            with _inputs.advising():
+                return function(inputs)
         count = len(inputs)
         filled = np.zeros((-(-count // ROWS) * ROWS, inputs.shape[1]), np.float32)
         filled[:count] = inputs
@@ -371,12 +372,15 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
     layers, heads, width, ffn_width, dropout
         The model's. `ffn_width` None: 2 `width`.
     model_options : dict, optional
-        More keys of a model, as ``{"pooling": "first"}``.
+        More keys of a model, as ``{"pooling": "first"}``, or ``{"max_length": 100}`` to predict
+        series, ids and texts that are longer than those of training.
     tokenizer : str
         Of texts: "bytes", "words" or "characters" (fitted), or the path of a tokenizer.json or a
         folder.
     max_length : int
-        Texts are cut at so many tokens, which a warning says.
+        Texts of training are cut at so many tokens, which a warning says. In prediction they are
+        cut at the most that the model reads: `model_options` says how many, else the power of two,
+        16 at least, that holds the longest text of training.
     epochs, batch_size, learning_rate, weight_decay, schedule
         Of training.
     train_options : dict, optional

@@ -292,6 +292,30 @@ def test_values_of_texts() -> None:
     np.testing.assert_allclose(model.predict(["a", "bb"]), [1, 3], atol=0.3)
 
 
+def test_longer_than_in_training() -> None:
+    rng = np.random.default_rng(0)
+    y = [0, 1] * 20
+    kinds = {
+        "series": (rng.normal(size=(40, 2, 20)), rng.normal(size=(40, 2, 50))),
+        "tokens": ([[1, 2], [3]] * 20, [[1] * 50] * 40),
+    }
+    more = {"max_length": 64}
+    for kind, (X, longer) in kinds.items():
+        options = {**QUICK, "epochs": 1, "kind": kind}
+        model = FiltraClassifier(**options, warm_start=True).fit(X, y)
+        advice = r'cut it, or fit a model with model_options={"max_length": N}$'
+        for call in (model.predict, model.transform):
+            with pytest.raises(filtra.InputError, match=advice):
+                call(longer)
+        with pytest.raises(filtra.InputError, match=r'\(model_options={"max_length": N}\)$'):
+            model.fit(longer, y)
+        model = FiltraClassifier(**options, model_options=more).fit(X, y)
+        assert model.predict(longer).shape == (40,)
+    words = FiltraClassifier(**{**QUICK, "epochs": 1}, tokenizer="words", model_options=more)
+    with pytest.warns(filtra.FiltraWarning, match="1 of 1 texts are cut at 64 tokens"):
+        words.fit(["good film", "bad"] * 20, y).predict(["good " * 70])
+
+
 @pytest.mark.parametrize(
     ("options", "X", "y", "part"),
     [
