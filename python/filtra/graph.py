@@ -267,10 +267,17 @@ class Graph(Object):
         tensor : Tensor or str
             An input or its name.
         data : array_like
-            Of the input's shape. "bf16" is given as uint16, the upper halves of float32.
+            Of the input's shape. "bf16" is given as an array of uint16, the upper halves of
+            float32.
         """
         target = self._input(tensor)
         dtype = _arrays.DTYPES[target._kind]
+        given = getattr(data, "dtype", type(data).__name__)
+        if target.dtype == "bf16" and given != np.uint16:  # numbers would pass as bits
+            raise TypeError(
+                f"data of a bf16 input must be uint16, the upper halves of float32, not {given}: "
+                f"(x.view(numpy.uint32) >> 16).astype(numpy.uint16) cuts float32 to them"
+            )
         array = _arrays.array_of(data, dtype, target.shape, "data")
         pointer = tensor_pointer(self, target, "tensor")
         self._call(lib.filtra_graph_set, pointer, _arrays.address(array))

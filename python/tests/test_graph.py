@@ -256,6 +256,20 @@ def test_whole_numbers_must_fit(device: filtra.Device) -> None:
         assert np.array_equal(y, [1, 0, 1])
 
 
+def test_bf16_is_given_as_uint16(device: filtra.Device) -> None:
+    with filtra.Graph(device) as g:
+        x = g.input("x", (3,), "bf16")
+        y = g.output(ops.cast(x, "f32"))
+        g.compile()
+        halves = (np.array([1, 2, -1.5], np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        g.run({x: halves})
+        assert np.array_equal(y, [1, 2, -1.5])
+        for wrong in ([1, 2, 3], np.arange(3), np.arange(3, dtype=np.uint8), np.ones(3, bool),
+                      np.ones(3, np.float32), np.ones(3, np.int16)):
+            with pytest.raises(TypeError, match="data of a bf16 input must be uint16, the upper"):
+                g.set("x", wrong)
+
+
 def test_first_error_stays(device: filtra.Device) -> None:
     with filtra.Graph(device) as g:
         x = g.input("x", (3, 4))
