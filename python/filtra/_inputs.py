@@ -24,17 +24,24 @@ def prepared(X: Any, kind: str) -> Any:
     return values
 
 
-def size_of_images(X: Any, trained: Any) -> Any:
-    """Return the size of images; refuse what is no pixels, and another size than in training.
+def size_of_images(X: Any, trained: Any) -> tuple[int, ...]:
+    """Return height, width and channels of images; refuse what is no pixels, and another size.
 
     `trained`: the size in training; None: X is what is trained on.
     """
     if trained is not None and getattr(X, "dtype", None) != np.uint8:
         raise ArgumentError(f"X is {getattr(X, 'dtype', type(X).__name__)}; images are uint8")
-    size = np.shape(X)[1:3]
+    shape = np.shape(X)
+    size = shape[1:] if len(shape) > 3 else (*shape[1:], 1)
     if trained is not None and size != trained:
-        raise ArgumentError(f"X has images of {size} pixels; those of training have {trained}")
+        raise ArgumentError(
+            f"X has images of {_described(size)}; those of training have {_described(trained)}"
+        )
     return size
+
+
+def _described(size: tuple[int, ...]) -> str:
+    return f"{size[:2]} pixels with {size[-1]} channel{'' if size[-1] == 1 else 's'}"
 
 
 def cut_texts(X: Any, tokenizer: Tokenizer, longest: int) -> list[Any]:

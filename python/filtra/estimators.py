@@ -68,7 +68,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     _target = ""
     kind_: str
-    image_size_: Any
+    image_size_: tuple[int, ...]
     _content: bytes
     _shape: dict[str, bytes]
 

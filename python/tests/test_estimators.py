@@ -352,6 +352,23 @@ def test_mistakes_of_predict(vectors: Any) -> None:
         model.fit(images, [0, 1, 0, 1]).predict(images / 255)
 
 
+def test_images_of_another_size() -> None:
+    y = [0, 1, 0, 1]
+    grey, colours = np.zeros((4, 4, 4), np.uint8), np.zeros((4, 4, 4, 3), np.uint8)
+    options = {**QUICK, "epochs": 1, "warm_start": True}
+    model = FiltraClassifier(**options).fit(grey, y)
+    assert model.predict(grey[..., None]).shape == (4,)  # is grey, too
+    of_grey, of_colours = r"\(4, 4\) pixels with 1 channel", r"\(4, 4\) pixels with 3 channels"
+    for call in (model.predict, model.transform, lambda X: model.fit(X, y)):
+        with pytest.raises(ValueError, match=f"of {of_colours}; those of training have {of_grey}"):
+            call(colours)
+    model = FiltraClassifier(**options).fit(colours, y)
+    with pytest.raises(ValueError, match=f"of {of_grey}; those of training have {of_colours}"):
+        model.predict(grey)
+    with pytest.raises(ValueError, match=r"of \(2, 4\) pixels"):
+        model.predict(colours[:, :2])
+
+
 def test_as_many_targets_as_samples() -> None:
     texts, weights = ["a good film", "a bad film"] * 5, np.ones(10)
     for count in (8, 12):
