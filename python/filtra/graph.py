@@ -149,6 +149,7 @@ class Graph(Object):
         Parameters
         ----------
         name : str
+            Of this input alone.
         shape : int or sequence of int
             1 to 4 lengths.
         dtype : str or numpy.dtype
@@ -156,6 +157,8 @@ class Graph(Object):
         gradient : bool
             Whether `backward` computes its gradient.
         """
+        if name in self._inputs and not self.closed:
+            raise ArgumentError(f"the graph has an input {name!r}: a name is of one input")
         kind = dtype_of(dtype)
         ndim, lengths = _convert.shape_array(shape)
         made = self._op(lib.filtra_graph_input, _convert.text(name, "name"), kind, ndim, lengths)

@@ -256,6 +256,17 @@ def test_whole_numbers_must_fit(device: filtra.Device) -> None:
         assert np.array_equal(y, [1, 0, 1])
 
 
+def test_inputs_have_names_of_their_own(device: filtra.Device) -> None:
+    with filtra.Graph(device) as g:
+        x = g.input("x", (2,))
+        with pytest.raises(filtra.ArgumentError, match="the graph has an input 'x': a name is of"):
+            g.input("x", (3,))
+        y = g.output(x + g.input("z", (2,)))  # the graph can go on
+        g.compile()
+        g.run({"x": [1, 2], "z": [3, 4]})
+        assert np.array_equal(y, [4, 6])
+
+
 def test_bf16_is_given_as_uint16(device: filtra.Device) -> None:
     with filtra.Graph(device) as g:
         x = g.input("x", (3,), "bf16")
