@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/safetensors.h"
 #include "common/options.h"
-#include "model/model.h"
 
 #include <filtra/run.h>
 #include <stdio.h>
@@ -46,10 +45,11 @@ static bool is_of_run(const char *path) {
   return found;
 }
 
+/* By the key that docs/weights.md names. */
 static bool is_model(const char *path) {
   ft_safetensors *file;
   if (ft_safetensors_open(path, &file)) return false;
-  const bool found = ft_safetensors_meta(file, FT_MODEL_CONFIG_KEY) != NULL;
+  const bool found = ft_safetensors_meta(file, "filtra.config") != NULL;
   ft_safetensors_close(&file);
   return found;
 }
