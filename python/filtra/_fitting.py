@@ -140,8 +140,28 @@ def weighted(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     if (weights < 0).any():
         raise ArgumentError("sample_weight has negative weights")
     kept = np.flatnonzero(weights > 0)
-    X = X[kept] if isinstance(X, np.ndarray) else [X[i] for i in kept]
-    return X, y[kept], weights[kept]
+    return rows_of(X, kept), y[kept], weights[kept]
+
+
+def rows_of(X: Any, kept: Any) -> Any:
+    """Return the samples at those positions."""
+    return X[kept] if isinstance(X, np.ndarray) else [X[i] for i in kept]
+
+
+def leave_out_classes(
+    X: Any, labels: Any, weights: Any, of_classes: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Leave out samples of classes of weight 0, which then is 1: C takes weights above 0."""
+    listed = [] if of_classes is None else list(of_classes)
+    none = [i for i, weight in enumerate(listed) if weight == 0]
+    if not none:
+        return X, labels, weights, of_classes
+    kept = np.flatnonzero(~np.isin(labels, none))
+    if not len(kept):
+        raise ArgumentError("class_weight is 0 for the classes of all samples that have a weight")
+    weights = weights if weights is None else weights[kept]
+    of_classes = [1.0 if i in none else weight for i, weight in enumerate(listed)]
+    return rows_of(X, kept), labels[kept], weights, of_classes
 
 
 def labels_of(y: Any, classes: Any) -> Any:

@@ -36,6 +36,7 @@ from ._fitting import (
     all_or_nothing,
     class_weights_of,
     labels_of,
+    leave_out_classes,
     refuse_changes,
     shape_of,
     warn_of_scale,
@@ -391,6 +392,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
         End after so many passes without a better validation loss, weighted as that of training,
         and keep the best model.
     class_weight : dict, "balanced" or None
+        Samples of classes of weight 0 are left out.
     warm_start : bool
         Whether `fit` goes on with the weights of the last one, whose model's parameters stay.
     random_state : int, RandomState or None
@@ -507,6 +509,7 @@ class FiltraClassifier(ClassifierMixin, _Estimator):
             )
         labels = labels_of(y, self.classes_)
         of_classes = class_weights_of(self.class_weight, self.classes_, labels, weights)
+        X, labels, weights, of_classes = leave_out_classes(X, labels, weights, of_classes)
         self._train(X, self.classes_[labels], weights, epochs, again, of_classes)
         return self
 

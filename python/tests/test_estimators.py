@@ -144,6 +144,23 @@ def test_classes_without_weight_stay(vectors: Any) -> None:
     assert model.classes_.tolist() == [0, 1, 2] and model.predict_proba(X).shape == (90, 3)
 
 
+def test_classes_of_weight_0(vectors: Any) -> None:
+    X, y = vectors[0], np.arange(90) % 3
+    options = {**QUICK, "epochs": 2}
+    given = np.arange(90) + 1.0
+    for weights in (None, given):
+        model = FiltraClassifier(**options, class_weight={2: 0, 1: 3}).fit(X, y, weights)
+        other = FiltraClassifier(**options, class_weight={1: 3})
+        other.fit(X, y, (y != 2) * (1.0 if weights is None else weights))
+        assert model.classes_.tolist() == [0, 1, 2] and model.model_ == other.model_
+    texts = FiltraClassifier(**options, class_weight={1: 0.0}).fit(["a", "b"] * 8, [0, 1] * 8)
+    assert texts.predict_proba(["a"]).shape == (1, 2)
+    with pytest.raises(ValueError, match="class_weight is 0 for the classes of all samples"):
+        FiltraClassifier(**options, class_weight={0: 0, 1: 0, 2: 0}).fit(X, y)
+    with pytest.raises(ValueError, match="class_weights.0. is -1"):
+        FiltraClassifier(**options, class_weight={0: -1}).fit(X, y)
+
+
 def test_partial_fit_warns_of_rows_that_give_no_scale() -> None:
     X = np.array([[1.0, 2.0, np.nan], [1.0, 3.0, 5.0], [1.0, 4.0, 5.0]])
     model = FiltraRegressor(layers=1, width=16, random_state=0)
