@@ -77,29 +77,6 @@ def _converted(array: Any, dtype: np.dtype[Any], name: str) -> Any:
     return result
 
 
-def check_spread(arrays: list[Any], name: str, what: str = "") -> None:
-    """Refuse numbers [rows, features] that float32 hardly tells apart, as runtime/data/spread.c.
-
-    `what`: what a feature is called, with its number; "": there is one, which is `name`.
-    """
-    wide = [a for a in arrays if a.dtype.kind in "iuf" and a.dtype.itemsize > 2 and a.dtype != F32]
-    wide = [a for a in wide if a.size]
-    if not wide:
-        return
-    with np.errstate(invalid="ignore", over="ignore"):
-        low = np.fmin.reduce([np.fmin.reduce(a, axis=0) for a in wide]).astype(np.float64)
-        high = np.fmax.reduce([np.fmax.reduce(a, axis=0) for a in wide]).astype(np.float64)
-        largest = np.maximum(np.abs(low), np.abs(high))
-        close = (high > low) & (high - low < largest * 2.0**-18)
-        for k in np.flatnonzero(close):
-            if any((a[:, k].astype(F32) != a[:, k])[~np.isnan(a[:, k])].any() for a in wide):
-                label = f"{name}: {what} {k}" if what else name
-                raise ArgumentError(
-                    f"{label} holds numbers from {low[k]:.17g} to {high[k]:.17g}, which "
-                    "32-bit numbers hardly tell apart; subtract a constant from them"
-                )
-
-
 def _is_masked(value: Any) -> bool:
     if isinstance(value, np.ma.MaskedArray):
         return bool(np.any(value.mask))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays, _c, _convert
+from . import _arrays, _c, _convert, _spread
 from ._edges import MOST_TYPES, pack_edges
 from ._errors import ArgumentError
 from ._samples import Samples, pack
@@ -298,7 +298,7 @@ class Packer:
         if self.target == "value":
             part.values = self.keep(targets.values(name))
             if split == "train" and not self.known:
-                _arrays.check_spread([targets.y[:, None]], name)
+                _spread.check([targets.y[:, None]], name)
             return
         if self.classes is None:
             self.classes = targets.found()

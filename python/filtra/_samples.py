@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _spread
 from ._errors import ArgumentError
 from .tokenizer import Tokenizer, encode_all
 
@@ -198,7 +198,7 @@ def _pack_series(values: Any, name: str, measured: bool) -> Samples:
                 f"{name}[{i}] has {rows[i].shape[1]} features; {name}[0] has {rows[0].shape[1]}"
             )
     if measured:
-        _arrays.check_spread(given, name, "feature")
+        _spread.check(given, name, "feature")
     return _join("series", rows, rows[0].shape[1])
 
 
@@ -207,7 +207,7 @@ def _pack_vectors(values: Any, name: str, measured: bool) -> Samples:
     if not array.shape[1]:
         raise ArgumentError(f"{name} has 0 columns; one is the least")
     if measured:
-        _arrays.check_spread([np.asarray(values)], name, "column")
+        _spread.check([np.asarray(values)], name, "column")
     lengths = np.full(len(array), array.shape[1], np.uint32)
     return Samples("vectors", lengths, array.reshape(-1, 1), 1)
 
