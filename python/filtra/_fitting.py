@@ -104,7 +104,7 @@ class Patience(Callback):
         if self.loader is not None:
             loss = self._weighted_loss(trainer.model, self.loader)
         elif evaluation is not None:
-            loss = evaluation.loss
+            loss = evaluation.absolute_error if self.absolute else evaluation.loss
         else:
             return
         if loss < self.best:

@@ -228,6 +228,9 @@ def test_patience_heeds_weights() -> None:
         model = FiltraRegressor(**options, train_options={"regression_loss": loss})
         found.append(model.fit(X, y, np.where(y, 9.0, 1.0)).predict(X).mean())
     assert found[0] > 0.75 and found[1] > 0.75
+    absolute = FiltraRegressor(**options, train_options={"regression_loss": "mae"})
+    skewed = rng.exponential(size=600)  # the two errors are least at other constants
+    assert absolute.fit(X, skewed).model_ == absolute.fit(X, skewed, np.ones(600)).model_
 
 
 def test_class_weights(vectors: Any) -> None:
