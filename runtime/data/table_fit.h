@@ -44,6 +44,8 @@ filtra_status ft_table_fit_read(const json_t *object, const char *context, ft_ta
 filtra_status ft_table_fit_copy(const ft_table_fit *fit, ft_table_fit **out);
 /** What is read, for filtra_dataset_info.columns; caller frees. NULL when out of memory. */
 char *ft_table_fit_say(const ft_table_fit *fit);
+/** Reads the key label_separator: one character, space or tab. Fails with INPUT. */
+filtra_status ft_separator_read(const char *option, char *separator);
 /** Number of values that a row becomes. */
 size_t ft_table_width(const ft_table_fit *fit);
 

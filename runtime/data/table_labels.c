@@ -221,7 +221,7 @@ static filtra_status count_marks(const ft_row_reader *rows, const ft_places *pla
   return FILTRA_OK;
 }
 
-static filtra_status read_option(const char *option, char *separator) {
+filtra_status ft_separator_read(const char *option, char *separator) {
   const bool space = !ft_strcasecmp(option, "space"), tab = !ft_strcasecmp(option, "tab");
   *separator = *option;
   if (space) *separator = ' ';
@@ -234,7 +234,7 @@ static filtra_status read_option(const char *option, char *separator) {
 filtra_status ft_table_find_separator(ft_table *t, char *separator) {
   uint64_t counts[sizeof MARKS] = {0};
   size_t found = 0;
-  if (t->options->label_separator) return read_option(t->options->label_separator, separator);
+  if (t->options->label_separator) return ft_separator_read(t->options->label_separator, separator);
   FT_TRY(ft_table_walk(t, t->first, count_marks, counts));
   for (size_t i = 0; MARKS[i]; i++)
     if (counts[i]) *separator = MARKS[i];

@@ -24,12 +24,11 @@ static bool names_column(const char *key) {
 }
 
 static filtra_status check_settings(const json_t *settings, const ft_table_fit *table) {
-  static const char *const others[] = {"format", "delimiter", "decimal", "quoting",
-                                       "label_separator"};
+  static const char *const others[] = {"format", "delimiter", "decimal", "quoting"};
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)settings, key, value) {
-    bool known = names_column(key);
+    bool known = names_column(key) || !strcmp(key, "label_separator");
     if (known && !table)
       return ft_fail(FILTRA_ERROR_INPUT, "settings: \"%s\": the run's data are no table", key);
     for (size_t i = 0; i < FT_COUNT(others); i++)
@@ -74,6 +73,12 @@ static filtra_status rename_columns(ft_table_fit *table, const json_t *settings,
     if (json_object_get(settings, COLUMNS[i].key))
       FT_TRY(rename_column(table, COLUMNS[i].key, (char **)((char *)table + COLUMNS[i].fit),
                            (const char *)config + COLUMNS[i].config));
+  if (json_object_get(settings, "label_separator")) {
+    if (!table->separator)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "settings: \"label_separator\": the run's targets are not lists of labels");
+    FT_TRY(ft_separator_read(config->label_separator, &table->separator));
+  }
   if (!json_object_get(settings, "decimal")) return FILTRA_OK;
   table->decimal = config->dataset.decimal;
   table->decimal_seen = table->decimal != FILTRA_DECIMAL_AUTO;

@@ -95,6 +95,7 @@ TEST(other_files_may_be_written_otherwise) {
                {"{\"mixer\": \"agf\"}", "\"mixer\" does not say how data are written"},
                {"{\"delimiter\": \"star\"}", "settings: \"delimiter\""},
                {"{\"group_column\": \"id\"}", "the run reads no such column"},
+               {"{\"label_separator\": \";\"}", "the run's targets are not lists of labels"},
                {"{\"text_column\": \"other\"}", "there is no column \"other\""}};
   const char *folder = test_folder();
   const char *run = trained(test_write_text(folder, "train.csv", text_table(20)), COLUMNS);
@@ -120,6 +121,26 @@ TEST(other_files_may_be_written_otherwise) {
   assert_string_equal(s.name, "7");
   assert_ok(filtra_run_evaluate(test_device(), run, "test", path, SETTINGS, NULL, &e, NULL));
   assert_int_equal(e.samples, 1);
+}
+
+/* Labels may have another character between them. */
+TEST(other_files_may_separate_labels_otherwise) {
+  const char *folder = test_folder();
+  owned_run *run = NULL;
+  owned_dataset *ds = NULL;
+  const char *labels =
+      trained(test_write_text(folder, "l.csv", "text,label\na,x;y\nb,y\nc,x\nd,x;y\n"),
+              ", \"task\": \"multi_label\"");
+  const char *path = test_write_text(folder, "x.csv", "text,label\nb,x y\n");
+  assert_ok(filtra_run_open(labels, &run));
+  assert_fails(filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, NULL, &ds), FILTRA_ERROR_INPUT,
+               "x y");
+  assert_fails(
+      filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, "{\"label_separator\": \"::\"}", &ds),
+      FILTRA_ERROR_INPUT, "label_separator is \"::\", accepted are one character");
+  assert_ok(
+      filtra_run_open_data(run, path, FILTRA_SPLIT_TEST, "{\"label_separator\": \"space\"}", &ds));
+  assert_int_equal(test_sample(ds, FILTRA_SPLIT_TEST, 0).label_count, 2);
 }
 
 /* Numbers may have a point where the run had commas. */
