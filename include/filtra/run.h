@@ -3,8 +3,7 @@
  *
  *   filtra_run *run;  filtra_run_open("run", &run);
  *   filtra_model *model;  filtra_run_load_model(run, dev, &model);
- *   filtra_dataset *data;  filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, NULL,
- *     &data);
+ *   filtra_dataset *data;  filtra_run_open_data(run, NULL, FILTRA_SPLIT_TRAIN, NULL, &data);
  *   filtra_evaluation result;
  *   filtra_model_evaluate_split(model, data, FILTRA_SPLIT_VAL,
  *                               filtra_run_get_info(run)->batch_size, &result);

@@ -23,8 +23,9 @@ filtra_status ft_lines_open(const char *path, ft_lines *lines);
  * they arrive. */
 filtra_status ft_lines_open_stream(FILE *stream, const char *path, ft_lines *lines);
 /** Reads the next line; *more is false at the end of the file. Drops a byte order mark, and CR
- * before LF. Fails with INPUT on a line over FT_LINE_LIMIT, and on a NUL byte; only then *more is
- * true of a failure, and the next call reads the line after it. */
+ * before LF. Fails with INPUT on a line over FT_LINE_LIMIT and on a line with a NUL byte. After a
+ * NUL byte *more is true, and the next call reads the next line; after other failures it is false.
+ */
 filtra_status ft_lines_next(ft_lines *lines, bool *more);
 void ft_lines_close(ft_lines *lines);
 

@@ -35,11 +35,12 @@ static int compare_numbers(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Finds numbers that one outlier, such as 0 for "never", hides from is_narrow: of the sample's
- * different numbers, those that become the float of another one. They are too close where they are
- * at least half of all, lie within 64 steps as if they were alone, and are four times as many as
- * their floats. So ordinary data pass, of which few coincide, and noise around several levels.
- * Doubles that differ in the last bits only, as sums do, count as one. */
+/* Finds numbers that one outlier, such as 0 for "never", hides from is_narrow. Looks at those
+ * numbers of the sample that become the same float as another one. They are too close if there are
+ * 8 or more, if they are half of the different numbers or more, if each float stands for four or
+ * more of them on average, and if is_narrow holds for them alone. Ordinary data pass, since few of
+ * their numbers share a float; so does noise around several levels. Doubles that differ in the last
+ * bits only, as sums do, count as one. */
 static bool has_cluster(const ft_spread *s, double *low, double *high) {
   const size_t count = s->rounded < FT_SPREAD_SAMPLE ? s->rounded : FT_SPREAD_SAMPLE;
   double v[FT_SPREAD_SAMPLE];
