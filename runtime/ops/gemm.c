@@ -74,22 +74,22 @@ static uint32_t s64_step(const uint32_t *value) {
 
 static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
   const uint32_t width = ft_caps_of(dev)->info.subgroup_size, *v = c->value, step = s64_step(v);
-  return (ft_gemm_plan){.kernel = "gemm/s64",
+  const bool uniform = v[S64_PACK] & UNIFORM_LOADS, pack_b = v[S64_PACK] & PACK_B;
+  return (ft_gemm_plan){.kernel = uniform ? "gemm/s64_uniform" : "gemm/s64",
                         .workgroup = width,
                         .subgroup = width,
                         .constants.s64 = {.ROWS = v[S64_ROWS], .PAIRS = v[S64_PAIRS], .STEP = step},
                         .constant_count = FT_CONSTANT_COUNT(gemm_s64),
                         .tile_m = v[S64_ROWS],
                         .tile_n = 2 * v[S64_PAIRS] * width,
-                        .sums_rows =
-                            (v[S64_PACK] & (UNIFORM_LOADS | PACK_B)) != (UNIFORM_LOADS | PACK_B),
+                        .sums_rows = !uniform || !pack_b,
                         .s64 = true,
                         .step = step,
                         .wide = 2,
                         .parts = v[S64_PARTS],
                         .pack_a = v[S64_PACK] & PACK_A,
-                        .pack_b = v[S64_PACK] & PACK_B,
-                        .uniform_loads = v[S64_PACK] & UNIFORM_LOADS};
+                        .pack_b = pack_b,
+                        .uniform_loads = uniform};
 }
 
 static ft_gemm_plan plan_tiled(const ft_configuration *c) {
@@ -418,6 +418,14 @@ ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
       .tensor = t, .row = transpose ? 1 : columns, .column = transpose ? columns : 1};
 }
 
+/* The variant "plain" of s64 knows no activation and no dropout, and compiles sooner. */
+static const char *kernel_of(const filtra_device *dev, const ft_gemm_plan *plan, filtra_dtype type,
+                             uint32_t epilogue) {
+  const uint32_t plain = GEMM_ACCUMULATE | GEMM_BIAS | GEMM_STORE_Z | GEMM_RESIDUAL;
+  return plan->s64 && !(epilogue & ~plain) ? ft_kernel_variant(plan->kernel, type, "plain")
+                                           : ft_kernel_typed(dev, plan->kernel, type);
+}
+
 static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *plan,
                       filtra_dtype type) {
   int64_t chunk = chunk_of(p->k, plan->parts), parts = ft_ceil_div(p->k, chunk);
@@ -443,8 +451,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
                    (ft_gemm_batches(p) * parts > 1 ? GEMM_BATCHED : 0) | (tail ? GEMM_K_TAIL : 0) |
                    (plan->pack_a ? GEMM_PACKED_A : 0) | (plan->pack_b ? GEMM_PACKED_B : 0) |
                    (filtra_tensor_dtype(target) != FILTRA_F32 ? GEMM_NARROW_C : 0) |
-                   (row_sums ? GEMM_ROW_SUMS : 0) | (add_sums ? GEMM_ADD_ROW_SUMS : 0) |
-                   (plan->uniform_loads ? GEMM_UNIFORM_LOADS : 0);
+                   (row_sums ? GEMM_ROW_SUMS : 0) | (add_sums ? GEMM_ADD_ROW_SUMS : 0);
   uint32_t epilogue = (accumulate ? GEMM_ACCUMULATE : 0) | (p->bias ? GEMM_BIAS : 0) |
                       (p->z ? p->slope ? GEMM_SLOPE : GEMM_STORE_Z : 0) |
                       (random ? GEMM_DROPOUT : 0) | (p->residual ? GEMM_RESIDUAL : 0) |
@@ -466,7 +473,7 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
       g,
       &(ft_kernel_call){
           .label = p->label,
-          .kernel = ft_kernel_typed(ft_graph_device(g), plan->kernel, type),
+          .kernel = kernel_of(ft_graph_device(g), plan, type, epilogue),
           FT_ARGUMENTS(
               gemm, .a = FT_READ(p->a.tensor), .b = FT_READ(p->b.tensor),
               .c = FT_TARGET(target, accumulate),

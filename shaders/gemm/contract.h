@@ -24,10 +24,9 @@
   VALUE(GEMM_NARROW_C, 512) /* C and z have A's 16-bit type */                                     \
   VALUE(GEMM_ROW_SUMS, 2048)                                                                       \
   VALUE(GEMM_ADD_ROW_SUMS, 4096)
-/* More of s64. */
+/* More of s64 and s64_uniform. */
 #define gemm_s64_VALUES(VALUE)                                                                     \
-  VALUE(GEMM_ACROSS_FIRST, 1024)  /* tiles side by side follow each other, not those below */      \
-  VALUE(GEMM_UNIFORM_LOADS, 8192) /* panels of B by halves: see gemm/pack */
+  VALUE(GEMM_ACROSS_FIRST, 1024) /* tiles side by side follow each other, not those below */
 /* Bits of EPILOGUE, with the activation above them. */
 #define gemm_epilogue_VALUES(VALUE)                                                                \
   VALUE(GEMM_ACCUMULATE, 1)                                                                        \
@@ -90,6 +89,7 @@ FT_KERNEL(gemm_tiled, gemm, gemm_tiled)
 #define gemm_s64_CONSTANTS(CONSTANT) gemm_CONSTANTS(CONSTANT) gemm_s64_own_CONSTANTS(CONSTANT)
 FT_DECLARE_CONSTANTS(gemm_s64)
 FT_KERNEL(gemm_s64, gemm, gemm_s64)
+FT_KERNEL(gemm_s64_uniform, gemm, gemm_s64)
 
 #define gemm_matrix_own_CONSTANTS(CONSTANT)                                                        \
   CONSTANT(4, uint, COLUMNS, 2) /* matrices of a subgroup */                                       \
@@ -119,7 +119,7 @@ FT_DECLARE_VALUES(gemm_pack_block)
   CONSTANT(1, uint, WIDTH, 2)          /* even */                                                  \
   CONSTANT(2, bool, ALONG_LINE, false) /* x can be read in aligned pairs: neighbours in a line */  \
   CONSTANT(3, bool, ALONG_COLUMN, false) /* or in a column */                                      \
-  CONSTANT(4, uint, LANES, 0)            /* of s64 with UNIFORM_LOADS; 0: without */
+  CONSTANT(4, uint, LANES, 0)            /* of s64_uniform; 0: for s64 */
 FT_CONTRACT(gemm_pack)
 
 #endif

@@ -1,34 +1,17 @@
-// C = A B for CPU drivers, without barriers: one subgroup per workgroup computes
-// ROWS x (2 * PAIRS * subgroup size) elements, each lane ROWS rows of PAIRS pairs of adjacent
-// columns. On such drivers a load is a gather that costs as much as about 25 multiply-adds, whether
-// 4 or 8 bytes wide. So each element of B is loaded once for all rows, and each of A once for all
-// lanes (by one lane, then broadcast), both in pairs.
-//
-// Past the edges of M and N, the last valid row or column is loaded and results are not stored. The
-// rest of K after whole steps is added one k at a time.
-//
-// With UNIFORM_LOADS every address is uniform: the same in all lanes. A compiler that keeps such
-// numbers as scalars (lavapipe of Mesa 26) loads A's elements once, and makes one vector load of
-// each lane choosing its own among adjacent elements of B: no gathers, no shuffles. An operand is
-// read where it is if it is F32 and, if A, either not transposed or a whole number of tiles high;
-// if B, not transposed, aligned to pairs and a whole number of tiles wide. Otherwise it is in
-// panels.
+// C = A B for CPU drivers, whose lanes share loads by shuffles (s64.glsl). There a load is a gather
+// that costs as much as about 25 multiply-adds, whether 4 or 8 bytes wide. So each element of B is
+// loaded once for all rows, and each of A once for all lanes (by one lane, then broadcast), both in
+// pairs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
+//@variant plain -DPLAIN=1
 #extension GL_KHR_shader_subgroup_basic : require
 #include "common/from_lane.glsl"
-#include "common/types.glsl"
-#include "gemm/gemm.glsl"
-#include "common/pairs.glsl"
+#include "gemm/s64.glsl"
 
-FT_CONSTANTS(gemm_s64_own)
-FT_VALUES(gemm_s64)
-
-const uint WIDTH = gl_WorkGroupSize.x; // lanes
-const uint ACROSS = 2 * WIDTH;         // columns of one pair of every lane
-const uint LINE = STEP / 2;      // lanes that load a row of A
-const uint DOWN = WIDTH / LINE;  // rows of A that all lanes load at once
+const uint LINE = STEP / 2;     // lanes that load a row of A
+const uint DOWN = WIDTH / LINE; // rows of A that all lanes load at once
 const uint ACROSS_A = (ROWS + ACROSS - 1) / ACROSS; // loads for each k, A transposed
 const uint A_LOADS = (SHAPE & GEMM_TRANSPOSED_A) != 0 ? ACROSS_A * STEP : (ROWS + DOWN - 1) / DOWN;
 const uint A_PLACES = (SHAPE & GEMM_TRANSPOSED_A) != 0 ? ACROSS_A : A_LOADS;
@@ -41,10 +24,6 @@ const bool narrow_a = (SHAPE & GEMM_PACKED_A) == 0, narrow_b = (SHAPE & GEMM_PAC
 #else
 const bool narrow_a = false, narrow_b = false;
 #endif
-// Activation and dropout are compiled once instead of for each sum: see store_rows.
-const uint LONG = GEMM_DROPOUT | ~((1u << GEMM_ACTIVATION_SHIFT) - 1u); // bits of EPILOGUE
-const uint KEPT = (EPILOGUE & LONG) != 0 ? ROWS * PAIRS * WIDTH : 1;
-shared vec2 kept[KEPT];
 
 // Index of element i: wide operands are indexed in pairs, others in elements.
 uint unit(bool wide, uint i) { return wide ? i >> 1 : i; }
@@ -62,58 +41,7 @@ uint clamp_pair(bool wide, uint i, uint count, out uint next) {
   return min(i, wide ? count - 2 : count - 1);
 }
 
-// Elements i and i + 1, in one row; the second is there if `both`. Of wide tensors it always is,
-// and the two are loaded and stored together.
-vec2 load_both(const bool narrow, F32 t, uint i, bool both) {
-  if (shape(GEMM_WIDE_C)) return load_two(narrow, t, i >> 1);
-  vec2 x = vec2(load_one(narrow, t, i), 0);
-  if (both) x.y = load_one(narrow, t, i + 1);
-  return x;
-}
-
-void store_both(const bool narrow, F32 t, uint i, vec2 x, bool both) {
-  if (shape(GEMM_WIDE_C)) {
-    store_two(narrow, t, i >> 1, x);
-  } else {
-    store_one(narrow, t, i, x.x);
-    if (both) store_one(narrow, t, i + 1, x.y);
-  }
-}
-
-// The dropout factors of elements (m,n) and (m,n + 1). If C is wide, N is even and one block of
-// random words covers both.
-vec2 dropout_factors(Place at, uvec4 random, uint m, uint n) {
-  uint element = dropout_element(at, m, n);
-  uvec4 words = dropout_words(random, p.op_id, element / 4);
-  uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
-  if (!shape(GEMM_WIDE_C)) {
-    word.x = words[element % 4];
-    element = dropout_element(at, m, n + 1);
-    word.y = dropout_words(random, p.op_id, element / 4)[element % 4];
-  }
-  return vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
-}
-
-// As store, for columns n and n + 1 of row m, as far as they exist. Where the epilogue is not LONG,
-// `plain` leaves out of the module what it does not need: drivers translate unused code, too.
-void store_columns(const bool plain, Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
-  if (m >= p.m || n >= p.n) return;
-  bool both = n + 1 < p.n;
-  uint i = at.c + m * p.ldc + n;
-  vec2 x = p.scale * sum + bias;
-  if (epilogue(GEMM_STORE_Z)) store_both(narrow_c, p.z, i, x, both);
-  if (!plain) {
-    const vec2 z = epilogue(GEMM_SLOPE) ? load_both(narrow_c, p.z, i, both) : vec2(0);
-    x = vec2(activated(x.x, z.x), activated(x.y, z.y));
-    if (epilogue(GEMM_DROPOUT)) x *= dropout_factors(at, random, m, n);
-  }
-  if (epilogue(GEMM_RESIDUAL)) x += load_both(false, p.residual, i, both);
-  if (epilogue(GEMM_ACCUMULATE)) x += load_both(narrow_c, p.c, i, both);
-  store_both(narrow_c, p.c, i, x, both);
-}
-
-// The state of a lane: its sums, and the indices of its loads in the first step.
-vec2 sum[ROWS * PAIRS];   // for every row and pair: columns n and n + 1
+// The state of a lane beside its sums: the indices of its loads in the first step.
 uint a_place[A_PLACES];   // a pair of k of a row, or (transposed) a pair of rows
 uint a_next[A_PLACES];    // see clamp_pair
 uint b_place[PAIRS];      // a pair of columns, or (transposed) a pair of k in the even one
@@ -123,8 +51,6 @@ vec2 row_sum[A_PLACES];   // of the pairs of rows that the lane loads
 // 0, but the compiler does not know: a shuffle by a constant takes two instructions, by a variable
 // one.
 uint hidden;
-
-uint column(uint n, uint j) { return n + j * ACROSS; }
 
 void begin(Place at, uint m, uint n, uint lane) {
   hidden = p.m >> 31;
@@ -207,86 +133,6 @@ void add_step(F32 a_from, F32 b_from, uint a_along, uint b_along, uint a_stride,
   }
 }
 
-// ---- UNIFORM_LOADS ----
-
-#define A_LINE (shape(GEMM_PACKED_A) ? ROWS : p.lda) // A transposed
-#define B_LINE (shape(GEMM_PACKED_B) ? PAIRS * ACROSS : p.ldb)
-
-// As `advance`, but of floats also beside 16-bit elements, and by one sum of 64 bits.
-F32 after(F32 base, uint elements) {
-  return F32(unpack32(joined(uvec2(base)) + 4ul * uint64_t(elements)));
-}
-
-// Element first + lane, or the last one, in each lane. `first` and `last` are constants.
-float own_of(F32 from, const uint first, const uint last, uint lane) {
-  float x = from.v[first];
-  [[unroll]] for (uint i = 1; i < WIDTH; i++) {
-    const float y = from.v[min(first + i, last)];
-    x = lane == i ? y : x;
-  }
-  return x;
-}
-
-// Columns first + 2 lane and the next of a line of B in each lane. `first` is a constant.
-vec2 own_columns(F32 line, const uint first, uint lane) {
-  if (shape(GEMM_PACKED_B))
-    return vec2(own_of(line, first, ~0u, lane), own_of(line, first + WIDTH, ~0u, lane));
-  uint64_t x = Pairs(uvec2(line)).v[first / 2];
-  [[unroll]] for (uint i = 1; i < WIDTH; i++) {
-    const uint64_t y = Pairs(uvec2(line)).v[first / 2 + i];
-    x = lane == i ? y : x;
-  }
-  return uintBitsToFloat(unpack32(x));
-}
-
-uint a_row[ROWS]; // where the tile's rows of A begin, behind its first one; A not transposed
-
-float line_sum[(ROWS + WIDTH - 1) / WIDTH]; // of row i * WIDTH + lane of A, transposed
-
-// Adds `count` terms to every sum, from A's column or line at a and B's line at b on.
-void add_lines(const uint count, F32 a, F32 b, uint lane) {
-  vec2 own[STEP][PAIRS];
-  [[unroll]] for (uint kk = 0; kk < count; kk++) {
-    if (shape(GEMM_ROW_SUMS)) {
-      [[unroll]] for (uint row = 0; row < ROWS; row += WIDTH)
-        line_sum[row / WIDTH] += own_of(after(a, kk * A_LINE), row, ROWS - 1, lane);
-    }
-    [[unroll]] for (uint j = 0; j < PAIRS; j++)
-      own[kk][j] = own_columns(after(b, kk * B_LINE), j * ACROSS, lane);
-  }
-  [[unroll]] for (uint i = 0; i < ROWS; i++) {
-    [[unroll]] for (uint kk = 0; kk < count; kk++) {
-      const vec2 x = vec2(shape(GEMM_TRANSPOSED_A) ? after(a, kk * A_LINE).v[i]
-                                                   : after(a, a_row[i]).v[kk]);
-      [[unroll]] for (uint j = 0; j < PAIRS; j++)
-        sum[i * PAIRS + j] = fma(x, own[kk][j], sum[i * PAIRS + j]);
-    }
-  }
-}
-
-// Adds the terms of the part of K. The tile is the one in row tile.x and column tile.y of C's.
-void add_uniform(Place at, uvec2 tile, uint lane) {
-  const uint columns = PAIRS * ACROSS, m = tile.x * ROWS;
-  const uint first = shape(GEMM_PACKED_A) ? m * p.k : shape(GEMM_TRANSPOSED_A) ? m : m * p.lda;
-  const uint along = shape(GEMM_TRANSPOSED_A) ? A_LINE : 1;
-  F32 a = after(p.a, at.a + first);
-  F32 b = after(p.b, at.b + tile.y * columns * (shape(GEMM_PACKED_B) ? p.k : 1));
-  [[unroll]] for (uint i = 0; i < ROWS; i++) a_row[i] = (min(m + i, p.m - 1) - m) * p.lda;
-  uint k = at.k_first, k_whole = k + (at.k_end - k) / STEP * STEP;
-  if (k < k_whole) {
-    do {
-      add_lines(STEP, after(a, k * along), after(b, k * B_LINE), lane);
-      k += STEP;
-    } while (k < k_whole);
-  }
-  if (shape(GEMM_K_TAIL) && k < at.k_end) {
-    do {
-      add_lines(1, after(a, k * along), after(b, k * B_LINE), lane);
-      k++;
-    } while (k < at.k_end);
-  }
-}
-
 // Adds the elements of A at one k to the row sums; `from`: index of row 0's element.
 void add_rows_at(F32 a_from, uint from, uint first, uint last, uint lane) {
   [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
@@ -334,11 +180,6 @@ void add_tail(F32 a_from, F32 b_from, Place at, uint m, uint n, uint lane, uint 
   } while (k < at.k_end);
 }
 
-void store_line_sums(uint m, uint lane) {
-  [[unroll]] for (uint row = 0; row < ROWS; row += WIDTH)
-    if (row + lane < ROWS) store_row_sum(m + row + lane, line_sum[row / WIDTH]);
-}
-
 void store_row_sums(uint m, uint lane) {
   [[unroll]] for (uint i = 0; i < A_PLACES; i++) {
     uint even = i * ACROSS + 2 * lane;
@@ -348,32 +189,8 @@ void store_row_sums(uint m, uint lane) {
   }
 }
 
-// A long epilogue loops over the sums through shared memory, which a loop can index. Lanes only
-// read back their own sums.
-void store_rows(Place at, uint m, uint n, uint lane) {
-  uvec4 random = random_state();
-  if (epilogue(LONG)) {
-    [[unroll]] for (uint i = 0; i < ROWS * PAIRS; i++) kept[i * WIDTH + lane] = sum[i];
-  }
-  [[unroll]] for (uint j = 0; j < PAIRS; j++) {
-    uint even = column(n, j);
-    vec2 bias_pair = vec2(bias(min(even, p.n - 1)), bias(min(even + 1, p.n - 1)));
-    if (epilogue(LONG)) {
-      uint i = 0;
-      do {
-        vec2 x = kept[(i * PAIRS + j) * WIDTH + lane];
-        store_columns(false, at, random, m + i, even, x, bias_pair);
-        i++;
-      } while (i < ROWS);
-    } else {
-      [[unroll]] for (uint i = 0; i < ROWS; i++)
-        store_columns(true, at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
-    }
-  }
-}
-
-// Adds the terms of the part of K, where lanes share loads by shuffles.
-void add_shared(Place at, uint m, uint n, uint lane) {
+// Adds the terms of the part of K.
+void add_part(Place at, uint m, uint n, uint lane) {
   // Hoisted out of the loop: reading a push constant is a load with a bounds check.
   F32 a_from = p.a, b_from = p.b;
   uint a_stride = unit(wide_a, p.lda), b_stride = unit(wide_b, p.ldb);
@@ -393,20 +210,11 @@ void add_shared(Place at, uint m, uint n, uint lane) {
 
 void main() {
   uint lane = gl_SubgroupInvocationID;
-  uvec2 tile = shape(GEMM_ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy;
+  uvec2 tile = tile_of_c();
   uint m = tile.x * ROWS, n = tile.y * (PAIRS * ACROSS) + 2 * lane;
   Place at = place(gl_WorkGroupID.z);
   begin(at, m, n, lane);
-  if (shape(GEMM_UNIFORM_LOADS)) {
-    [[unroll]] for (uint row = 0; row < ROWS; row += WIDTH) line_sum[row / WIDTH] = 0;
-    add_uniform(at, tile, lane);
-  } else {
-    add_shared(at, m, n, lane);
-  }
-  store_rows(at, m, n, lane);
-  if (!shape(GEMM_ROW_SUMS) || tile.y != 0) return;
-  if (shape(GEMM_UNIFORM_LOADS))
-    store_line_sums(m, lane);
-  else
-    store_row_sums(m, lane);
+  add_part(at, m, n, lane);
+  store_sums(at, m, n, lane);
+  if (shape(GEMM_ROW_SUMS) && tile.y == 0) store_row_sums(m, lane);
 }

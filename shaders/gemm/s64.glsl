@@ -1,0 +1,98 @@
+// What gemm/s64 and gemm/s64_uniform share: one subgroup per workgroup computes ROWS x (2 * PAIRS *
+// subgroup size) elements of C without barriers, each lane ROWS rows of PAIRS pairs of adjacent
+// columns. Past the edges of M and N, the last valid row or column is loaded and results are not
+// stored. The rest of K after whole steps is added one k at a time. The variant `plain` knows
+// neither activations nor dropout and compiles in half of the time.
+#include "common/types.glsl"
+#include "gemm/gemm.glsl"
+#include "common/pairs.glsl"
+
+FT_CONSTANTS(gemm_s64_own)
+FT_VALUES(gemm_s64)
+
+const uint WIDTH = gl_WorkGroupSize.x; // lanes
+const uint ACROSS = 2 * WIDTH;         // columns of one pair of every lane
+
+vec2 sum[ROWS * PAIRS]; // for every row and pair: columns n and n + 1
+
+// The tile of C that this workgroup computes: its row and its column.
+uvec2 tile_of_c() { return shape(GEMM_ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy; }
+
+uint column(uint n, uint j) { return n + j * ACROSS; }
+
+// Elements i and i + 1, in one row; the second is there if `both`. Of wide tensors it always is,
+// and the two are loaded and stored together.
+vec2 load_both(const bool narrow, F32 t, uint i, bool both) {
+  if (shape(GEMM_WIDE_C)) return load_two(narrow, t, i >> 1);
+  vec2 x = vec2(load_one(narrow, t, i), 0);
+  if (both) x.y = load_one(narrow, t, i + 1);
+  return x;
+}
+
+void store_both(const bool narrow, F32 t, uint i, vec2 x, bool both) {
+  if (shape(GEMM_WIDE_C)) {
+    store_two(narrow, t, i >> 1, x);
+  } else {
+    store_one(narrow, t, i, x.x);
+    if (both) store_one(narrow, t, i + 1, x.y);
+  }
+}
+
+// The dropout factors of elements (m,n) and (m,n + 1). If C is wide, N is even and one block of
+// random words covers both.
+vec2 dropout_factors(Place at, uvec4 random, uint m, uint n) {
+  uint element = dropout_element(at, m, n);
+  uvec4 words = dropout_words(random, p.op_id, element / 4);
+  uvec2 word = (element & 2) == 0 ? words.xy : words.zw;
+  if (!shape(GEMM_WIDE_C)) {
+    word.x = words[element % 4];
+    element = dropout_element(at, m, n + 1);
+    word.y = dropout_words(random, p.op_id, element / 4)[element % 4];
+  }
+  return vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
+}
+
+// As store, for columns n and n + 1 of row m, as far as they exist.
+void store_columns(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
+  if (m >= p.m || n >= p.n) return;
+  bool both = n + 1 < p.n;
+  uint i = at.c + m * p.ldc + n;
+  vec2 x = p.scale * sum + bias;
+  if (epilogue(GEMM_STORE_Z)) store_both(narrow_c, p.z, i, x, both);
+#if !PLAIN
+  const vec2 z = epilogue(GEMM_SLOPE) ? load_both(narrow_c, p.z, i, both) : vec2(0);
+  for (uint k = 0; k < 2; k++) x[k] = activated(x[k], z[k]); // the module has its code once
+  if (epilogue(GEMM_DROPOUT)) x *= dropout_factors(at, random, m, n);
+#endif
+  if (epilogue(GEMM_RESIDUAL)) x += load_both(false, p.residual, i, both);
+  if (epilogue(GEMM_ACCUMULATE)) x += load_both(narrow_c, p.c, i, both);
+  store_both(narrow_c, p.c, i, x, both);
+}
+
+// Stores all sums of the lane. Without PLAIN they go through shared memory, which a loop can index,
+// so that the module has the code of activations once. Lanes only read back their own sums.
+#if !PLAIN
+shared vec2 kept[ROWS * PAIRS * WIDTH];
+#endif
+
+void store_sums(Place at, uint m, uint n, uint lane) {
+  uvec4 random = random_state();
+#if !PLAIN
+  [[unroll]] for (uint i = 0; i < ROWS * PAIRS; i++) kept[i * WIDTH + lane] = sum[i];
+#endif
+  [[unroll]] for (uint j = 0; j < PAIRS; j++) {
+    uint even = column(n, j);
+    vec2 bias_pair = vec2(bias(min(even, p.n - 1)), bias(min(even + 1, p.n - 1)));
+#if PLAIN
+    [[unroll]] for (uint i = 0; i < ROWS; i++)
+      store_columns(at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
+#else
+    uint i = 0;
+    do {
+      vec2 x = kept[(i * PAIRS + j) * WIDTH + lane];
+      store_columns(at, random, m + i, even, x, bias_pair);
+      i++;
+    } while (i < ROWS);
+#endif
+  }
+}
