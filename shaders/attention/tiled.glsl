@@ -62,10 +62,11 @@ void rows_max(inout float x[OWN_ROWS]) { combine_rows(true, x); }
 void rows_sum(inout float x[OWN_ROWS]) { combine_rows(false, x); }
 
 // Four columns from `column`, a multiple of four, of row `row` of m; past the last row, of the last
-// row. Past the last column, unspecified columns.
-vec4 load_four(Matrix m, uint row, uint column) {
+// row. Past the last column, unspecified columns. `wide` is WIDE, as a literal where it is known:
+// what is unrolled then holds one of both ways.
+vec4 load_four(const bool wide, Matrix m, uint row, uint column) {
   const uint at = min(row, m.count - 1) * m.stride;
-  if (WIDE) return load_elements4(m.base, (at + min(column, m.width - 4)) / 4);
+  if (wide) return load_elements4(m.base, (at + min(column, m.width - 4)) / 4);
   vec4 x;
   [[unroll]] for (uint k = 0; k < 4; ++k)
     x[k] = load_element(m.base, at + min(column + k, m.width - 1));
@@ -83,9 +84,9 @@ struct Part {
   bool slotted, padded;  // see column_slot; 0 past the last column, else unspecified
 };
 
-vec4 load_quad(Part p, uint i) {
+vec4 load_quad(const bool wide, Part p, uint i) {
   const uint column = p.column + 4 * (i % p.across);
-  vec4 x = load_four(p.m, p.first + i / p.across, column);
+  vec4 x = load_four(wide, p.m, p.first + i / p.across, column);
   if (p.padded)
     [[unroll]] for (uint k = 0; k < 4; ++k)
       if (column + k >= p.m.width) x[k] = 0;
@@ -103,12 +104,12 @@ void stage(Part p) {
   const uint MOST_ROUNDS = 8, rounds = (p.count + gl_WorkGroupSize.x - 1) / gl_WorkGroupSize.x;
   if (!WIDE) {
     for (uint i = gl_LocalInvocationID.x; i < p.count; i += gl_WorkGroupSize.x)
-      store_quad(p, i, load_quad(p, i));
+      store_quad(p, i, load_quad(false, p, i));
     return;
   }
   vec4 x[MOST_ROUNDS];
   [[unroll]] for (uint u = 0; u < MOST_ROUNDS; ++u)
-    if (u < rounds) x[u] = load_quad(p, gl_LocalInvocationID.x + u * gl_WorkGroupSize.x);
+    if (u < rounds) x[u] = load_quad(true, p, gl_LocalInvocationID.x + u * gl_WorkGroupSize.x);
   [[unroll]] for (uint u = 0; u < MOST_ROUNDS; ++u) {
     const uint i = gl_LocalInvocationID.x + u * gl_WorkGroupSize.x;
     if ((u + 1) * gl_WorkGroupSize.x <= p.count || (u < rounds && i < p.count))
@@ -168,7 +169,8 @@ void add_block(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRow
   float x[OWN_ROWS][OWN_COLS];
   if (from_own)
     [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-      const vec4 four = load_four(own.m, own.first + tile_row(r), sum_column(block * OWN_COLS));
+      const uint column = sum_column(block * OWN_COLS);
+      const vec4 four = load_four(WIDE, own.m, own.first + tile_row(r), column);
       [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) x[r][c] = four[c];
     }
   const uint b_staged = TILE_ROWS * SUM_PITCH;
