@@ -198,13 +198,14 @@ void ft_fit_drop_classes(filtra_dataset *ds);
 /** Renumbers labels to those of the training data's classes, and checks sizes. */
 filtra_status ft_fit_apply(filtra_dataset *ds, const char *path, const ft_data_fit *fit);
 
-/** Names of classes and standardisation, as a JSON object; NULL when out of memory. */
-json_t *ft_dataset_fit_write(const filtra_dataset *dataset);
+/** Names of classes and standardisation, as a JSON object; NULL when out of memory. `classes`: of
+ * the model; those that the data do not name are called by their numbers. */
+json_t *ft_dataset_fit_write(const filtra_dataset *dataset, int64_t classes);
 /** A tokenizer as ft_tokenizer_described reads it, NULL too; NULL when out of memory. */
 json_t *ft_tokenizer_describe(const filtra_tokenizer *tokenizer);
 /** As ft_dataset_fit_write, with the tokenizer and whether long texts are cut, as JSON text; caller
  * frees. */
-filtra_status ft_dataset_describe(const filtra_dataset *dataset, char **text);
+filtra_status ft_dataset_describe(const filtra_dataset *dataset, int64_t classes, char **text);
 
 /** Makes the splits from the samples read. Without validation samples and with `hold_out`, that
  * fraction of the training samples (0: a tenth) becomes the validation split. */

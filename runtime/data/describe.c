@@ -4,6 +4,9 @@
 #include "data/dataset.h"
 #include "data/table_fit.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static bool set_numbers(json_t *object, const char *key, const double *values, uint32_t count) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
@@ -11,10 +14,26 @@ static bool set_numbers(json_t *object, const char *key, const double *values, u
   return !json_object_set_new(object, key, list);
 }
 
+static bool is_class(const filtra_dataset *data, const char *name) {
+  bool is = false;
+  for (uint32_t i = 0; i < data->info.classes && !is; i++)
+    is = !strcmp(filtra_dataset_class_name(data, i), name);
+  return is;
+}
+
+/* The name of a class that the data do not have: its number, in words where a class of the data is
+ * called by that number. */
+static json_t *further_name(const filtra_dataset *data, uint32_t i) {
+  char number[16];
+  snprintf(number, sizeof number, "%u", i);
+  return is_class(data, number) ? json_sprintf("class number %u", i) : json_string(number);
+}
+
 static bool set_classes(json_t *object, const filtra_dataset *data, uint32_t count) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < count; i++)
-    ft_json_append(&list, json_string(filtra_dataset_class_name(data, i)));
+    ft_json_append(&list, i < data->info.classes ? json_string(filtra_dataset_class_name(data, i))
+                                                 : further_name(data, i));
   return !json_object_set_new(object, "classes", list);
 }
 
@@ -26,12 +45,13 @@ static bool reads_bytes(const filtra_dataset *data) {
   return bytes && data->info.features;
 }
 
-json_t *ft_dataset_fit_write(const filtra_dataset *data) {
+json_t *ft_dataset_fit_write(const filtra_dataset *data, int64_t classes) {
   const filtra_dataset_info *info = &data->info;
+  const uint32_t names = classes > info->classes ? (uint32_t)classes : info->classes;
   const bool standard = data->feature_mean != NULL;
   const uint32_t features = ft_feature_count(data);
   json_t *object = json_object();
-  if (object && (!info->classes || set_classes(object, data, info->classes)) &&
+  if (object && (!info->classes || set_classes(object, data, names)) &&
       (!standard || (set_numbers(object, "feature_mean", data->feature_mean, features) &&
                      set_numbers(object, "feature_factor", data->feature_factor, features))) &&
       (standard || !info->features || !json_object_set_new(object, "standardised", json_false())) &&
@@ -51,8 +71,8 @@ json_t *ft_tokenizer_describe(const filtra_tokenizer *tokenizer) {
                                                  : json_string(filtra_tokenizer_name(tokenizer));
 }
 
-filtra_status ft_dataset_describe(const filtra_dataset *data, char **text) {
-  json_t *object = ft_dataset_fit_write(data);
+filtra_status ft_dataset_describe(const filtra_dataset *data, int64_t classes, char **text) {
+  json_t *object = ft_dataset_fit_write(data, classes);
   json_t *tokenizer = ft_tokenizer_describe(data->info.tokenizer);
   const bool done = object && !json_object_set_new(object, "tokenizer", tokenizer) &&
                     !json_object_set_new(object, "truncate", json_boolean(data->truncate));

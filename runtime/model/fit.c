@@ -169,7 +169,7 @@ filtra_status filtra_model_set_data(filtra_model *model, const filtra_dataset *d
     return ft_fail(FILTRA_ERROR_INPUT, "model: reads %s, the data are %s (\"edge_types\")",
                    graphs ? "sequences" : "graphs", graphs ? "graphs" : "sequences");
   FT_TRY(ft_model_fit(&copy, "model", data));
-  FT_TRY(ft_dataset_describe(data, &text));
+  FT_TRY(ft_dataset_describe(data, copy.classes, &text));
   free(model->input);
   model->input = text;
   return FILTRA_OK;

@@ -48,7 +48,10 @@ static const ft_key KEYS[] = {
         "Numbers per token, where sequences consist of vectors (time series, pixels) and not of "
         "ids. 0: the default.",
         DATA),
-    INT(classes, 0, 0, 1 << 20, "Number of labels. 0: the default.", DATA),
+    INT(classes, 0, 0, 1 << 20,
+        "Number of labels. Those that the data do not have are called by their numbers. 0: the "
+        "default.",
+        DATA),
     INT(max_length, 0, 0, 1 << 20,
         "Longest sequence in tokens. 0, the default: the data's longest; of token ids the power "
         "of two, 16 at least, that holds it; of a text for language models the window, 256.",

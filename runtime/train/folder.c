@@ -85,8 +85,8 @@ static filtra_status load_tokenizer(const ft_run_config *config, const filtra_to
 
 /* ---- classes and standardisation ---- */
 
-static filtra_status write_fit(const char *folder, const filtra_dataset *data) {
-  json_t *object = ft_dataset_fit_write(data);
+static filtra_status write_fit(const char *folder, const filtra_dataset *data, int64_t classes) {
+  json_t *object = ft_dataset_fit_write(data, classes);
   if (object && !json_object_size(object)) {
     json_decref(object);
     return FILTRA_OK;
@@ -521,7 +521,7 @@ filtra_status ft_run_fill_folder(const char *folder, const filtra_device *device
   filtra_status status = ft_run_write_config(folder, config);
   if (!status) status = ft_make_folder_in(folder, checkpoint);
   if (!status) status = write_tokenizer(folder, data);
-  if (!status) status = write_fit(folder, data);
+  if (!status) status = write_fit(folder, data, config->model.config.classes);
   if (!status) status = write_tuning(folder, device);
   free(checkpoint);
   return status;

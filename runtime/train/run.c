@@ -119,7 +119,8 @@ static bool is_out_of_patience(const run *r) {
 }
 
 static filtra_status save_model(run *r) {
-  if (!r->model->input) FT_TRY(ft_dataset_describe(r->data, &r->model->input));
+  const int64_t classes = r->config.model.config.classes;
+  if (!r->model->input) FT_TRY(ft_dataset_describe(r->data, classes, &r->model->input));
   char *text = ft_json_text(ft_run_identity_write(&r->identity), JSON_COMPACT);
   if (!text) return FILTRA_ERROR_HOST_MEMORY;
   filtra_status status =

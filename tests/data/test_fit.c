@@ -42,7 +42,7 @@ TEST(arrays_say_that_they_are_not_standardised) {
     owned_dataset *ds = NULL;
     arrays.standardise = standardise;
     assert_ok(filtra_dataset_create(&arrays, &ds));
-    json_auto_t *said = ft_dataset_fit_write(ds);
+    json_auto_t *said = ft_dataset_fit_write(ds, 0);
     assert_true(json_is_false(json_object_get(said, "standardised")) == !standardise);
     assert_true((json_object_get(said, "feature_mean") != NULL) == standardise);
   }

@@ -338,6 +338,27 @@ TEST(series_of_rows_train) {
 
 /* ---- damage ---- */
 
+/* Classes that only the model has are called by their numbers, by words where that is a name. */
+TEST(further_classes_have_names) {
+  static const char *const NAMES[] = {"3", "7", "2", "class number 3", "4"};
+  const char *run = trained(test_write_text(test_folder(), "train.csv",
+                                            "x,label\n1,7\n2,3\n3,7\n4,3\n5,7\n6,3\n7,7\n8,3\n"),
+                            ", \"classes\": 5, \"class_weights\": \"1:2\"");
+  owned_predictor *p = NULL;
+  owned_run *opened = NULL;
+  filtra_dataset *ds;
+  assert_ok(filtra_predictor_create(test_device(), test_path(run, "model.safetensors"), NULL, &p));
+  assert_ok(filtra_run_open(run, &opened));
+  assert_ok(filtra_run_open_data(opened, NULL, FILTRA_SPLIT_VAL, NULL, &ds));
+  assert_int_equal(filtra_predictor_get_info(p)->class_count, 5);
+  assert_int_equal(filtra_dataset_get_info(ds)->classes, 5);
+  for (uint32_t i = 0; i < FT_COUNT(NAMES); i++) {
+    assert_string_equal(filtra_predictor_get_info(p)->classes[i], NAMES[i]);
+    assert_string_equal(filtra_dataset_class_name(ds, i), NAMES[i]);
+  }
+  filtra_dataset_close(&ds);
+}
+
 TEST(damaged_columns_are_refused) {
   static const struct {
     const char *from, *to, *part;
