@@ -293,7 +293,7 @@ static filtra_status fill(const filtra_dataset_arrays *a, filtra_dataset *ds) {
       return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: class_names[%u] is NULL", i);
   FT_TRY(ft_name_classes(ds, a->classes, a->class_names));
   FT_TRY(ft_check_class_names(ds, "arrays"));
-  FT_TRY(ft_warn_of_alike_names(ds, "arrays"));
+  FT_TRY(ft_warn_of_alike_classes(ds, "arrays"));
   for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++)
     FT_TRY(add_split(a, split, ds));
   FT_TRY(keep_pixels(a, ds));

@@ -367,7 +367,7 @@ static filtra_status read_format(const char *path, const ft_dataset_format *form
   if (ds->info.tokenizer) ds->info.edge_types = ds->info.tokenizer->edge_types;
   ft_images_warn_of_kind(ds, path);
   FT_TRY(ft_check_class_names(ds, path));
-  if (!fit->class_count) FT_TRY(ft_warn_of_alike_names(ds, path));
+  if (!fit->class_count) FT_TRY(ft_warn_of_alike_classes(ds, path));
   FT_TRY(check_use(ds, options));
   bool foreign = false;
   if (options->unlabelled && !ds->untargeted) FT_TRY(ft_fit_foreign(ds, fit, &foreign));

@@ -148,9 +148,8 @@ filtra_status ft_check_class_name(const char *name, size_t length);
 filtra_status ft_name_classes(filtra_dataset *ds, uint32_t count, const char *const *names);
 /** As ft_check_class_name, for all classes; the error names `path`. */
 filtra_status ft_check_class_names(const filtra_dataset *ds, const char *path);
-/** Warns of two names that differ only in case, spaces, invisible characters or how a number is
- * written. */
-filtra_status ft_warn_of_alike_names(const filtra_dataset *ds, const char *path);
+/** Warns of two classes whose names look alike. */
+filtra_status ft_warn_of_alike_classes(const filtra_dataset *ds, const char *path);
 
 /** Number of tokens of the sample's longer sequence. */
 uint32_t ft_row_length(const ft_sample_row *row);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "data/alike.h"
 #include "data/table_survey.h"
 
 #include <stdio.h>
@@ -360,6 +361,16 @@ static filtra_status name_column(const learner *l, long column, char **name) {
   return *name ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
+/* Two spellings of one category would be two features. */
+static filtra_status warn_of_spellings(const learner *l, const ft_table_column *c) {
+  char *what = ft_format("column \"%.64s\" is read as categories, of which", c->name);
+  if (!what) return FILTRA_ERROR_HOST_MEMORY;
+  const filtra_status status =
+      ft_warn_of_alike_names(l->table->first, what, (const char *const *)c->values, c->value_count);
+  free(what);
+  return status;
+}
+
 static filtra_status add_feature(learner *l, size_t i) {
   ft_column_survey *from = &l->survey.columns[i];
   if (!ft_column_is_numbers(from)) {
@@ -379,7 +390,7 @@ static filtra_status add_feature(learner *l, size_t i) {
   c->value_count = from->value_count;
   from->values = NULL;
   from->value_count = 0;
-  return FILTRA_OK;
+  return warn_of_spellings(l, c);
 }
 
 /* Warns of a feature with a target's name, which may leak the target. */

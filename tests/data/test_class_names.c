@@ -1,4 +1,4 @@
-/* Warnings about names of classes that look alike. */
+/* Warnings about names of classes, and of categories, that look alike. */
 #include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"
@@ -39,6 +39,22 @@ TEST(names_that_look_alike) {
     filtra_log_set(NULL, NULL);
     if (!strstr(said, cases[i].part ? cases[i].part : "") || (!cases[i].part && *said))
       fail_msg("case %zu: \"%s\" is said", i, said);
+  }
+}
+
+TEST(categories_that_look_alike) {
+  static const char *const LATER[] = {"Red", "green"};
+  for (size_t i = 0; i < FT_COUNT(LATER); i++) {
+    const char *path = test_write_text(
+        test_folder(), "a.csv",
+        test_text("colour,size,label\nred,1,a\n%s,2,b\nblue,3,a\nred,4,b\n", LATER[i]));
+    said[0] = '\0';
+    filtra_log_set(keep, NULL);
+    assert_ok(test_try_dataset(path, NULL));
+    filtra_log_set(NULL, NULL);
+    const char *part = "column \"colour\" is read as categories, of which \"Red\" and \"red\" are "
+                       "called the same";
+    assert_true(i == 0 ? strstr(said, part) != NULL : !*said);
   }
 }
 
