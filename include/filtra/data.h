@@ -369,8 +369,8 @@ typedef struct filtra_samples {
   const float *values;   /**< [count], with FILTRA_TARGET_VALUE */
   /** [count, classes] of labels, each a filtra_label; at least one of a split is known. */
   const uint8_t *targets;
-  /** [count], above 0: weights in the loss, for loaders with `sample_weights`, as those of runs'
-   * training data. NULL: 1 each. */
+  /** [count], 1e-20 to 1e20: weights in the loss, for loaders with `sample_weights`, as those of
+   * runs' training data. NULL: 1 each. */
   const float *weights;
   /** Of graphs, whose nodes are the tokens: [count] edges of each, and [sum of edge_counts, 3] with
    * two nodes, from 0, and a type, 0 to edge_types - 1. An edge has no direction, joins two

@@ -143,10 +143,12 @@ static filtra_status take_weights(const filtra_samples *s, ft_samples *to) {
   if (!to->weights) return FILTRA_ERROR_HOST_MEMORY;
   memcpy(to->weights, s->weights, s->count * sizeof *to->weights);
   for (uint64_t i = 0; i < s->count; i++)
-    if (!(to->weights[i] > 0.0f && isfinite(to->weights[i])))
-      return ft_fail(FILTRA_ERROR_INPUT,
-                     "arrays: weights[%llu] is %g, accepted are finite numbers above 0",
-                     (unsigned long long)i, (double)to->weights[i]);
+    if (!(to->weights[i] >= 1e-20f && to->weights[i] <= 1e20f)) /* so that sums are finite */
+      return ft_fail(
+          FILTRA_ERROR_INPUT,
+          "arrays: weights[%llu] is %g, accepted are 1e-20 to 1e20: only how they compare "
+          "with each other matters",
+          (unsigned long long)i, (double)to->weights[i]);
   return FILTRA_OK;
 }
 

@@ -201,10 +201,14 @@ TEST(mistakes_are_told) {
   a = classes();
   a.class_names = (const char *const[]){"one", NULL};
   refuses(a, FILTRA_ERROR_ARGUMENT, "class_names[1] is NULL");
-  const float weights[] = {1, 0, 1, 1};
+  float weights[] = {1, 0, 1, 1};
   a = classes();
   a.splits[FILTRA_SPLIT_TRAIN].weights = weights;
-  refuses(a, FILTRA_ERROR_INPUT, "weights[1] is 0, accepted are finite numbers above 0");
+  refuses(a, FILTRA_ERROR_INPUT, "weights[1] is 0, accepted are 1e-20 to 1e20");
+  weights[1] = 3e38f;
+  refuses(a, FILTRA_ERROR_INPUT, "weights[1] is 3e+38, accepted");
+  weights[1] = NAN;
+  refuses(a, FILTRA_ERROR_INPUT, "weights[1] is nan, accepted");
   const float pixels[12] = {0};
   const uint32_t sizes[] = {4, 3, 2, 3};
   a = classes();
