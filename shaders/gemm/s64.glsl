@@ -2,7 +2,7 @@
 // subgroup size) elements of C without barriers, each lane ROWS rows of PAIRS pairs of adjacent
 // columns. Past the edges of M and N, the last valid row or column is loaded and results are not
 // stored. The rest of K after whole steps is added one k at a time. The variant `plain` knows
-// neither activations nor dropout and compiles in half of the time.
+// neither activations nor dropout, and drivers translate it sooner.
 #include "common/types.glsl"
 #include "gemm/gemm.glsl"
 #include "common/pairs.glsl"
