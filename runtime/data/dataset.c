@@ -289,13 +289,18 @@ filtra_status ft_check_labelled(const filtra_dataset *dataset, filtra_split spli
   const filtra_dataset_info *info = &dataset->info;
   if ((unsigned)split >= FILTRA_SPLIT_COUNT || !info->unlabelled[split]) return FILTRA_OK;
   const ft_table_fit *table = dataset->untargeted ? dataset->table : NULL;
-  const char *missing = !table ? NULL : table->label_count ? table->labels[0] : table->target;
-  if (missing)
+  if (table && table->label_count)
+    return ft_fail(
+        FILTRA_ERROR_INPUT,
+        "the training file's columns of labels, \"%.64s\" and others, are not all there: "
+        "samples without them can be predicted, not evaluated",
+        table->labels[0]);
+  if (table && table->target)
     return ft_fail(
         FILTRA_ERROR_INPUT,
         "there is no column %s\"%.64s\", the target of the training file: samples without "
         "it can be predicted, not evaluated",
-        table->header ? "" : "number ", missing);
+        table->header ? "" : "number ", table->target);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "of %llu samples of the %s split %llu have no target: they can be predicted, not "
                  "evaluated",

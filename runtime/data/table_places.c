@@ -107,6 +107,17 @@ static void place_id(const header *h, ft_places *p) {
   if (read) p->id = FT_NOWHERE;
 }
 
+/* Without one of the columns of labels, a file counts as one without targets. */
+static void forget_labels(const header *h, ft_places *p, const char *missing) {
+  for (size_t i = 0; i < h->table->fit->label_count; i++)
+    p->labels[i] = FT_NOWHERE;
+  ft_log(
+      FILTRA_LOG_WARNING,
+      "%s: there is no column \"%.64s\", a label of the training file: no labels are read, and the "
+      "samples can only be predicted",
+      h->rows->lines.path, missing);
+}
+
 /* Places the columns of labels: all of them, or none in a file without targets. */
 static filtra_status place_labels(const header *h, ft_places *p) {
   const ft_table_fit *fit = h->table->fit;
@@ -118,7 +129,10 @@ static filtra_status place_labels(const header *h, ft_places *p) {
     found += p->labels[i] != FT_NOWHERE;
   }
   for (size_t i = 0; i < fit->label_count && found && found < fit->label_count; i++)
-    if (p->labels[i] == FT_NOWHERE) return fail_missing(h, fit->labels[i]);
+    if (p->labels[i] == FT_NOWHERE) {
+      forget_labels(h, p, fit->labels[i]);
+      found = 0;
+    }
   return FILTRA_OK;
 }
 

@@ -183,10 +183,16 @@ TEST(other_labels_and_no_labels) {
   assert_ok(test_train(config_of(COLUMNS, 2, ""), run, 1000));
   const char *path = test_write_text(folder, "x.csv", "text,cats,sun\ndab,1,1\n");
   assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL),
-               FILTRA_ERROR_INPUT, "there is no column \"wild\", which the training file has");
+               FILTRA_ERROR_INPUT, "columns of labels, \"cats\" and others, are not all there");
+  owned_run *opened = NULL;
+  filtra_dataset *ds;
+  assert_ok(filtra_run_open(run, &opened));
+  assert_ok(filtra_run_open_data(opened, path, FILTRA_SPLIT_TEST, NULL, &ds)); /* to predict */
+  assert_int_equal(filtra_dataset_get_info(ds)->unlabelled[FILTRA_SPLIT_TEST], 1);
+  filtra_dataset_close(&ds);
   path = test_write_text(folder, "x.csv", "text\ndab\n");
   assert_fails(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL),
-               FILTRA_ERROR_INPUT, "there is no column \"cats\", the target of the training file");
+               FILTRA_ERROR_INPUT, "columns of labels, \"cats\" and others, are not all there");
   path = test_write_text(folder, "x.csv", "wild,text,sun,cats\n0,dd,0,0\n0,de,0,0\n");
   assert_ok(filtra_run_evaluate(test_device(), run, "test", path, NULL, NULL, &e, NULL));
   assert_true(e.samples == 2 && e.majority == 1.0);
