@@ -474,7 +474,7 @@ static uint32_t packed_axes(const fused *f, bool *spread) {
 }
 
 static uint32_t packed_layouts(const fused *f) {
-  uint32_t word = f->input_count << FUSED_INPUT_COUNT | f->output_count << FUSED_OUTPUT_COUNT;
+  uint32_t word = f->input_count << FUSED_INPUT_COUNT;
   for (uint32_t i = 0; i < f->input_count; i++)
     word |= f->inputs[i].stored << FUSED_LAYOUT(i);
   for (uint32_t i = 0; i < f->output_count; i++)

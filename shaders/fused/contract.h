@@ -48,7 +48,6 @@ FT_DECLARE_VALUES(fused_step)
 #define FUSED_LAYOUT(tensor) (2 * (tensor)) /* lowest bit; outputs follow inputs */
 #define FUSED_SWAPPED        16             /* bit of the first layout: see below */
 #define FUSED_INPUT_COUNT    18             /* 3 bits */
-#define FUSED_OUTPUT_COUNT   21             /* 2 bits */
 
 #define fused_elements_TENSORS(TENSOR)                                                             \
   TENSOR(F32, in0)                                                                                 \

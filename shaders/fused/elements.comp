@@ -19,9 +19,8 @@ const uint ACTIVATIONS = 0;
 const uint ACTIVATIONS = FUSED_ACTIVATIONS;
 #endif
 vec4 r[FUSED_INPUTS + FUSED_STEPS];
-vec4 outputs[FUSED_OUTPUTS]; // stored after the last step, so that the module has the code once
 
-uint field(const uint word, const uint low, const uint bits) {
+uint field(uint word, uint low, uint bits) {
   return word >> low & (1u << bits) - 1u;
 }
 
@@ -51,7 +50,7 @@ vec4 combine(const uint number, const uint step, vec4 a, vec4 b) {
 }
 
 // Where tensor `number`, counted inputs first, has the element at these coordinates.
-uint place(const uint number, uint i, uvec4 at) {
+uint place(uint number, uint i, uvec4 at) {
   const uint stored = field(layouts, FUSED_LAYOUT(number), 2);
   if (stored == 0) return i;
   const uint row = p.row[stored - 1];
@@ -60,7 +59,10 @@ uint place(const uint number, uint i, uvec4 at) {
   return ((at[0] * p.shape[0] + at[1]) * p.shape[1] + at[2]) * row + at[3];
 }
 
-void store(const uint number, F32 to, uint i, uvec4 at, vec4 x) {
+void store(uint number, uint i, uvec4 at, vec4 x) {
+  F32 to = p.out0;
+  if (number == 1) to = p.out1;
+  if (number == 2) to = p.out2;
   const uint k = place(FUSED_INPUTS + number, i, at);
   if (WHOLE)
     by_fours(to).v[k] = x;
@@ -68,13 +70,13 @@ void store(const uint number, F32 to, uint i, uvec4 at, vec4 x) {
     to.v[k] = x.x;
 }
 
-void run(const uint number, const uint step) {
+void run(const uint number, const uint step, uint i, uvec4 at) {
   if (step == STEP_NONE) return;
   precise vec4 y = combine(number, step, r[field(step, FUSED_A, 4)], r[field(step, FUSED_B, 4)]);
   const uint sum = field(step, FUSED_SUM, 4), target = field(step, FUSED_TARGET, 2);
   if (sum != FUSED_NONE) y += r[sum];
   r[FUSED_INPUTS + number] = y;
-  if (target < FUSED_OUTPUTS) outputs[target] = y;
+  if (target < FUSED_OUTPUTS) store(target, i, at, y);
 }
 
 // The element of input `number` at these coordinates.
@@ -113,18 +115,14 @@ void main() {
     if (inputs > 2) r[2] = load(2, p.in2, i, at);
     if (inputs > 3) r[3] = load(3, p.in3, i, at);
     if (inputs > 4) r[4] = load(4, p.in4, i, at);
-    run(0, step0);
-    run(1, step1);
-    run(2, step2);
-    run(3, step3);
-    run(4, step4);
-    run(5, step5);
-    run(6, step6);
-    run(7, step7);
-    const uint stored = field(layouts, FUSED_OUTPUT_COUNT, 2);
-    if (stored > 0) store(0, p.out0, i, at, outputs[0]);
-    if (stored > 1) store(1, p.out1, i, at, outputs[1]);
-    if (stored > 2) store(2, p.out2, i, at, outputs[2]);
+    run(0, step0, i, at);
+    run(1, step1, i, at);
+    run(2, step2, i, at);
+    run(3, step3, i, at);
+    run(4, step4, i, at);
+    run(5, step5, i, at);
+    run(6, step6, i, at);
+    run(7, step7, i, at);
     i += stride;
   } while (i < p.count);
 }
