@@ -16,7 +16,8 @@
  *
  * Errors while recording are sticky: an op that gets a wrong shape returns NULL, every op accepts
  * NULL and passes it on, and filtra_graph_compile reports the first error. So ops can be nested in
- * one expression, and no error is lost.
+ * one expression, and no error is lost. On a compiled graph ops return NULL, and
+ * filtra_error_message says that nothing can be added to it.
  *
  * One thread at a time per device.
  *
@@ -144,7 +145,7 @@ FILTRA_API void filtra_graph_destroy(filtra_graph **graph);
 FILTRA_API filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtype dtype,
                                              int ndim, const int64_t *shape);
 /** Has filtra_graph_backward compute the gradient of an input of floating-point numbers. Call it
- * before any op uses the input. */
+ * before any op uses the input; afterwards it fails with ARGUMENT. */
 FILTRA_API void filtra_graph_require_gradient(filtra_graph *g, filtra_tensor *t);
 
 /** The parameter of that name. The first use declares it, with its shape and `options` (NULL:

@@ -44,11 +44,13 @@ void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, .
   va_start(list, format);
   g->error = ft_format_list(format, list);
   va_end(list);
+  if (g->program) ft_graph_status(g);
   return NULL;
 }
 
 bool ft_graph_accept(filtra_graph *g, filtra_status status) {
   if (!g) ft_fail(FILTRA_ERROR_ARGUMENT, "an op was given no graph (NULL)");
+  if (g && g->status && g->program) ft_graph_status(g); /* compiling will not report it */
   if (!g || g->status) return false;
   if (status) ft_graph_fail(g, status, "%s", filtra_error_message());
   return !status;

@@ -64,6 +64,7 @@ struct filtra_tensor {
   bool grad_partial;    /* of a tensor that was cut: only some chunks have contributed so far */
   bool grad_inner;      /* owners only: a part of its producer's rule has been applied to `grad` */
   bool input;
+  bool read;                        /* owners only: an op has read it */
   bool made_by_caller;              /* owners only: a tensor of filtra_kernel_output, */
   bool unwritten;                   /* which no kernel has written yet */
   struct filtra_parameters *params; /* set for parameters */

@@ -83,6 +83,10 @@ void filtra_graph_require_gradient(filtra_graph *g, filtra_tensor *t) {
   if (!t->input || !ft_dtype_is_float(t->storage->dtype))
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                   "%s: only inputs of floating-point numbers can require a gradient", t->name);
+  else if (!t->requires_grad && (t->read || t->next || t->storage->tensors != t))
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                  "%s: filtra_graph_require_gradient comes before the first op that uses an input",
+                  t->name);
   else
     t->requires_grad = true;
 }
@@ -280,8 +284,10 @@ filtra_tensor *ft_record_op(filtra_graph *g, const char *label, ft_backward_fn b
   if (g->status) return NULL;
   if (g->tape.phase == FT_BACKWARD) return output_count ? outputs[0] : NULL;
   bool differentiable = false;
-  for (int i = 0; i < input_count; i++)
+  for (int i = 0; i < input_count; i++) {
+    if (inputs[i]) inputs[i]->owner->read = true;
     if (inputs[i] && inputs[i]->requires_grad) differentiable = true;
+  }
   differentiable = differentiable && backward;
   void *kept = ft_graph_alloc(g, context_size ? context_size : 1);
   filtra_tensor **copy = ft_graph_alloc(g, (size_t)output_count * sizeof *copy);

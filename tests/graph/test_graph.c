@@ -302,6 +302,35 @@ TEST(building_errors_are_sticky) {
   test_refuse(&g, test_input(g, "huge", 1 << 20, 1 << 20), "huge");
 }
 
+/* The ops before it would have no rules, and their part of the gradient would be missing. */
+TEST(gradients_are_required_before_use) {
+  for (int view = 0; view < 2; view++) {
+    owned_graph *g = new_graph();
+    filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
+    if (view)
+      filtra_reshape(g, x, 2, (int64_t[]){3, 1});
+    else
+      filtra_multiply(g, x, x);
+    filtra_graph_require_gradient(g, x);
+    assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT,
+                 "x: filtra_graph_require_gradient comes before the first op");
+  }
+}
+
+TEST(ops_on_a_compiled_graph_say_so) {
+  owned_graph *g = new_graph();
+  filtra_tensor *x = filtra_graph_input(g, "x", FILTRA_F32, 1, (int64_t[]){3});
+  filtra_tensor *y = filtra_graph_output(g, filtra_affine(g, x, 2, 0));
+  assert_ok(filtra_graph_compile(g));
+  for (int i = 0; i < 2; i++) { /* the second time, too */
+    ft_fail(FILTRA_ERROR_INPUT, "another");
+    assert_null(i == 0 ? filtra_add(g, x, y) : filtra_graph_output(g, x));
+    assert_non_null(strstr(filtra_error_message(), "the graph is compiled; nothing can be added"));
+  }
+  assert_ok(filtra_graph_set(g, x, (float[]){1, 2, 3}));
+  assert_ok(filtra_graph_execute(g));
+}
+
 TEST(one_tensor_over_the_limit) {
   owned_device *dev = test_open_device("allocation=1048576");
   owned_graph *g = test_graph(dev, NULL);
