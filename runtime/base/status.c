@@ -176,6 +176,13 @@ void ft_log_release(bool pass) {
   }
 }
 
+static bool is_held(const char *text) {
+  const held_message *m = held;
+  while (m && strcmp(m->text, text) != 0)
+    m = m->next;
+  return m != NULL;
+}
+
 void ft_log(filtra_log_level level, const char *format, ...) {
   if (inside_sink) return;
   va_list arguments;
@@ -183,6 +190,10 @@ void ft_log(filtra_log_level level, const char *format, ...) {
   char *text = ft_format_list(format, arguments);
   va_end(arguments);
   if (text) ft_hide_controls(text, strlen(text), false);
+  if (held_end && text && is_held(text)) {
+    free(text);
+    return;
+  }
   held_message *kept = held_end ? calloc(1, sizeof *kept) : NULL;
   if (kept) {
     *kept = (held_message){.level = level, .text = text};

@@ -39,8 +39,8 @@ filtra_status ft_need(const char *function, const char *names, const void *const
  * first. */
 filtra_status ft_check_unused(const char *object, unsigned users);
 
-/** Holds back this thread's log messages until ft_log_release, which passes them on or drops them:
- * for attempts that may be repeated in another way. Do not nest. */
+/** Holds back this thread's log messages until ft_log_release, which passes them on, each text
+ * once, or drops them: for attempts that may be repeated in another way. Do not nest. */
 void ft_log_hold(void);
 void ft_log_release(bool pass_on);
 

@@ -190,6 +190,9 @@ filtra_status ft_model_submit(filtra_model *model, const filtra_batch *batch, bo
                               ft_pending_batch *pending);
 /** filtra_model_check_data for predictions, whose data may have other classes. */
 filtra_status ft_check_reading(const filtra_model *model, const filtra_dataset *data);
+/** Whether the data's features were standardised as `input`, the object of FT_INPUT_KEY, says; true
+ * if it does not say. */
+bool ft_same_numbers(const json_t *input, const filtra_dataset *data);
 /** Numbers per result of inference: outputs, or a vector's size. */
 int64_t ft_model_numbers(const filtra_model *model);
 /** Makes inference return vectors; call it before any graph is made. Fails with ARGUMENT if the

@@ -73,9 +73,11 @@ static bool same_moments(double mean, double factor, double own_mean, double own
   return fabs(factor - own_factor) <= APART * most && fabs(mean - own_mean) * most <= APART;
 }
 
-static bool same_numbers(const json_t *input, const filtra_dataset *data) {
+bool ft_same_numbers(const json_t *input, const filtra_dataset *data) {
   const json_t *means = json_object_get(input, "feature_mean"),
                *factors = json_object_get(input, "feature_factor");
+  const bool known = means || json_is_false(json_object_get(input, "standardised"));
+  if (!known || !filtra_dataset_get_info(data)->features) return true;
   const size_t own = json_array_size(means), read = data->feature_mean ? ft_feature_count(data) : 0;
   if (own != json_array_size(factors) || (own && read && own != read)) return false;
   for (size_t k = 0; k < (own ? own : read); k++) {
@@ -89,10 +91,7 @@ static bool same_numbers(const json_t *input, const filtra_dataset *data) {
 }
 
 static filtra_status check_numbers(const json_t *input, const filtra_dataset *data) {
-  const bool known = json_object_get(input, "feature_mean") ||
-                     json_is_false(json_object_get(input, "standardised"));
-  if (!known || !filtra_dataset_get_info(data)->features || same_numbers(input, data))
-    return FILTRA_OK;
+  if (ft_same_numbers(input, data)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "the data's numbers were standardised otherwise than those of the model's data: "
                  "read them by the same means (filtra_run_open_data, feature_mean, like=), or give "

@@ -73,8 +73,8 @@ static const ft_key RUN_KEYS[] = {
         "shares."),
     RUN(STRING, init_from,
         "A model to begin with: a folder as Hugging Face's transformers write it "
-        "(docs/pretrained.md), "
-        "a run or a model file. Its keys go below the others, its tokenizer is the run's. What it "
+        "(docs/pretrained.md), a run or a model file. Its keys go below the others, its tokenizer "
+        "is the run's. Features of the same columns are standardised as those of its data. What it "
         "has no values for, or a head of another size, begins with initial values, which is said. "
         "Empty: initial values."),
     RUN(STRING, preset,

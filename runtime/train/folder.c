@@ -207,6 +207,20 @@ static filtra_status open_fitted(const ft_run_config *c, ft_data_fit fit, const 
   return status;
 }
 
+/* Opens the data again if their features are those of the model that a run begins with, but are
+ * standardised by other means and factors than its weights are for. */
+static filtra_status read_as_start(const ft_run_config *c, const char *path,
+                                   const filtra_dataset_options *options, filtra_dataset **out) {
+  ft_data_fit fit;
+  double *moments;
+  filtra_status status = ft_run_start_moments(c, *out, &fit, &moments);
+  if (status || fit.features || fit.plain) filtra_dataset_close(out);
+  if (!status && (fit.features || fit.plain))
+    status = ft_dataset_open_fitted(path, options, &fit, out);
+  free(moments);
+  return status;
+}
+
 /* Opens a new run's data with the tokenizer of the model that it begins with. */
 static filtra_status open_for_start(const ft_run_config *c, const char *path,
                                     filtra_dataset_options *options, filtra_dataset **out) {
@@ -216,6 +230,7 @@ static filtra_status open_for_start(const ft_run_config *c, const char *path,
   options->fitted = owned;
   if (tokenizer && !owned) options->tokenizer = filtra_tokenizer_name(tokenizer);
   filtra_status status = filtra_dataset_open(path, options, out);
+  if (!status) status = read_as_start(c, path, options, out);
   if (status) {
     filtra_tokenizer_destroy(&owned);
     return status;

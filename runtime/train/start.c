@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "data/dataset.h"
 #include "data/pretrained.h"
 #include "data/table_fit.h"
 #include "data/tokenizer.h"
@@ -194,6 +193,68 @@ static filtra_status check_columns(const ft_run_config *config, const ft_start *
   return status;
 }
 
+/* ---- standardisation ---- */
+
+/* Whether the start's first layer reads the features of the data: as many, and of the same columns
+ * if both are tables. */
+static filtra_status same_features(const ft_start *start, const filtra_dataset *data, bool *same) {
+  const json_t *input = ft_start_input(start);
+  const json_t *means = json_object_get(input, "feature_mean"),
+               *theirs = json_object_get(json_object_get(input, "table"), "columns");
+  const bool plain = json_is_false(json_object_get(input, "standardised"));
+  *same = data->feature_mean && (plain || json_array_size(means) == ft_feature_count(data));
+  if (!*same || !data->table || !theirs) return FILTRA_OK;
+  json_t *own = json_object();
+  const bool written = own && ft_table_fit_write(own, data->table);
+  *same = written && json_equal(json_object_get(json_object_get(own, "table"), "columns"), theirs);
+  json_decref(own);
+  return written ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+static filtra_status take_moments(const ft_start *start, ft_data_fit *fit, double **moments) {
+  const json_t *means = json_object_get(ft_start_input(start), "feature_mean"),
+               *factors = json_object_get(ft_start_input(start), "feature_factor");
+  const size_t count = json_array_size(means);
+  fit->plain = !count;
+  if (!count) return FILTRA_OK;
+  double *numbers = *moments = ft_calloc(2 * count, sizeof *numbers);
+  if (!numbers) return FILTRA_ERROR_HOST_MEMORY;
+  for (size_t i = 0; i < count; i++) {
+    numbers[i] = json_number_value(json_array_get(means, i));
+    numbers[count + i] = json_number_value(json_array_get(factors, i));
+  }
+  fit->mean = numbers;
+  fit->factor = numbers + count;
+  fit->features = (uint32_t)count;
+  return FILTRA_OK;
+}
+
+filtra_status ft_run_start_moments(const ft_run_config *config, const filtra_dataset *data,
+                                   ft_data_fit *fit, double **moments) {
+  ft_start *start;
+  bool same;
+  *fit = (ft_data_fit){0};
+  *moments = NULL;
+  if (config->dataset.normalize != FILTRA_NORMALIZE_DATA) return FILTRA_OK;
+  FT_TRY(ft_start_open(config->init_from, &start));
+  filtra_status status = same_features(start, data, &same);
+  if (!status && same && !ft_same_numbers(ft_start_input(start), data))
+    status = take_moments(start, fit, moments);
+  ft_start_close(&start);
+  return status;
+}
+
+/* Of data that the caller holds, or of other columns. */
+static void warn_of_moments(const ft_run_config *config, const ft_start *start,
+                            const filtra_dataset *data) {
+  if (!ft_same_numbers(ft_start_input(start), data))
+    ft_log(
+        FILTRA_LOG_WARNING,
+        "%s: features are standardised otherwise than those of the model of \"init_from\", whose "
+        "weights are for its own means and factors",
+        config->data);
+}
+
 filtra_status ft_run_hash_start(filtra_model *model, uint64_t *hash) {
   filtra_parameters *params = model->params;
   *hash = ft_hash_text("");
@@ -215,6 +276,7 @@ filtra_status ft_run_take_start(const ft_run_config *config, const filtra_datase
   FT_TRY(ft_start_open(config->init_from, &start));
   const bool classes = ft_task_is_scored(filtra_model_task(model));
   filtra_status status = check_columns(config, start, data);
+  if (!status) warn_of_moments(config, start, data);
   if (!status) status = ft_start_take(start, model, !classes || same_classes(start, data));
   ft_start_close(&start);
   return status;

@@ -2,6 +2,7 @@
 #ifndef FT_TRAIN_START_H
 #define FT_TRAIN_START_H
 
+#include "data/dataset.h"
 #include "model/start.h"
 #include "train/config.h"
 
@@ -21,6 +22,11 @@ filtra_status ft_run_start_tokenizer(const ft_run_config *config,
  * the configuration names it, or the data hold token ids or numbers and need none. */
 filtra_status ft_run_check_start(const ft_run_config *config, const filtra_tokenizer *tokenizer,
                                  const filtra_dataset *data);
+/** The means and factors by which the start's data were standardised, if `data` have the same
+ * features and were standardised otherwise; else *fit is empty. Not where the configuration names
+ * others. The caller frees *moments, into which *fit points. */
+filtra_status ft_run_start_moments(const ft_run_config *config, const filtra_dataset *data,
+                                   ft_data_fit *fit, double **moments);
 /** Copies the start's values into a new run's model; a classifier's head only if it has the data's
  * classes in the same order. */
 filtra_status ft_run_take_start(const ft_run_config *config, const filtra_dataset *data,
