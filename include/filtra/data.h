@@ -403,7 +403,8 @@ typedef struct filtra_dataset_arrays {
   uint32_t height, width;
   uint32_t edge_types; /**< of graphs, at most 64; 0: no graphs */
   /** With `standardise`, [features], or with `columns` [columns]: x becomes (x - feature_mean) *
-   * feature_factor, as in the data of a model that reads these. NULL: by the training split. */
+   * feature_factor, as in the data of a model that reads these. NULL: by the training split, which
+   * has samples then. */
   const double *feature_mean, *feature_factor;
   uint64_t reserved[11]; /**< 0 */
 } filtra_dataset_arrays;

@@ -267,6 +267,10 @@ static filtra_status keep_pixels(const filtra_dataset_arrays *a, filtra_dataset 
 
 /* Standardises by the caller's moments, or by the training split's. */
 static filtra_status standardise(const filtra_dataset_arrays *a, filtra_dataset *ds) {
+  if (!a->feature_mean && !ds->splits[FILTRA_SPLIT_TRAIN].count)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "arrays: standardise measures the training split, which has no samples: give "
+                   "feature_mean and feature_factor, those of the model's training data");
   const ft_data_fit fit = {.mean = a->feature_mean,
                            .factor = a->feature_factor,
                            .features = a->feature_mean ? ft_feature_count(ds) : 0};

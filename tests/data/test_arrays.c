@@ -101,6 +101,27 @@ static void refuses(filtra_dataset_arrays arrays, filtra_status status, const ch
   assert_null(ds);
 }
 
+/* Test data alone are standardised by given moments, not by their own. */
+TEST(test_samples_do_not_standardise_themselves) {
+  const float numbers[] = {1, 2, 3, 6}, values[] = {0.5f, -1};
+  const double mean[] = {2}, factor[] = {0.5};
+  const uint32_t steps[] = {2, 2};
+  float got[2];
+  for (filtra_split split = FILTRA_SPLIT_VAL; split <= FILTRA_SPLIT_TEST; split++) {
+    filtra_dataset_arrays arrays = {
+        .target = FILTRA_TARGET_VALUE, .features = 1, .standardise = true};
+    arrays.splits[split] =
+        (filtra_samples){.count = 2, .features = numbers, .lengths = steps, .values = values};
+    refuses(arrays, FILTRA_ERROR_ARGUMENT,
+            "the training split, which has no samples: give feature_mean and feature_factor");
+    arrays.feature_mean = mean;
+    arrays.feature_factor = factor;
+    owned_dataset *ds = test_dataset(&arrays);
+    assert_ok(filtra_dataset_sample_features(ds, split, 1, got));
+    assert_true(got[0] == 0.5f && got[1] == 2.0f);
+  }
+}
+
 /* Missing values of series are interpolated for each feature, as those of files are; columns take
  * their means. */
 TEST(missing_numbers_are_filled) {
