@@ -264,7 +264,8 @@ FILTRA_API filtra_status filtra_model_predict_batch(filtra_model *model, const f
  * target_scale; of several labels the mean binary cross-entropy over the known labels of all
  * samples. *score: accuracy, of several labels the fraction of samples with all known ones right,
  * where a sample weighs as much as it has known labels; in regression mean absolute error in the
- * units of the values. *weight: sum of the weights of both means, for averaging over batches. */
+ * units of the values. *weight: sum of the weights of both means, for averaging over batches. Fails
+ * with NONFINITE if the loss is not finite. */
 FILTRA_API filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batch *batch,
                                                      double *loss, double *score, double *weight);
 

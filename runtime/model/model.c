@@ -109,18 +109,25 @@ static void take_token_results(const ft_batch_graph *b, int64_t outputs, const f
   }
 }
 
-/* Fails if a result is not finite, as with unusable weights. */
+/* Fails and names the first tensor that is not finite, or `result`. Finite weights and finite
+ * inputs may overflow together, so that it is not known which of them is to blame. */
+static filtra_status fail_nonfinite(const ft_batch_graph *b, const ft_pending_batch *pending,
+                                    const char *call, const char *result) {
+  const char *name = NULL;
+  FT_TRY(ft_graph_find_nonfinite(b->graph, pending->ticket, &name));
+  return ft_fail(FILTRA_ERROR_NONFINITE,
+                 "%s: %s holds a NaN or an infinity: either the model's weights are not usable or "
+                 "an input is too large",
+                 call, name ? name : result);
+}
+
+/* Fails if a result is not finite. */
 static filtra_status check_finite(const ft_batch_graph *b, const ft_pending_batch *pending,
                                   const float *results, size_t count) {
-  const char *name = NULL;
   size_t i = 0;
   while (i < count && isfinite(results[i]))
     i++;
-  if (i == count) return FILTRA_OK;
-  FT_TRY(ft_graph_find_nonfinite(b->graph, pending->ticket, &name));
-  return ft_fail(FILTRA_ERROR_NONFINITE,
-                 "predict: %s holds a NaN or an infinity; the model's weights are not usable",
-                 name ? name : "the result");
+  return i == count ? FILTRA_OK : fail_nonfinite(b, pending, "predict", "the result");
 }
 
 int64_t ft_model_numbers(const filtra_model *model) {
@@ -204,7 +211,9 @@ filtra_status filtra_model_evaluate_batch(filtra_model *model, const filtra_batc
   ft_pending_batch pending;
   FT_TRY(ft_model_submit(model, batch, true, &pending));
   *weight = ft_batch_weight(model, batch);
-  return ft_model_collect(model, &pending, loss, score, NULL);
+  FT_TRY(ft_model_collect(model, &pending, loss, score, NULL));
+  if (isfinite(*loss)) return FILTRA_OK;
+  return fail_nonfinite(&model->graphs[pending.graph], &pending, "evaluate", "the loss");
 }
 
 /* ---- the handle ---- */

@@ -452,6 +452,31 @@ static void refuse_batch(const char *name, task_batch *b, const char *part) {
     fail_msg("\"%s\", wanted \"%s\"", filtra_error_message(), part);
 }
 
+/* Weights that are no numbers, and finite numbers whose products are none: no call gives a result,
+ * and none says that it knows which is to blame. */
+TEST(results_that_are_not_finite) {
+  static const char either[] = "either the model's weights are not usable or an input is too large";
+  double loss, score, weight;
+  float results[SIZE * CLASSES];
+  task_batch b;
+  const kind *k = find_kind("series");
+  owned_model *model = make_model(&k->config, "softmax");
+  k->make(0, &b);
+  const float was = b.features[0];
+  b.features[0] = 3e38f;
+  b.features[1] = -3e38f;
+  assert_fails(filtra_model_predict_batch(model, &b.batch, results), FILTRA_ERROR_NONFINITE,
+               either);
+  assert_fails(filtra_model_evaluate_batch(model, &b.batch, &loss, &score, &weight),
+               FILTRA_ERROR_NONFINITE, either);
+  b.features[0] = b.features[1] = was;
+  assert_ok(filtra_model_predict_batch(model, &b.batch, results));
+  assert_ok(filtra_model_evaluate_batch(model, &b.batch, &loss, &score, &weight));
+  toy_break(model);
+  assert_fails(filtra_model_evaluate_batch(model, &b.batch, &loss, &score, &weight),
+               FILTRA_ERROR_NONFINITE, "evaluate: ");
+}
+
 /* A vocabulary without a tokenizer has room for the ids of all splits, and no more. */
 TEST(ids_without_a_tokenizer) {
   int32_t tokens[] = {1, 4, 2, 6}, labels[] = {0, 1};
