@@ -182,8 +182,10 @@ static filtra_status read_pixels(const ft_reader *p, ft_request_sample *s,
 static filtra_status read_request(const ft_reader *p, const filtra_request *r,
                                   ft_request_sample *s) {
   FT_TRY(FT_CHECK_RESERVED(filtra_request, r));
-  if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 ||
-      (r->second ? !p->info.may_pair : p->info.pairs))
+  if (r->second && !p->info.may_pair)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "second must be NULL: the model takes one %s",
+                   p->info.features ? "input" : "text");
+  if (!!r->text + !!r->tokens + !!r->series + !!r->pixels != 1 || (!r->second && p->info.pairs))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "needs exactly one of text, tokens, series and pixels%s",
                    p->info.pairs ? ", and second: the model compares two texts" : "");
   if (!r->vector != !p->model->vector || (r->vector && (r->logits || r->probabilities)))

@@ -129,6 +129,20 @@ static void check_failures(filtra_device *dev) {
 TEST_WITH(test_gathered, "class=discrete", check_gathered)
 TEST_WITH(test_failures_are_apart, "class=discrete", check_failures)
 
+/* The model takes one text: it is the second one that is too many. */
+TEST(test_a_second_text_is_refused) {
+  owned_predictor *p = open_predictor(test_device(), false);
+  filtra_prediction answer;
+  filtra_request request = {.text = "ab", .text_length = 2, .second = "b", .second_length = 1};
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
+               "second must be NULL: the model takes one text");
+  request.second = NULL;
+  assert_ok(filtra_predictor_predict(p, 1, &request, &answer));
+  request.text = NULL;
+  assert_fails(filtra_predictor_predict(p, 1, &request, &answer), FILTRA_ERROR_ARGUMENT,
+               "needs exactly one of text, tokens, series and pixels");
+}
+
 static void check_not_gathered(bool prepare_all) {
   owned_predictor *p = open_predictor(test_device(), prepare_all);
   client clients[3];
