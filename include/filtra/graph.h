@@ -220,7 +220,8 @@ FILTRA_API filtra_tensor *filtra_split_heads(filtra_graph *g, filtra_tensor *t, 
 /** The inverse of filtra_split_heads: [B,H,N,D] stored token by token -> [B,N,H*D]. */
 FILTRA_API filtra_tensor *filtra_merge_heads(filtra_graph *g, filtra_tensor *t);
 /** Cuts the last axis into `count` equal chunks; out[i] receives chunk i. When gradients are
- * wanted, no other op may use t, and it is cut once: fails with ARGUMENT. */
+ * wanted, a second cut of t fails with ARGUMENT; other ops may use t before it is cut, or after all
+ * ops that use its chunks, else filtra_graph_backward fails. */
 FILTRA_API void filtra_chunk(filtra_graph *g, filtra_tensor *t, int count, filtra_tensor **out);
 
 #ifdef __cplusplus

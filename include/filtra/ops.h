@@ -113,8 +113,10 @@ FILTRA_API filtra_tensor *filtra_cast(filtra_graph *g, filtra_tensor *x, filtra_
 /* ---- token mixing (ops/attention.c, gfsa.c, plaplacian.c, agf.c) ------------------------- */
 
 typedef struct filtra_attention_options {
-  bool causal;          /**< query i sees keys j <= i + (Nk - Nq) */
-  filtra_tensor *mask;  /**< F32 [B,Nk], > 0 keeps a key; NULL: all keys. No gradient */
+  bool causal; /**< query i sees keys j <= i + (Nk - Nq) */
+  /** F32 [B,Nk], > 0 keeps a key; NULL: all keys. No gradient. q, k and v hold finite numbers at
+   * masked keys, too: their weight is 0, and 0 times a NaN or an infinity is a NaN. */
+  filtra_tensor *mask;
   filtra_tensor *bias;  /**< F32 added to the scaled scores: [Nq,Nk], [H,Nq,Nk] or [B,H,Nq,Nk];
                              NULL: none */
   float scale;          /**< of the scores; 0: 1/sqrt(D) */
@@ -145,7 +147,8 @@ typedef struct filtra_gfsa_options {
  *
  * With causal attention the filter is causal too, and a row of u stays the same when tokens are
  * appended. To decode token by token, keep u beside k and v: append u_t = filtra_attention(q_t, k,
- * v) to u; then A u is filtra_attention(q_t, k, u). */
+ * v) to u; then A u is filtra_attention(q_t, k, u). Numbers at masked keys are finite, as in
+ * filtra_attention_options. */
 FILTRA_API filtra_tensor *filtra_gfsa(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                       filtra_tensor *v, filtra_tensor *w0, filtra_tensor *w1,
                                       filtra_tensor *wK, const filtra_gfsa_options *options);
@@ -173,7 +176,8 @@ typedef struct filtra_plaplacian_options {
  * within the head. Forms no Nq x Nk matrix. Shapes as in filtra_attention with Nq <= Nk: query i is
  * the token of key i + (Nk - Nq). A head with p = 2 gives the bits of filtra_attention, except with
  * FILTRA_DIAGONAL_ZERO and without `euler`. With `euler`, a query whose keys are all masked gives
- * its own value in heads with p != 2. */
+ * its own value in heads with p != 2. Numbers at masked keys are finite, as in
+ * filtra_attention_options, and so are the squares of those of v. */
 FILTRA_API filtra_tensor *filtra_plaplacian(filtra_graph *g, filtra_tensor *q, filtra_tensor *k,
                                             filtra_tensor *v,
                                             const filtra_plaplacian_options *options);
@@ -206,7 +210,9 @@ typedef enum filtra_agf_variant {
 } filtra_agf_variant;
 
 typedef struct filtra_agf_options {
-  filtra_tensor *mask; /**< F32 [B,N], > 0 real token: padding is excluded from V. No gradient */
+  /** F32 [B,N], > 0 real token: padding is excluded from V. No gradient. All operands hold finite
+   * numbers at padding, too: 0 times a NaN or an infinity is a NaN. */
+  filtra_tensor *mask;
   filtra_basis basis;
   float a, b; /**< Jacobi parameters; a+b = -2 is singular for K >= 2 */
   filtra_rho rho;

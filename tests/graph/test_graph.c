@@ -188,6 +188,29 @@ TEST(split_and_whole_use_is_an_error) {
   assert_non_null(strstr(filtra_error_message(), "split"));
 }
 
+/* Before the cut and after all uses of its pieces: their gradients add up. */
+TEST(whole_use_around_a_split) {
+  for (int after = 0; after < 2; after++) {
+    owned_graph *g = new_graph();
+    filtra_tensor *x = test_input(g, "x", 1, 2, 4), *piece[2], *outputs[2] = {0};
+    filtra_graph_require_gradient(g, x);
+    filtra_tensor *base = filtra_affine(g, x, 1.0f, 0.0f);
+    if (!after) outputs[0] = filtra_affine(g, base, 2.0f, 0.0f);
+    filtra_chunk(g, base, 2, piece);
+    outputs[1] =
+        filtra_matmul(g, piece[0], piece[1], &(filtra_matmul_options){.transpose_b = true});
+    if (after) outputs[0] = filtra_affine(g, base, 2.0f, 0.0f);
+    assert_ok(filtra_graph_backward(g, 2, outputs, NULL));
+    filtra_tensor *dx = filtra_graph_output(g, filtra_graph_gradient(g, x));
+    assert_ok(filtra_graph_compile(g));
+    const float in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, want[] = {12, 14, 8, 10};
+    float gradient[8];
+    test_run_graph(g, TEST_SET({x, in}), TEST_GET({dx, gradient}));
+    for (int i = 0; i < 8; i++)
+      assert_true(gradient[i] == want[i % 4]);
+  }
+}
+
 /* A second cut would overwrite the gradients of the first one's pieces. */
 TEST(cut_twice_is_an_error) {
   for (int differentiated = 0; differentiated < 2; differentiated++) {
