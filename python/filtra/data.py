@@ -334,8 +334,8 @@ class Dataset(Object):
         length = _convert.whole(length, "length", 1, 1 << 20)
         ids = reader.encode(text)
         share = _convert.number(validation_share, "validation_share")
-        if not 0 <= share < 1:
-            raise ArgumentError(f"validation_share is {share}, accepted are 0 to below 1")
+        if not 0 <= share <= 0.9:
+            raise ArgumentError(f"validation_share is {share}, accepted are 0 to 0.9")
         cut = len(ids) - int(round(len(ids) * share))
 
         def windows(part: Any) -> list[Any]:

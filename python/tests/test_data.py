@@ -92,6 +92,8 @@ def test_text_is_cut_into_windows() -> None:
     data = Dataset.from_text("abcdefgh", length=3, validation_share=0.0)
     rows = [data.sample(i).tokens - 98 for i in range(data.counts["train"])]
     assert [row.tolist() for row in rows] == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7]]
+    with pytest.raises(filtra.ArgumentError, match="validation_share is 0.95, .* 0 to 0.9"):
+        Dataset.from_text("abcdefgh", length=3, validation_share=0.95)
 
 
 def test_batches_of_a_loader() -> None:

@@ -214,7 +214,7 @@ size_t ft_hold_out_count(size_t count, float share);
 /** Moves that fraction of the training samples to the validation split, the same fraction of each
  * class. */
 filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed);
-/** Fails with ARGUMENT unless the fraction is 0 (a tenth) or within (0, 1). */
+/** Fails with ARGUMENT unless the fraction is 0 (a tenth) or 1e-6 to 0.9, as the key of files. */
 filtra_status ft_check_share(float share);
 
 /** Converts features from bytes to numbers, standardised ones if those of the dataset are; `count`

@@ -87,9 +87,9 @@ static void cut_rows(size_t count, size_t wanted, uint32_t *last, uint32_t *othe
 }
 
 filtra_status ft_check_share(float share) {
-  if (share >= 0.0f && share < 1.0f) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_ARGUMENT, "validation_share is %g, accepted are 0 to below 1",
-                 (double)share);
+  if (share == 0.0f || (share >= 1e-6f && share <= 0.9f)) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "arrays: \"validation_share\" is %g, accepted are 1e-06 to 0.9", (double)share);
 }
 
 size_t ft_hold_out_count(size_t count, float share) {

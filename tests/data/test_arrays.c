@@ -200,6 +200,23 @@ TEST(pairs_and_successors) {
   assert_int_equal(sample.tokens[2], 7);
 }
 
+/* What is held out is checked as that of files is, with the same words. */
+TEST(shares_are_those_of_files) {
+  const float refused[] = {-0.5f, 1e-7f, 0.95f, 1.0f, NAN}, accepted[] = {0.0f, 1e-6f, 0.9f};
+  filtra_dataset_arrays a = classes();
+  a.hold_out = true;
+  for (size_t i = 0; i < FT_COUNT(refused); i++) {
+    a.validation_share = refused[i];
+    refuses(a, FILTRA_ERROR_ARGUMENT,
+            test_text("\"validation_share\" is %g, accepted are 1e-06 to 0.9", (double)refused[i]));
+  }
+  for (size_t i = 0; i < FT_COUNT(accepted); i++) {
+    a.validation_share = accepted[i];
+    owned_dataset *ds = test_dataset(&a);
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], i == 2 ? 3 : 1);
+  }
+}
+
 TEST(mistakes_are_told) {
   filtra_dataset_arrays a = classes();
   a.classes = 1;

@@ -218,7 +218,7 @@ TEST(test_held_out_by_class) {
   owned_dataset *ds = NULL;
   const char *path = write_numbered(test_folder(), "data.tsv", 20);
   assert_fails(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 1}, &ds),
-               FILTRA_ERROR_ARGUMENT, "\"validation_share\" is 1,");
+               FILTRA_ERROR_ARGUMENT, "\"validation_share\" is 1, accepted are 1e-06 to 0.9");
   assert_ok(filtra_dataset_open(path, &(filtra_dataset_options){.validation_share = 0.3f}, &ds));
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 6);
 }
