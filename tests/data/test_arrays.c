@@ -253,6 +253,12 @@ TEST(mistakes_are_told) {
   a.features = 1;
   a.splits[FILTRA_SPLIT_TRAIN].lengths = sizes;
   a.splits[FILTRA_SPLIT_TRAIN].features = pixels;
+  refuses(a, FILTRA_ERROR_ARGUMENT, "train has tokens, and features, the numbers per token, is 1");
+  a.features = 0;
+  refuses(a, FILTRA_ERROR_ARGUMENT,
+          "train has features, and features, the numbers per token, is 0");
+  a.features = 1;
+  a.splits[FILTRA_SPLIT_TRAIN].tokens = NULL;
   a.height = a.width = 2;
   refuses(a, FILTRA_ERROR_INPUT, "sample 1 of train: 3 pixels, an image of 2 x 2 has 4");
   a.height = a.width = 0;
