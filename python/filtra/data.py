@@ -327,7 +327,7 @@ class Dataset(Object):
         length : int
             Tokens of a window; each token is predicted once.
         validation_share : float
-            Fraction at the end that is held out; 0: none.
+            Fraction at the end that is held out, at most 0.9; 0: none.
         """
         reader = _tokenizer_of(tokenizer, [text])
         assert reader is not None

@@ -61,8 +61,8 @@ static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_sa
   if (!s->count) return FILTRA_OK;
   if (a->features ? s->tokens != NULL : s->features != NULL)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "arrays: %s has %s, and features, the numbers per token, is %u: %s",
-                   split, a->features ? "tokens" : "features", a->features,
+                   "arrays: %s has %s, and features, the numbers per token, is %u: %s", split,
+                   a->features ? "tokens" : "features", a->features,
                    a->features ? "set features to 0 for tokens, or tokens to NULL"
                                : "set it to 1 or more, or the features of the samples to NULL");
   bool pair = a->splits[FILTRA_SPLIT_TRAIN].second != NULL;
