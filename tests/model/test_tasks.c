@@ -452,7 +452,7 @@ static void refuse_batch(const char *name, task_batch *b, const char *part) {
     fail_msg("\"%s\", wanted \"%s\"", filtra_error_message(), part);
 }
 
-/* Weights that are no numbers, and finite numbers whose products are none: no call gives a result,
+/* Inputs, and then weights, that are finite and whose products are not: no call gives a result,
  * and none says that it knows which is to blame. */
 TEST(results_that_are_not_finite) {
   static const char either[] = "either the model's weights are not usable or an input is too large";
