@@ -5,6 +5,7 @@
 #include "support/harness.h"
 #include "support/images.h"
 #include "support/run.h"
+#include "train/config.h"
 
 #include <jansson.h>
 #include <pty.h>
@@ -60,6 +61,27 @@ TEST(test_inspect_tables) {
   assert_printed("/test-labeled.csv is left out: its name ends with no split's");
   assert_printed("format table");
   assert_null(strstr(test_output, "notes.txt is left out"));
+}
+
+/* Inspects samples of 1 to 40 tokens, the held-out ones of a run being `tokens` in all. */
+TEST(test_inspect_holds_out_what_runs_do) {
+  enum { ROWS = 40 };
+  char text[2048] = "text,label\n";
+  for (int i = 1; i <= ROWS; i++)
+    sprintf(text + strlen(text), "%.*s,%c\n", i, "abababababababababababababababababababab",
+            "xy"[i % 2]);
+  const char *path = test_write_text(test_folder(), "a.csv", text);
+  json_int_t tokens[2] = {0};
+  for (uint64_t seed = 0; seed < 2; seed++) {
+    const filtra_dataset_options options = {.seed = seed ? FT_SPLIT_SEED : 0};
+    owned_dataset *ds = test_open_dataset(path, "table", &options);
+    for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL]; i++)
+      tokens[seed] += test_sample(ds, FILTRA_SPLIT_VAL, i).length;
+  }
+  assert_int_not_equal(tokens[0], tokens[1]);
+  assert_int_equal(run("data inspect %s --json", path), 0);
+  json_auto_t *root = test_output_json();
+  assert_number(json_object_get(json_object_get(root, "splits"), "val"), "tokens", tokens[1]);
 }
 
 TEST(test_inspect_says_what_training_refuses) {

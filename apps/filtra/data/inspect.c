@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "common/options.h"
+#include "train/config.h"
 
 #include <filtra/data.h>
 #include <inttypes.h>
@@ -563,7 +564,8 @@ static const char *take_names(inspect_arguments *a) {
 
 int run_data_inspect(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
-  inspect_arguments a = {.open.verify_labels = true, .open.unlabelled = true};
+  inspect_arguments a = {
+      .open.verify_labels = true, .open.unlabelled = true, .open.seed = FT_SPLIT_SEED};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
   const char *wrong = take_names(&a);
