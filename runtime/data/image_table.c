@@ -15,6 +15,7 @@ static const char TABLE[] = "trainLabels.csv";
 typedef struct entry {
   char *id;
   char *name; /* of its class; in the same block as id */
+  bool found; /* the folder has its image */
 } entry;
 
 typedef struct table {
@@ -40,7 +41,7 @@ static filtra_status add_entry(table *t, const ft_row_reader *rows) {
   char *copy = ft_format("%s,%s", rows->fields[0], rows->fields[1]);
   if (!copy) return FILTRA_ERROR_HOST_MEMORY;
   copy[length] = '\0';
-  t->entries[t->count++] = (entry){copy, copy + length + 1};
+  t->entries[t->count++] = (entry){.id = copy, .name = copy + length + 1};
   return FILTRA_OK;
 }
 
@@ -112,15 +113,15 @@ static filtra_status make_classes(const table *t, filtra_dataset *ds) {
 
 /* ---- the images ---- */
 
-static filtra_status find_label(const table *t, const filtra_dataset *ds, const char *file,
+static filtra_status find_label(table *t, const filtra_dataset *ds, const char *file,
                                 int32_t *label) {
   entry key = {.id = ft_strdup(file)};
   if (!key.id) return FILTRA_ERROR_HOST_MEMORY;
   *strrchr(key.id, '.') = '\0';
-  const entry *found =
-      t->count ? bsearch(&key, t->entries, t->count, sizeof key, compare_ids) : NULL;
+  entry *found = t->count ? bsearch(&key, t->entries, t->count, sizeof key, compare_ids) : NULL;
   free(key.id);
   if (!found) return ft_fail(FILTRA_ERROR_INPUT, "%s has no label for it", TABLE);
+  found->found = true;
   char **name =
       bsearch(&found->name, ds->owned_class_names, ds->info.classes, sizeof *name, compare_texts);
   *label = (int32_t)(name - ds->owned_class_names);
@@ -128,7 +129,7 @@ static filtra_status find_label(const table *t, const filtra_dataset *ds, const 
 }
 
 typedef struct image_reader {
-  const table *table;
+  table *table;
   filtra_dataset *ds;
   const filtra_dataset_options *options;
 } image_reader;
@@ -142,10 +143,29 @@ static filtra_status add_file(void *user, const char *path, const char *file) {
   return ft_images_add_file(r->ds, r->options, FILTRA_SPLIT_TRAIN, path, label);
 }
 
-static filtra_status read_images(const char *folder, const table *t, filtra_dataset *ds,
+/* Says how many ids have no image; they are no samples. */
+static void warn_of_missing(const char *folder, const table *t) {
+  const char *first = NULL;
+  size_t missing = 0;
+  for (size_t i = t->count; i-- > 0;)
+    if (!t->entries[i].found) {
+      first = t->entries[i].id;
+      missing++;
+    }
+  if (missing)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %zu of %zu ids have no image in %s, such as \"%.64s\": they are left out; add "
+           "ID.png, .jpg or .jpeg, or take their lines out",
+           TABLE, missing, t->count, folder, first);
+}
+
+static filtra_status read_images(const char *folder, table *t, filtra_dataset *ds,
                                  const filtra_dataset_options *options) {
   FT_TRY(ft_each_entry(folder, add_file, &(image_reader){t, ds, options}));
-  if (ds->samples[FILTRA_SPLIT_TRAIN].count) return FILTRA_OK;
+  if (ds->samples[FILTRA_SPLIT_TRAIN].count) {
+    warn_of_missing(folder, t);
+    return FILTRA_OK;
+  }
   return ft_fail(FILTRA_ERROR_INPUT, "%s holds no images", folder);
 }
 

@@ -383,6 +383,13 @@ TEST(test_label_table) {
   assert_string_equal(filtra_dataset_class_name(quoted, 0), "ant, a \"red\" one");
   assert_string_equal(filtra_dataset_class_name(quoted, 2), "frog");
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 2);
+  static const char all[] = "id,label\n1,a\n2,b\n10,a\n";
+  test_write(test_path(root, "trainLabels.csv"), all, sizeof all - 1);
+  test_open_warns(root, NULL, "have no image", NULL);
+  static const char more[] = "id,label\n1,a\n2,b\n10,a\n7,b\n8,c\n";
+  test_write(test_path(root, "trainLabels.csv"), more, sizeof more - 1);
+  test_open_warns(root, NULL, "have no image", "trainLabels.csv: 2 of 5 ids have no image in ");
+  test_open_warns(root, NULL, "have no image", "train_tiny, such as \"7\": they are left out");
   make_folder(test_path(root, "train2"));
   test_refuse_dataset(root, NULL, "2 folders that begin with \"train\"");
 }
