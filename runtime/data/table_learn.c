@@ -531,6 +531,20 @@ static filtra_status check_text(const learner *l) {
       name, (unsigned long long)f->numbers, (unsigned long long)f->other_line, f->other);
 }
 
+/* Images that a table names are not read. */
+static void warn_of_images(const learner *l, long column) {
+  if (column == FT_NOWHERE) return;
+  const ft_column_survey *c = &l->survey.columns[column];
+  if (c->images == 0 || c->images * 10 < c->forms.total * 9) return;
+  ft_log(FILTRA_LOG_WARNING,
+         "%s: column \"%.64s\" is read as text, and %llu of its %llu cells are names of images, "
+         "which are not read: only the names are learnt from; to learn from the images, put them "
+         "in a folder per class, or call the table trainLabels.csv, with the columns id and label, "
+         "and put ID.png into a folder train beside it",
+         l->table->first, l->survey.first[column], (unsigned long long)c->images,
+         (unsigned long long)c->forms.total);
+}
+
 static filtra_status decide(learner *l) {
   if (l->survey.count < 2 && !l->o->unlabelled)
     return ft_fail(FILTRA_ERROR_INPUT, "one column where two are needed");
@@ -541,6 +555,8 @@ static filtra_status decide(learner *l) {
   FT_TRY(choose_target(l));
   warn_of_choices(l);
   FT_TRY(check_text(l));
+  warn_of_images(l, l->text);
+  warn_of_images(l, l->second);
   if (l->text == FT_NOWHERE && l->survey.rows > 0) FT_TRY(choose_features(l));
   l->fit->header = l->header;
   l->fit->count = l->survey.count;

@@ -31,11 +31,21 @@ static filtra_status add_value(ft_column_survey *c, const char *text, size_t len
   return FILTRA_OK;
 }
 
+static bool names_image(const char *text, size_t length) {
+  static const char *const endings[] = {".png", ".jpg", ".jpeg"};
+  for (size_t i = 0; i < FT_COUNT(endings); i++) {
+    const size_t size = strlen(endings[i]);
+    if (length > size && !ft_strncasecmp(text + length - size, endings[i], size)) return true;
+  }
+  return false;
+}
+
 static filtra_status add_field(ft_column_survey *c, const char *text, uint64_t line) {
   size_t length = strlen(text), digits = strspn(text, "0123456789");
   ft_trim(&text, &length);
   ft_forms_add(&c->forms, text, length, line);
   c->spaced += !ft_is_missing(text, length) && memchr(text, ' ', length);
+  c->images += names_image(text, length);
   if (digits == length && digits > 1) c->codes = c->codes || *text == '0' || digits > MOST_DIGITS;
   return add_value(c, text, length);
 }

@@ -11,6 +11,7 @@ typedef struct ft_column_survey {
   char **values; /* [value_count]: its distinct texts while these are few */
   size_t value_count, value_capacity;
   uint64_t spaced; /* cells of several words, with a space between */
+  uint64_t images; /* cells that end as names of images do */
   bool many;       /* they are too many to list */
   bool codes;      /* digits that are codes, not numbers: with a leading 0, or more than 15 */
 } ft_column_survey;

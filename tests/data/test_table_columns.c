@@ -430,6 +430,23 @@ TEST(test_series_that_are_none) {
   assert_ok(test_try_dataset(path, &cut));
 }
 
+/* ---- names of images ---- */
+
+TEST(test_names_of_images) {
+  static const char said[] = "are names of images";
+  const filtra_dataset_options chosen = {.text_column = "file", .target_column = "kind"};
+  const char *folder = test_folder();
+  const char *path =
+      test_write_text(folder, "a.csv", "path,label\na/1.png,x\nb/2.JPG,y\nc/3.jpeg,x\n4.png,y\n");
+  test_open_warns(path, NULL, said,
+                  "column \"path\" is read as text, and 4 of its 4 cells are names of images");
+  test_open_warns(path, NULL, said, "trainLabels.csv");
+  path = test_write_text(folder, "b.csv", "n,file,kind\n1,1.png,x\n2,2.png,y\n3,3.png,x\n");
+  test_open_warns(path, &chosen, said, "column \"file\"");
+  path = test_write_text(folder, "c.csv", "text,label\nsee 1.png,x\nno image,y\n.png,x\nd,y\n");
+  test_open_warns(path, NULL, said, NULL);
+}
+
 /* ---- damage ---- */
 
 TEST(test_damaged_numbers) {
