@@ -183,6 +183,25 @@ static filtra_status add_all(series_reader *r) {
   return status;
 }
 
+/* Warns of series beyond the longest training series: a model never learnt these positions. */
+static void warn_of_longer(const ft_table *t, filtra_split split) {
+  const ft_samples *train = &t->ds->samples[FILTRA_SPLIT_TRAIN], *s = &t->ds->samples[split];
+  uint32_t learnt = 0, longest = 0;
+  size_t longer = 0;
+  for (size_t i = 0; i < train->count; i++)
+    if (train->rows[i].length > learnt) learnt = train->rows[i].length;
+  for (size_t i = 0; i < s->count; i++) {
+    longer += s->rows[i].length > learnt;
+    if (s->rows[i].length > longest) longest = s->rows[i].length;
+  }
+  if (longer && learnt && t->learnt)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %zu of %zu series are longer than all training series, the longest has %u steps "
+           "and these have %u: positions beyond %u are never trained; max_length=%u "
+           "truncate=true cuts them",
+           t->files.path[split], longer, s->count, longest, learnt, learnt, learnt);
+}
+
 filtra_status ft_table_read_series(ft_table *t, filtra_split split) {
   series_reader r = {.table = t,
                      .samples = &t->ds->samples[split],
@@ -190,6 +209,7 @@ filtra_status ft_table_read_series(ft_table *t, filtra_split split) {
                      .path = t->files.path[split]};
   filtra_status status = ft_table_walk(t, r.path, read_step, &r);
   if (!status) status = add_all(&r);
+  if (!status) warn_of_longer(t, split);
   for (size_t i = 0; i < r.count; i++) {
     free(r.steps[i].group);
     free(r.steps[i].values);

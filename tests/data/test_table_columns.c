@@ -4,6 +4,7 @@
 #include "data/dataset.h"
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 /* ---- by name ---- */
 
@@ -428,6 +429,26 @@ TEST(test_series_that_are_none) {
   test_refuse_dataset(path, &cut, "group \"p\" has 2 rows where at most 1 are accepted");
   cut.truncate = true;
   assert_ok(test_try_dataset(path, &cut));
+}
+
+TEST(test_series_longer_than_training_series) {
+  static const char said[] = "longer than all training series";
+  filtra_dataset_options o = {.group_column = "g", .time_column = "t"};
+  const char *folder = test_folder();
+  test_write_text(folder, "train.csv",
+                  "g,t,a,y\np,1,1,x\np,2,2,x\nq,1,3,z\nr,1,2,x\ns,1,1,z\ns,2,5,z\n");
+  test_write_text(folder, "test.csv", "g,t,a,y\np,1,1,x\np,2,2,x\nq,1,3,z\n");
+  test_open_warns(folder, &o, said, NULL);
+  test_write_text(folder, "test.csv", "g,t,a,y\np,1,1,x\np,2,2,x\np,3,2,x\nq,1,3,z\n");
+  test_open_warns(folder, &o, said,
+                  "test.csv: 1 of 2 series are longer than all training series, ");
+  test_open_warns(folder, &o, said, "beyond 2 are never trained; max_length=2 truncate=true cuts");
+  o.max_length = 2;
+  o.truncate = true;
+  test_open_warns(folder, &o, said, NULL);
+  test_open_warns(test_path(folder, "test.csv"),
+                  &(filtra_dataset_options){.group_column = "g", .file_split = FILTRA_SPLIT_TEST},
+                  said, NULL);
 }
 
 /* ---- names of images ---- */
