@@ -34,6 +34,7 @@ typedef struct series_reader {
   const char *path;
   step *steps;
   size_t count, capacity;
+  bool timed; /* a column has the times */
 } series_reader;
 
 static char *copy_field(const char *text) {
@@ -69,6 +70,7 @@ static filtra_status read_step(const ft_row_reader *rows, const ft_places *place
   FT_TRY(ft_table_numbers(r->table, rows, places, s->values));
   FT_TRY(ft_table_target(r->table, rows, places, r->samples, &s->target));
   s->time = (double)rows->number;
+  r->timed = places->time != FT_NOWHERE;
   return places->time == FT_NOWHERE ? FILTRA_OK
                                     : read_time(r->table, rows->fields[places->time], s);
 }
@@ -137,6 +139,47 @@ static filtra_status find_series(series_reader *r, series *all, size_t *count) {
   return FILTRA_OK;
 }
 
+/* ---- steps ---- */
+
+/* Finds a series' shortest and longest step between times. Whether they differ by more than months
+ * of 28 and of 31 days do. */
+static bool is_unequal(const series_reader *r, const series *s, double *least, double *most) {
+  const step *steps = r->steps + s->first;
+  *least = INFINITY;
+  *most = 0.0;
+  for (size_t i = 1; i < s->count; i++) {
+    const double apart = steps[i].time - steps[i - 1].time;
+    *least = fmin(*least, apart);
+    *most = fmax(*most, apart);
+  }
+  return s->count > 2 && *most > 1.2 * *least;
+}
+
+/* Models know the order of steps, not their times. */
+static void warn_of_unequal_steps(const series_reader *r, const series *all, size_t count) {
+  const series *first = NULL;
+  size_t unequal = 0;
+  double least, most;
+  for (size_t i = 0; i < count && r->timed; i++) {
+    if (!is_unequal(r, &all[i], &least, &most)) continue;
+    if (!first) first = &all[i];
+    unequal++;
+  }
+  if (!first) return;
+  const step *example = r->steps + first->first;
+  is_unequal(r, first, &least, &most);
+  const bool days = example->date && least >= 86400.0;
+  const double unit = days ? 86400.0 : 1.0;
+  ft_log(FILTRA_LOG_WARNING,
+         "%s: %zu of %zu series have times at unequal steps, such as group \"%.64s\", whose rows "
+         "are %g to %g%s apart: time_column only orders rows, which are read as equally spaced; "
+         "bring them to equal steps, or add the time since the row before as a column",
+         r->path, unequal, count, example->group, least / unit, most / unit,
+         days            ? " days"
+         : example->date ? " seconds"
+                         : "");
+}
+
 /* ---- samples ---- */
 
 static filtra_status keep_length(const series_reader *r, const series *from, size_t *kept) {
@@ -177,6 +220,7 @@ static filtra_status add_all(series_reader *r) {
   s->values = ft_calloc(r->count * r->width, sizeof *s->values);
   filtra_status status = all && s->values ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
   if (!status && r->count) status = find_series(r, all, &count);
+  if (!status) warn_of_unequal_steps(r, all, count);
   for (size_t i = 0; i < count && !status; i++)
     status = add_series(r, &all[i]);
   free(all);

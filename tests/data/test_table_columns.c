@@ -451,6 +451,32 @@ TEST(test_series_longer_than_training_series) {
                   said, NULL);
 }
 
+TEST(test_series_at_unequal_steps) {
+  static const struct {
+    const char *text, *said;
+  } cases[] = {
+      {"p,1,1,x\np,2,2,x\np,4.5,2,x\nq,1,2,z\nq,9,2,z\n",
+       "a.csv: 1 of 2 series have times at unequal steps, such as group \"p\", whose rows are 1 to "
+       "2.5 apart"},
+      {"p,2020-01-06,1,x\np,2020-01-03,2,x\np,2020-01-02,2,x\n", "are 1 to 3 days apart"},
+      {"p,2020-01-01 10:00,1,x\np,2020-01-01 10:01,2,x\np,2020-01-02,2,x\n",
+       "are 60 to 50340 seconds apart"},
+      {"p,2020-01-31,1,x\np,2020-02-28,2,x\np,2020-03-31,2,x\n", NULL},
+      {"p,3,1,x\np,1,2,x\np,5,2,x\nq,1,2,z\nq,9,2,z\n", NULL},
+  };
+  filtra_dataset_options o = {
+      .file_split = FILTRA_SPLIT_TEST, .group_column = "g", .time_column = "t"};
+  for (size_t i = 0; i < FT_COUNT(cases); i++)
+    test_open_warns(
+        test_write_text(test_folder(), "a.csv", test_text("g,t,a,y\n%s", cases[i].text)), &o,
+        "unequal steps", cases[i].said);
+  o.time_column = NULL;
+  o.feature_columns = "a";
+  const char *path =
+      test_write_text(test_folder(), "a.csv", test_text("g,t,a,y\n%s", cases[0].text));
+  test_open_warns(path, &o, "unequal steps", NULL);
+}
+
 /* ---- names of images ---- */
 
 TEST(test_names_of_images) {
