@@ -87,6 +87,16 @@ static void warn_of_unknown(const filtra_dataset *ds, const char *path) {
   if (all.words) ft_warn_of_unknown_words(ds->info.tokenizer, &all, path);
 }
 
+/* Says once, of all splits, how many sequences `truncate` cut. */
+static void warn_of_cut(const ft_corpus *corpus) {
+  const filtra_dataset_options *o = corpus->options;
+  const bool left = ft_tokenizer_cuts_left(corpus->ds->info.tokenizer);
+  if (corpus->cut && o->truncate)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %zu of %zu texts are cut to max_length, %u tokens: what comes %s is left out",
+           corpus->path, corpus->cut, corpus->ended, o->max_length, left ? "before" : "later");
+}
+
 filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
                              const filtra_dataset_options *options, const char *fallback,
                              ft_corpus_read read, void *user) {
@@ -101,6 +111,7 @@ filtra_status ft_corpus_open(filtra_dataset *ds, const char *path,
     status = read(&corpus, user);
   }
   if (!status) warn_of_unknown(ds, path);
+  if (!status) warn_of_cut(&corpus);
   free(corpus.text);
   free(corpus.edges.ids);
   return status;
@@ -182,6 +193,8 @@ static filtra_status add_passages(ft_corpus *corpus, ft_text *text) {
     filtra_status status = ft_corpus_add(corpus, text->passage, text->length);
     if (status) return fail_line(corpus, text, status);
   }
+  bool more = false;
+  corpus->unread = is_full(corpus) && !ft_text_next(text, &more) && more;
   return FILTRA_OK;
 }
 
@@ -223,11 +236,17 @@ filtra_status ft_corpus_end_sequence(ft_corpus *corpus, uint32_t limit, bool tru
   if (tokens->count == corpus->first) return ft_fail(FILTRA_ERROR_INPUT, "the text is empty");
   if (corpus->second == tokens->count)
     return ft_fail(FILTRA_ERROR_INPUT, "the second text is empty");
-  FT_TRY(ft_frame_tokens(ft_tokenizer_frame(tokenizer), ft_tokenizer_cuts_left(tokenizer), tokens,
-                         corpus->first, corpus->second, limit ? limit : UINT32_MAX,
-                         advice(corpus, truncate), &corpus->second_at));
+  const ft_frame *frame = ft_tokenizer_frame(tokenizer);
+  const size_t all =
+      tokens->count - corpus->first + ft_frame_size(frame, corpus->second < SIZE_MAX);
+  FT_TRY(ft_frame_tokens(frame, ft_tokenizer_cuts_left(tokenizer), tokens, corpus->first,
+                         corpus->second, limit ? limit : UINT32_MAX, advice(corpus, truncate),
+                         &corpus->second_at));
   corpus->second = SIZE_MAX;
   *length = (uint32_t)(tokens->count - corpus->first);
+  corpus->ended++;
+  corpus->cut += corpus->unread || *length < all;
+  corpus->unread = false;
   corpus->first = tokens->count;
   return FILTRA_OK;
 }

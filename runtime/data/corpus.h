@@ -16,7 +16,9 @@ typedef struct ft_corpus {
   size_t second_at;          /* the same within the last sequence that ended; 0: one text */
   char *text;                /* the sequence's text, if a pretrained tokenizer reads it whole */
   size_t text_length, text_capacity;
-  ft_tokens edges; /* edges of the sequence if it is a graph */
+  ft_tokens edges;   /* edges of the sequence if it is a graph */
+  bool unread;       /* the sequence's file has more text, which is not kept */
+  size_t ended, cut; /* sequences of all splits; those of them that `truncate` cut */
 } ft_corpus;
 
 /** Reads corpus->split with the functions below; does nothing if the data lack the split. */

@@ -121,6 +121,19 @@ TEST(test_max_length) {
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "ACG");
 }
 
+/* Said once, of all splits; texts that fit are not counted. */
+TEST(test_cut_texts_are_said) {
+  filtra_dataset_options o = {.max_length = 3, .truncate = true};
+  const char *folder = test_folder();
+  test_write_text(folder, "train.csv", "text,label\nabc,x\nb,y\nabcd,x\n");
+  test_write_text(folder, "test.csv", "text,label\nabcdef,x\nb,y\n");
+  test_open_warns(folder, &o, "are cut",
+                  ": 2 of 5 texts are cut to max_length, 3 tokens: what "
+                  "comes later is left out");
+  o.max_length = 6;
+  test_open_warns(folder, &o, "are cut", NULL);
+}
+
 /* The shared files have the counts that their README states. */
 TEST(test_shared_files) {
   static const uint64_t families[] = {234, 185, 144, 228, 261, 109, 521};

@@ -151,4 +151,17 @@ TEST(test_loose_texts) {
   }
 }
 
+/* A file is read as far as it is kept; that more is there is said. */
+TEST(test_cut_files_are_said) {
+  filtra_dataset_options o = {.max_length = 4, .truncate = true};
+  const char *folder = test_folder();
+  static char longer[200001];
+  memset(longer, 'a', sizeof longer - 1);
+  test_write_text(folder, "a/1.txt", "abcd");
+  test_write_text(folder, "a/2.txt", longer);
+  test_write_text(folder, "b/1.txt", "abcde");
+  test_write_text(folder, "b/2.txt", "b");
+  test_open_warns(folder, &o, "are cut", ": 2 of 4 texts are cut to max_length, 4 tokens");
+}
+
 TEST_MAIN(NULL, test_teardown)
