@@ -32,6 +32,7 @@ typedef struct tsv_reader {
   const filtra_dataset *ds;
   const filtra_tokenizer *tokenizer;
   const filtra_dataset_options *options;
+  size_t cut; /* samples that `truncate` cut */
 } tsv_reader;
 
 typedef struct tsv_fields {
@@ -84,6 +85,7 @@ static filtra_status read_sample(tsv_reader *r, ft_samples *samples) {
                      ft_length_advice(r->ds));
     length = limit;
     tokens->count = first + limit;
+    r->cut++;
   }
   samples->rows[samples->count++] =
       (ft_sample_row){.first = first, .length = (uint32_t)length, .label = f.label};
@@ -111,6 +113,11 @@ static filtra_status read_file(const char *path, const tsv_layout *layout,
   tsv_reader r = {.layout = layout, .ds = ds, .tokenizer = ds->info.tokenizer, .options = options};
   FT_TRY(ft_lines_open(path, &r.lines));
   filtra_status status = read_lines(&r, &ds->samples[split]);
+  if (!status && r.cut)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %zu of %zu expressions are cut to max_length, %u tokens: what comes later is left "
+           "out, and labels are those of the whole expressions",
+           path, r.cut, ds->samples[split].count, options->max_length);
   ft_listops_free(&r.evaluator);
   ft_lines_close(&r.lines);
   return status;

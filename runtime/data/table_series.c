@@ -35,6 +35,7 @@ typedef struct series_reader {
   step *steps;
   size_t count, capacity;
   bool timed; /* a column has the times */
+  size_t cut; /* series that `truncate` cut */
 } series_reader;
 
 static char *copy_field(const char *text) {
@@ -182,11 +183,12 @@ static void warn_of_unequal_steps(const series_reader *r, const series *all, siz
 
 /* ---- samples ---- */
 
-static filtra_status keep_length(const series_reader *r, const series *from, size_t *kept) {
+static filtra_status keep_length(series_reader *r, const series *from, size_t *kept) {
   const filtra_dataset_options *o = r->table->options;
   *kept = from->count;
   if (!o->max_length || *kept <= o->max_length) return FILTRA_OK;
   *kept = o->max_length;
+  r->cut++;
   if (o->truncate) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: group \"%.64s\" has %zu rows where at most %u are accepted; %s", r->path,
@@ -194,7 +196,7 @@ static filtra_status keep_length(const series_reader *r, const series *from, siz
                  ft_length_advice(r->table->ds));
 }
 
-static filtra_status add_series(const series_reader *r, const series *from) {
+static filtra_status add_series(series_reader *r, const series *from) {
   ft_samples *s = r->samples;
   const step *steps = r->steps + from->first;
   size_t kept;
@@ -254,6 +256,10 @@ filtra_status ft_table_read_series(ft_table *t, filtra_split split) {
   filtra_status status = ft_table_walk(t, r.path, read_step, &r);
   if (!status) status = add_all(&r);
   if (!status) warn_of_longer(t, split);
+  if (!status && r.cut)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: %zu of %zu series are cut to max_length, %u steps: what comes later is left out",
+           r.path, r.cut, r.samples->count, t->options->max_length);
   for (size_t i = 0; i < r.count; i++) {
     free(r.steps[i].group);
     free(r.steps[i].values);

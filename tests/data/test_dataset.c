@@ -384,6 +384,10 @@ TEST(test_max_length) {
   assert_memory_equal(s.tokens, expected, sizeof expected);
   assert_int_equal(s.label, 4); /* of the whole expression */
   assert_int_equal(filtra_dataset_get_info(ds)->longest, 5);
+  filtra_dataset_options options = {.max_length = 5, .truncate = true};
+  test_open_warns(path, &options, "are cut", " expressions are cut to max_length, 5 tokens");
+  options.max_length = 8;
+  test_open_warns(path, &options, "are cut", NULL);
 }
 
 /* Every shorter file is either refused or has whole lines only. */

@@ -428,6 +428,7 @@ TEST(test_series_that_are_none) {
   const char *path = test_write_text(test_folder(), "a.csv", "g,t,a,y\np,1,1,x\np,2,2,x\n");
   test_refuse_dataset(path, &cut, "group \"p\" has 2 rows where at most 1 are accepted");
   cut.truncate = true;
+  test_open_warns(path, &cut, "are cut", "a.csv: 1 of 1 series are cut to max_length, 1 steps");
   assert_ok(test_try_dataset(path, &cut));
 }
 
