@@ -69,8 +69,8 @@ typedef struct filtra_sampling {
 
 /** Samples a token id from logits [vocabulary]; not 0, unless `zero` is set. The result depends on
  * the arguments only: `draw` counts the random draws of a seed. Fails with ARGUMENT for options out
- * of range, with NONFINITE where a logit is a NaN, the largest is infinite or none is finite; *token
- * is then undefined. Thread-safe. */
+ * of range, with NONFINITE where a logit is a NaN, the largest is infinite or none is finite;
+ * *token is then undefined. Thread-safe. */
 FILTRA_API filtra_status filtra_sample_token(const float *logits, int64_t vocabulary,
                                              const filtra_sampling *options, uint64_t draw,
                                              int32_t *token);

@@ -48,7 +48,7 @@ static const ft_key RUN_KEYS[] = {
     RUN(INT, log_every, 10, 1, 1e9, "Steps between lines of metrics.jsonl."),
     FT_INT_KEY(ft_run_config, train.seed, "seed", 1, 0, 9e15,
                "Seed of initial values, order of the data and dropout."),
-    RUN(INT, split_seed, FT_SPLIT_SEED, 0, 9e15,
+    RUN(INT, split_seed, 1, 0, 9e15,
         "Seed by which validation samples are drawn from the training data, where these have none "
         "of their own. Runs with other seeds have the same ones."),
     RUN(LIST, freeze,

@@ -8,9 +8,6 @@
 #include <filtra/data.h>
 #include <filtra/train.h>
 
-/** The default of `split_seed`, by which `filtra data inspect` draws validation samples, too. */
-enum { FT_SPLIT_SEED = 1 };
-
 /** All settings of a run. A key's value lies in the public struct that has such a field; keys of
  * runs alone come last. */
 typedef struct ft_run_config {

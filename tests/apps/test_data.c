@@ -5,7 +5,6 @@
 #include "support/harness.h"
 #include "support/images.h"
 #include "support/run.h"
-#include "train/config.h"
 
 #include <jansson.h>
 #include <pty.h>
@@ -73,7 +72,7 @@ TEST(test_inspect_holds_out_what_runs_do) {
   const char *path = test_write_text(test_folder(), "a.csv", text);
   json_int_t tokens[2] = {0};
   for (uint64_t seed = 0; seed < 2; seed++) {
-    const filtra_dataset_options options = {.seed = seed ? FT_SPLIT_SEED : 0};
+    const filtra_dataset_options options = {.seed = seed}; /* a run has 1 */
     owned_dataset *ds = test_open_dataset(path, "table", &options);
     for (uint64_t i = 0; i < filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL]; i++)
       tokens[seed] += test_sample(ds, FILTRA_SPLIT_VAL, i).length;

@@ -3,9 +3,9 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "common/options.h"
-#include "train/config.h"
 
 #include <filtra/data.h>
+#include <filtra/run.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -562,12 +562,26 @@ static const char *take_names(inspect_arguments *a) {
                        : NULL;
 }
 
+/* Samples are held out as runs hold them out. */
+static filtra_status take_split_seed(uint64_t *seed) {
+  json_t *keys;
+  char *text;
+  FT_TRY(filtra_config_complete("{\"data\": \"any\"}", "inspect", &text));
+  filtra_status status = ft_json_parse(text, strlen(text), "inspect", &keys);
+  filtra_free(text);
+  if (status) return status;
+  *seed = (uint64_t)json_integer_value(json_object_get(keys, "split_seed"));
+  json_decref(keys);
+  return FILTRA_OK;
+}
+
 int run_data_inspect(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .words = true};
-  inspect_arguments a = {
-      .open.verify_labels = true, .open.unlabelled = true, .open.seed = FT_SPLIT_SEED};
+  inspect_arguments a = {.open.verify_labels = true, .open.unlabelled = true};
   int code = command_take(argc, argv, &line, &a);
   if (code >= 0) return code;
+  const filtra_status status = take_split_seed(&a.open.seed);
+  if (status) return command_fail(argv[0], status);
   const char *wrong = take_names(&a);
   if (wrong) return command_misused(argv[0], "--%s has another value than --help lists", wrong);
   a.open.image_size = (uint32_t)a.image_size;
