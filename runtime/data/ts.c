@@ -211,7 +211,7 @@ static filtra_status read_file(void *user, const char *path, filtra_split split)
 
 /* ---- the format ---- */
 
-static const ft_series_ends ENDS[] = {{"_TRAIN.ts", "_TEST.ts"}};
+static const ft_series_ends ENDS[] = {{"_TRAIN.ts", "_TEST.ts"}, {"_TRAIN.ts.gz", "_TEST.ts.gz"}};
 
 static filtra_status open_ts(const char *path, const filtra_dataset_options *options,
                              filtra_dataset *ds) {

@@ -15,6 +15,9 @@
 static const ft_series_ends ENDS[] = {{"_TRAIN.tsv", "_TEST.tsv"},
                                       {"_TRAIN.txt", "_TEST.txt"},
                                       {"_TRAIN.csv", "_TEST.csv"},
+                                      {"_TRAIN.tsv.gz", "_TEST.tsv.gz"},
+                                      {"_TRAIN.txt.gz", "_TEST.txt.gz"},
+                                      {"_TRAIN.csv.gz", "_TEST.csv.gz"},
                                       {"_TRAIN", "_TEST"}};
 
 /* The files of a data set. */

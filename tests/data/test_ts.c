@@ -483,4 +483,16 @@ TEST(test_every_allocation_may_fail) {
   test_dataset_memory(folder, &(filtra_dataset_options){.format = "ts"});
 }
 
+/* A folder's files may be packed. */
+TEST(test_packed_files) {
+  static const char TEXT[] = "@problemName X\n@univariate true\n@classLabel true a b\n@data\n"
+                             "1,2,3:a\n4,5,6:b\n2,3,4:a\n";
+  const char *folder = test_folder();
+  test_write_gzip(folder, "X_TRAIN.ts.gz", TEXT, strlen(TEXT), 1);
+  test_write_gzip(folder, "X_TEST.ts.gz", TEXT, strlen(TEXT), 1);
+  owned_dataset *ds = test_open_dataset(folder, NULL, NULL);
+  assert_string_equal(filtra_dataset_get_info(ds)->format, "ts");
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 3);
+}
+
 TEST_MAIN(NULL, test_teardown)

@@ -18,6 +18,12 @@ static void assert_series(const filtra_dataset *ds, filtra_split split, uint64_t
   }
 }
 
+static const char *write_series(const char *folder, const char *name, const char *text) {
+  const bool packed = strstr(name, ".gz") != NULL;
+  return packed ? test_write_gzip(folder, name, text, strlen(text), 1)
+                : test_write_text(folder, name, text);
+}
+
 /* Tabs, commas and runs of spaces; classes as 1 or 1.0000000e+00; with and without an ending. */
 TEST(test_forms) {
   static const struct {
@@ -31,12 +37,14 @@ TEST(test_forms) {
        "  2.0000000e+00  0  1  2\n",
        " -1.0000000e+00  7 8 9\n"},
       {"N_TRAIN", "N_TEST", "2,0.5, 1,-1\n\n-1,4,5,6\n2.0,0,1,2\n", "-1,7,8,9\n"},
+      {"N_TRAIN.tsv.gz", "N_TEST.tsv.gz", "2\t0.5\t1\t-1\n-1\t4\t5\t6\n2\t0\t1\t2\n",
+       "-1\t7\t8\t9\n"},
   };
   static const double values[][3] = {{0.5, 1, -1}, {4, 5, 6}, {0, 1, 2}, {7, 8, 9}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *folder = test_folder();
-    test_write_text(folder, cases[i].train, cases[i].text);
-    const char *test = test_write_text(folder, cases[i].test, cases[i].test_text);
+    write_series(folder, cases[i].train, cases[i].text);
+    const char *test = write_series(folder, cases[i].test, cases[i].test_text);
     owned_dataset *ds =
         test_open_dataset(folder, NULL, &(filtra_dataset_options){.validation_share = 0.34f});
     const filtra_dataset_info *info = filtra_dataset_get_info(ds);
