@@ -85,7 +85,7 @@ DATA = [
     (arrays(X, [b"ab"] * 16, target="labels"), TypeError, r"y\[0\] must be.* not bytes"),
     (arrays(X, [["a"], [1]] * 8, target="labels"), TypeError, "of one type"),
     (arrays(X, [["a"], [MISSING]] * 8, target="labels"), ValueError, "missing"),
-    (lambda: Dataset.from_text("abc" * 9, validation_share=1.5), ValueError, "below 1"),
+    (lambda: Dataset.from_text("abc" * 9, validation_share=1.5), ValueError, "0 to 0.9"),
     (lambda: Dataset.from_frame(X, "y"), TypeError, "pandas.DataFrame"),
 ]
 
