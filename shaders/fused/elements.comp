@@ -60,9 +60,10 @@ uint place(uint number, uint i, uvec4 at) {
 }
 
 void store(uint number, uint i, uvec4 at, vec4 x) {
-  F32 to = p.out0;
-  if (number == 1) to = p.out1;
-  if (number == 2) to = p.out2;
+  uvec2 address = uvec2(p.out0); // SwiftShader crashes where a reference is chosen
+  if (number == 1) address = uvec2(p.out1);
+  if (number == 2) address = uvec2(p.out2);
+  F32 to = F32(address);
   const uint k = place(FUSED_INPUTS + number, i, at);
   if (WHOLE)
     by_fours(to).v[k] = x;
