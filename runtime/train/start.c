@@ -202,7 +202,7 @@ static filtra_status same_features(const ft_start *start, const filtra_dataset *
   const json_t *means = json_object_get(input, "feature_mean"),
                *theirs = json_object_get(json_object_get(input, "table"), "columns");
   const bool plain = json_is_false(json_object_get(input, "standardised"));
-  *same = data->feature_mean && (plain || json_array_size(means) == ft_feature_count(data));
+  *same = plain || json_array_size(means) == ft_feature_count(data);
   if (!*same || !data->table || !theirs) return FILTRA_OK;
   json_t *own = json_object();
   const bool written = own && ft_table_fit_write(own, data->table);
@@ -235,7 +235,7 @@ filtra_status ft_run_start_moments(const ft_run_config *config, const filtra_dat
   bool same;
   *fit = (ft_data_fit){0};
   *moments = NULL;
-  if (config->dataset.normalize != FILTRA_NORMALIZE_DATA) return FILTRA_OK;
+  if (!data->feature_mean || config->dataset.normalize != FILTRA_NORMALIZE_DATA) return FILTRA_OK;
   FT_TRY(ft_start_open(config->init_from, &start));
   filtra_status status = same_features(start, data, &same);
   if (!status && same && !ft_same_numbers(ft_start_input(start), data))
