@@ -200,9 +200,11 @@ static filtra_status check_columns(const ft_run_config *config, const ft_start *
 static filtra_status same_features(const ft_start *start, const filtra_dataset *data, bool *same) {
   const json_t *input = ft_start_input(start);
   const json_t *means = json_object_get(input, "feature_mean"),
+               *factors = json_object_get(input, "feature_factor"),
                *theirs = json_object_get(json_object_get(input, "table"), "columns");
   const bool plain = json_is_false(json_object_get(input, "standardised"));
-  *same = plain || json_array_size(means) == ft_feature_count(data);
+  const size_t count = ft_feature_count(data);
+  *same = plain || (json_array_size(means) == count && json_array_size(factors) == count);
   if (!*same || !data->table || !theirs) return FILTRA_OK;
   json_t *own = json_object();
   const bool written = own && ft_table_fit_write(own, data->table);
