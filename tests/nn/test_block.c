@@ -1,7 +1,6 @@
 /* A Transformer block, with norms before and after, stochastic depth, LayerScale and ContraNorm,
  * against a float64 reference with the masks of its two branches: values and gradients. */
 #include "base/memory.h"
-#include "graph/parameters.h"
 #include "nn/encoder.h"
 #include "ops/support.h"
 #include "reference/matmul.h"
@@ -17,6 +16,7 @@ typedef struct block_case {
   bool post;
   float rate, contra_norm, scale;
   float dropout, hidden_dropout;
+  float w1[F * C], b1[F], w2[C * F], b2[C]; /* of the feed-forward layers */
 } block_case;
 
 /* Some sequences end in padding. */
@@ -45,16 +45,6 @@ TEST_BUILD(build) {
 }
 
 /* ---- in float64 ---- */
-
-/* A parameter's values. */
-static void get(const block_case *s, const char *name, double *to) {
-  const ft_parameter *p = ft_parameters_find(s->params, name);
-  float values[C * F];
-  assert_non_null(p);
-  assert_ok(ft_parameter_download(s->params, p, values));
-  for (int64_t i = 0; i < p->elements; i++)
-    to[i] = (double)values[i];
-}
 
 /* x less the mean of its tokens, weighed by softmax of their cosines. */
 static void move_apart(const block_case *s, const float *mask, const double *x, double *y) {
@@ -116,23 +106,18 @@ static double drop(const test_op *op, uint32_t id, uint32_t index, float rate, d
 /* `id` is that of the hidden units' mask. */
 static void feed_forward(const test_op *op, uint32_t id, uint32_t b, const double *x, double *y) {
   const block_case *s = op->settings;
-  double w1[F * C] = {0}, b1[F] = {0}, w2[C * F] = {0}, b2[C] = {0};
-  get(s, "ffn.1.weight", w1);
-  get(s, "ffn.1.bias", b1);
-  get(s, "ffn.2.weight", w2);
-  get(s, "ffn.2.bias", b2);
   for (int i = 0; i < N; i++) {
     double h[F];
     for (int f = 0; f < F; f++) {
-      double sum = b1[f];
+      double sum = (double)s->b1[f];
       for (int c = 0; c < C; c++)
-        sum += w1[f * C + c] * x[i * C + c];
+        sum += (double)s->w1[f * C + c] * x[i * C + c];
       h[f] = drop(op, id, (b * N + (uint32_t)i) * F + (uint32_t)f, s->hidden_dropout, tanh(sum));
     }
     for (int c = 0; c < C; c++) {
-      y[i * C + c] = b2[c];
+      y[i * C + c] = (double)s->b2[c];
       for (int f = 0; f < F; f++)
-        y[i * C + c] += w2[c * F + f] * h[f];
+        y[i * C + c] += (double)s->w2[c * F + f] * h[f];
     }
   }
 }
@@ -187,6 +172,10 @@ static void declare(block_case *s) {
   build_block(g, s, test_input(g, "x", B, N, C), test_input(g, "mask", B, N));
   assert_ok(ft_graph_status(g));
   assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_TRAINABLE));
+  assert_ok(filtra_parameters_get(s->params, "ffn.1.weight", s->w1, F * C));
+  assert_ok(filtra_parameters_get(s->params, "ffn.1.bias", s->b1, F));
+  assert_ok(filtra_parameters_get(s->params, "ffn.2.weight", s->w2, C * F));
+  assert_ok(filtra_parameters_get(s->params, "ffn.2.bias", s->b2, C));
 }
 
 static void check(block_case s, bool training) {

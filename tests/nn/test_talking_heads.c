@@ -8,10 +8,16 @@
 
 enum { D = 3, MOST_HEADS = 3 };
 
+/** What mixes the heads' scores, or their weights. */
+typedef struct talk {
+  float weight[MOST_HEADS * MOST_HEADS], bias[MOST_HEADS];
+} talk;
+
 typedef struct talk_case {
   int64_t batch, heads, queries, keys;
   bool causal, mask, bias, constant;
   filtra_parameters *params;
+  talk scores, weights;
 } talk_case;
 
 /* The last sequences have no real token, or none at first. */
@@ -31,23 +37,13 @@ TEST_BUILD(build) {
 
 /* ---- in float64 ---- */
 
-static void get(const talk_case *s, const char *name, float *to) {
-  assert_ok(ft_parameter_download(s->params, ft_parameters_find(s->params, name), to));
-}
-
 /* y[h] = sum over i of w[h,i] x[i] + b[h], for each of `heads` numbers `apart`. */
-static void talk(const talk_case *s, const char *name, const double *x, double *y, int64_t apart) {
-  float w[MOST_HEADS * MOST_HEADS], b[MOST_HEADS];
-  char full[64];
-  snprintf(full, sizeof full, "%s.weight", name);
-  get(s, full, w);
-  snprintf(full, sizeof full, "%s.bias", name);
-  get(s, full, b);
+static void mix(const talk *t, int64_t heads, const double *x, double *y, int64_t apart) {
   for (int64_t at = 0; at < apart; at++)
-    for (int64_t h = 0; h < s->heads; h++) {
-      double sum = (double)b[h];
-      for (int64_t i = 0; i < s->heads; i++)
-        sum += (double)w[h * s->heads + i] * x[i * apart + at];
+    for (int64_t h = 0; h < heads; h++) {
+      double sum = (double)t->bias[h];
+      for (int64_t i = 0; i < heads; i++)
+        sum += (double)t->weight[h * heads + i] * x[i * apart + at];
       y[h * apart + at] = sum;
     }
 }
@@ -80,18 +76,27 @@ TEST_REFERENCE(reference) {
         x[at] += in[0][((b * s->heads + h) * s->queries + i) * D + d] *
                  in[1][((b * s->heads + h) * s->keys + j) * D + d] / sqrt(D);
     }
-    talk(s, "talking_scores", x, y, pairs);
+    mix(&s->scores, s->heads, x, y, pairs);
     for (int64_t at = 0; at < all && bias; at++)
       y[at] += bias[b * all + at];
     for (int64_t row = 0; row < s->heads * s->queries; row++)
       weigh(s, mask, b, row % s->queries, y + row * s->keys);
-    talk(s, "talking_weights", y, out[0] + b * all, pairs);
+    mix(&s->weights, s->heads, y, out[0] + b * all, pairs);
     for (int64_t at = 0; at < all; at++)
       if (!counts(s, mask, b, at % pairs / s->keys, at % s->keys)) out[0][b * all + at] = 0;
   }
 }
 
 /* ---- the cases ---- */
+
+static void get(const talk_case *s, const char *name, talk *to) {
+  const size_t heads = (size_t)s->heads;
+  char full[64];
+  snprintf(full, sizeof full, "%s.weight", name);
+  assert_ok(filtra_parameters_get(s->params, full, to->weight, heads * heads));
+  snprintf(full, sizeof full, "%s.bias", name);
+  assert_ok(filtra_parameters_get(s->params, full, to->bias, heads));
+}
 
 static void declare(talk_case *s) {
   assert_ok(filtra_parameters_create(test_device(), &s->params));
@@ -103,6 +108,8 @@ static void declare(talk_case *s) {
   build_attention(g, &plain, in);
   assert_ok(ft_graph_status(g));
   assert_ok(filtra_parameters_commit(s->params, 3, FILTRA_TRAINABLE));
+  get(s, "talking_scores", &s->scores);
+  get(s, "talking_weights", &s->weights);
 }
 
 static void check(talk_case s) {
