@@ -4,6 +4,7 @@
 
 #include "ops/chord.h"
 #include "ops/optimizer.h"
+#include "ops/pseudoinverse.h"
 
 static filtra_tensor *features(bench_graph *g, const bench_shape *s, const char *name) {
   return bench_numbers(g, name, 0.0f, 3, (int64_t[]){s->batch, s->length, s->width});
@@ -67,6 +68,11 @@ static filtra_tensor *build_chord(bench_graph *g, const void *what) {
   const bench_shape *s = what;
   filtra_tensor *w = bench_numbers(g, "w", 0.0f, 3, (int64_t[]){s->batch, s->length, 13});
   return ft_chord(g->graph, w, features(g, s, "x"), NULL);
+}
+
+/* Six iterations with Nystromformer's matrices of landmarks by landmarks, for each head. */
+static filtra_tensor *build_pseudoinverse(bench_graph *g, const void *what) {
+  return ft_pseudoinverse(g->graph, filtra_softmax(g->graph, features(g, what, "x"), 2), 6);
 }
 
 static filtra_tensor *build_fourier(bench_graph *g, const void *what) {
@@ -168,6 +174,11 @@ static const bench_shape MIXED[] = {
     {"LRA text", 4, 4096, 64},
     {"LRA image", 4, 1024, 64, QUICK},
 };
+/* A sequence for each head, of as many landmarks. */
+static const bench_shape LANDMARKS[] = {
+    {"LRA text", 64, 64, 64},
+    {"LRA text", 8, 64, 64, QUICK},
+};
 /* `out` is the vocabulary. */
 static const bench_shape VOCABULARIES[] = {
     {"LRA text", 32, 4096, 64, .out = 257},
@@ -199,6 +210,7 @@ const bench_family bench_tokens[] = {
     {"cumulative_sum", build_cumulative_sum, FEATURES, FT_COUNT(FEATURES)},
     {"fourier", build_fourier, MIXED, FT_COUNT(MIXED)},
     {"chord", build_chord, MIXED, FT_COUNT(MIXED)},
+    {"pseudoinverse", build_pseudoinverse, LANDMARKS, FT_COUNT(LANDMARKS)},
     {"permute", build_permute, FEATURES, FT_COUNT(FEATURES)},
     {"gather", build_gather, FEATURES, FT_COUNT(FEATURES)},
     {"argsort", build_argsort, FEATURES, FT_COUNT(FEATURES)},
