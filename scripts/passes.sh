@@ -8,7 +8,7 @@ passes_table() {
 suite       what ./run test runs: on the GPU if there is one, else on the newest lavapipe
 thorough    precision, memory, interrupted runs, two ranks and more: tests labelled thorough
 measuring   the commands bench, compare and tune, and matrix units that fail
-kernels     op tests with every kernel, also those that the device would not choose
+kernels     op and graph tests with every kernel, also those that the device would not choose
 vendors     the compilers of AMD, Intel, NVIDIA, Apple and Qualcomm: spills, costs of hot loops
 sanitizers  the tests under AddressSanitizer and UBSan
 sanitized   the op tests under AddressSanitizer and UBSan

@@ -216,7 +216,7 @@ run_pass() {
   case $1 in
     thorough) threadless thorough_passes ;;
     measuring) threadless pass "measuring" build -R "$measuring_tests" ;;
-    kernels) remembering threadless narrow_pass "kernels" build -L '^(ops|shaders)$' ;;
+    kernels) remembering threadless narrow_pass "kernels" build -L '^(ops|graph|shaders)$' ;;
     vendors) pass "vendors" build -L '^vendors$' ;;
     sanitizers)
       set -- -LE "^(${left_out%|thorough}|ops)\$"

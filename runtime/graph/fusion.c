@@ -1,46 +1,16 @@
 /* Fusion: elementwise calls and copies that follow one another become one call of shaders/fused,
  * which keeps what only they read in registers. A call joins an earlier one if its result has the
- * same shape and no call between them writes what it accesses or accesses what it writes. A copy
+ * same shape and no call between them writes what it accesses or accesses what it writes. On GPUs
+ * sums along a short last axis join, too, and then calls whose results lack that axis. A copy
  * has the shape of its source or its target, with the axes in the order in which that is stored;
  * the other may be stored differently. The first step of ft_plan_make; ops say which of their calls
  * are elementwise (ft_step). */
-#include "fused/contract.h"
-#include "graph/plan.h"
+#include "graph/fused.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { WINDOW = 16 }; /* calls that one may be moved before */
-
-/** Where elements are that are not stored dense (shaders/fused/contract.h). */
-typedef struct layout {
-  int64_t row;
-  bool swapped;
-} layout;
-
-/** A tensor in a register: an input, or the result of a step. */
-typedef struct value {
-  const filtra_tensor *tensor;
-  uint32_t axes;   /* bit k: it has axis k of the shape, else it is repeated */
-  uint32_t stored; /* 0: dense, else the number of its layout */
-  uint32_t operand;
-} value;
-
-/** A fused call as it is put together. */
-typedef struct fused {
-  int64_t shape[FILTRA_MAX_DIMS]; /* without axes of length 1 */
-  int ndim;
-  value inputs[FUSED_INPUTS], results[FUSED_STEPS]; /* of results the latest of each tensor */
-  uint32_t input_count, result_count, number_count;
-  uint32_t step_count; /* with the gaps before activations */
-  uint32_t steps[FUSED_STEPS];
-  float numbers[FUSED_NUMBERS];
-  layout layouts[FUSED_LAYOUTS];
-  uint32_t layout_count;
-  value outputs[FUSED_OUTPUTS];
-  uint32_t output_count;
-  bool activates;
-} fused;
 
 /** The axes of a copy that are longer than 1, with the strides of its source and its target. */
 typedef struct frame {
@@ -75,11 +45,11 @@ static int long_axes(const filtra_tensor *t, int64_t shape[FILTRA_MAX_DIMS]) {
   return count;
 }
 
-static bool has_shape(const fused *f, int ndim, const int64_t *shape) {
+static bool has_shape(const ft_fused *f, int ndim, const int64_t *shape) {
   return ndim == f->ndim && !memcmp(shape, f->shape, (size_t)ndim * sizeof *shape);
 }
 
-static bool tensor_has_shape(const fused *f, const filtra_tensor *t) {
+static bool tensor_has_shape(const ft_fused *f, const filtra_tensor *t) {
   int64_t shape[FILTRA_MAX_DIMS];
   return has_shape(f, long_axes(t, shape), shape);
 }
@@ -116,14 +86,14 @@ static frame frame_of(const ft_recorded_call *copy, int by) {
 
 /* Finds how a tensor with these strides along the shape is stored, as a new layout if it is none of
  * the known ones. False if no layout describes it, or there is no room. */
-static bool stored_as(fused *f, const int64_t *strides, uint32_t *stored) {
+static bool stored_as(ft_fused *f, const int64_t *strides, uint32_t *stored) {
   int64_t n[FILTRA_MAX_DIMS] = {1, 1, 1, 1}, stride[FILTRA_MAX_DIMS] = {0};
   const int before = FILTRA_MAX_DIMS - f->ndim;
   memcpy(n + before, f->shape, (size_t)f->ndim * sizeof *n);
   memcpy(stride + before, strides, (size_t)f->ndim * sizeof *n);
   const int64_t row = n[2] > 1 ? stride[2] : n[3];
   const bool plain = n[1] == 1 || stride[1] == n[2] * row;
-  const layout found = {row, !plain};
+  const ft_fused_layout found = {row, !plain};
   if (f->ndim && stride[3] != 1) return false;
   if (!plain && stride[1] != n[3]) return false;
   if (n[0] > 1 && stride[0] != (plain ? n[1] : 1) * n[2] * row) return false;
@@ -154,17 +124,17 @@ static uint32_t axes_of(const filtra_tensor *t, const filtra_tensor *y, int with
 
 /* ---- putting a call together ---- */
 
-static bool same_elements(const value *a, const value *b) {
+static bool same_elements(const ft_fused_value *a, const ft_fused_value *b) {
   return a->tensor->storage == b->tensor->storage && a->tensor->offset == b->tensor->offset &&
          filtra_tensor_elements(a->tensor) == filtra_tensor_elements(b->tensor) &&
          a->axes == b->axes && a->stored == b->stored;
 }
 
 /* Whether the values share no byte: other storages, or slices of the same rows. */
-static bool are_apart(const fused *f, const value *a, const value *b) {
+static bool are_apart(const ft_fused *f, const ft_fused_value *a, const ft_fused_value *b) {
   if (a->tensor->storage != b->tensor->storage) return true;
   if (!a->stored || a->stored != b->stored) return false;
-  const layout *l = &f->layouts[a->stored - 1];
+  const ft_fused_layout *l = &f->layouts[a->stored - 1];
   const int64_t width = f->shape[f->ndim - 1] * (l->swapped ? f->shape[f->ndim - 3] : 1);
   const int64_t distance = llabs(a->tensor->offset - b->tensor->offset);
   return distance >= width && distance + width <= l->row;
@@ -172,7 +142,7 @@ static bool are_apart(const fused *f, const value *a, const value *b) {
 
 /* The register that holds a tensor; a new input, if there is none. False if there is no room, or it
  * shares bytes with a result in another way. */
-static bool operand_of(fused *f, value wanted, uint32_t *operand) {
+static bool operand_of(ft_fused *f, ft_fused_value wanted, uint32_t *operand) {
   for (uint32_t i = 0; i < f->result_count; i++) {
     *operand = f->results[i].operand;
     if (same_elements(&f->results[i], &wanted)) return true;
@@ -190,7 +160,7 @@ static bool operand_of(fused *f, value wanted, uint32_t *operand) {
 
 /* Adds a result, or replaces that of the same tensor. False if another part of its bytes is read or
  * written, since the order of elements is not that of calls. */
-static bool set_result(fused *f, value result) {
+static bool set_result(ft_fused *f, ft_fused_value result) {
   for (uint32_t i = 0; i < f->input_count; i++)
     if (!same_elements(&f->inputs[i], &result) && !are_apart(f, &f->inputs[i], &result))
       return false;
@@ -205,8 +175,9 @@ static bool set_result(fused *f, value result) {
   return true;
 }
 
-static bool add_numbers(fused *f, const ft_step *step, uint32_t *first) {
-  const uint32_t count = step->operation == STEP_AFFINE ? 2 : step->operation == STEP_SCALE ? 1 : 0;
+static bool add_numbers(ft_fused *f, const ft_step *step, uint32_t *first) {
+  const bool affine = step->operation == STEP_AFFINE || step->operation == STEP_SUM_AFFINE;
+  const uint32_t count = affine ? 2 : step->operation == STEP_SCALE ? 1 : 0;
   const float numbers[] = {step->scale, step->offset};
   if (f->number_count + count > FUSED_NUMBERS) return false;
   memcpy(f->numbers + f->number_count, numbers, count * sizeof *numbers);
@@ -215,17 +186,25 @@ static bool add_numbers(fused *f, const ft_step *step, uint32_t *first) {
   return true;
 }
 
+static bool is_activation(const ft_step *step) {
+  return step->operation == STEP_ACTIVATE || step->operation == STEP_DERIVATIVE;
+}
+
+static bool is_sum(const ft_step *step) {
+  return step->operation == STEP_SUM || step->operation == STEP_SUM_AFFINE;
+}
+
 /* The place of the next step; FUSED_STEPS: there is none. */
-static uint32_t next_place(const fused *f, const ft_step *step) {
+static uint32_t next_place(const ft_fused *f, const ft_step *step) {
   uint32_t place = f->step_count;
-  while (step->operation >= STEP_ACTIVATE && place < FUSED_STEPS &&
-         !(FUSED_ACTIVATIONS >> place & 1))
+  while (is_activation(step) && place < FUSED_STEPS && !(FUSED_ACTIVATIONS >> place & 1))
     place++;
   return place;
 }
 
 /* Appends a step that computes `result` of a and, unless b.tensor is NULL, of b. */
-static bool add_step(fused *f, const ft_recorded_call *c, value a, value b, value result) {
+static bool add_step(ft_fused *f, const ft_recorded_call *c, ft_fused_value a, ft_fused_value b,
+                     ft_fused_value result) {
   const ft_step *step = &c->step;
   const uint32_t place = next_place(f, step);
   uint32_t a_operand, b_operand = 0, sum = FUSED_NONE, number;
@@ -236,29 +215,58 @@ static bool add_step(fused *f, const ft_recorded_call *c, value a, value b, valu
       !add_numbers(f, step, &number) || !set_result(f, result))
     return false;
   f->step_count = place + 1;
-  f->activates = f->activates || step->operation >= STEP_ACTIVATE;
+  f->activates = f->activates || is_activation(step);
   f->steps[place] = step->operation << FUSED_OPERATION | step->activation << FUSED_ACTIVATION |
                     a_operand << FUSED_A | b_operand << FUSED_B | number << FUSED_NUMBER |
                     FUSED_OUTPUTS << FUSED_TARGET | sum << FUSED_SUM;
   return true;
 }
 
-static bool add_elementwise(fused *f, const ft_recorded_call *c) {
+/* The axes of a result of rows. */
+static uint32_t row_axes(const ft_fused *f) {
+  return FUSED_ALL_AXES & ~(1U << (f->ndim - 1));
+}
+
+static bool has_rows(const ft_fused *f, const filtra_tensor *t) {
+  int64_t shape[FILTRA_MAX_DIMS];
+  const int count = long_axes(t, shape);
+  return f->ndim && count == f->ndim - 1 && !memcmp(shape, f->shape, (size_t)count * sizeof *shape);
+}
+
+static bool add_elementwise(ft_fused *f, const ft_recorded_call *c) {
   const filtra_tensor *x = c->args[0].tensor, *y = target_of(c);
   const filtra_tensor *z = c->arg_count > 2 ? c->args[1].tensor : NULL;
   const int without = c->step.operation == STEP_SCALE ? (int)c->step.axis : -1;
-  return tensor_has_shape(f, y) &&
-         add_step(f, c, (value){x, axes_of(x, y, without), 0, 0},
-                  (value){z, z ? axes_of(z, y, -1) : 0, 0, 0}, (value){y, FUSED_ALL_AXES, 0, 0});
+  uint32_t axes = FUSED_ALL_AXES;
+  if (has_rows(f, y)) {
+    axes = row_axes(f);
+    f->of_rows = true;
+  } else if (!tensor_has_shape(f, y)) {
+    return false;
+  }
+  return add_step(f, c, (ft_fused_value){x, axes & axes_of(x, y, without), 0, 0},
+                  (ft_fused_value){z, z ? axes & axes_of(z, y, -1) : 0, 0, 0},
+                  (ft_fused_value){y, axes, 0, 0});
 }
 
-static bool add_copy(fused *f, const ft_recorded_call *c) {
+static bool add_sum(ft_fused *f, const ft_recorded_call *c) {
+  const filtra_tensor *x = c->args[0].tensor, *y = target_of(c);
+  if (!tensor_has_shape(f, x) || !f->ndim ||
+      filtra_tensor_elements(y) * f->shape[f->ndim - 1] != filtra_tensor_elements(x))
+    return false;
+  f->of_rows = f->sums = true;
+  return add_step(f, c, (ft_fused_value){x, FUSED_ALL_AXES, 0, 0}, (ft_fused_value){0},
+                  (ft_fused_value){y, row_axes(f), 0, 0});
+}
+
+static bool add_copy(ft_fused *f, const ft_recorded_call *c) {
   for (int by = 2; by-- > 0;) {
     const frame own = frame_of(c, by);
-    value x = {c->args[0].tensor, FUSED_ALL_AXES, 0, 0}, y = {target_of(c), FUSED_ALL_AXES, 0, 0};
+    ft_fused_value x = {c->args[0].tensor, FUSED_ALL_AXES, 0, 0},
+                   y = {target_of(c), FUSED_ALL_AXES, 0, 0};
     if (has_shape(f, own.ndim, own.shape) && stored_as(f, own.stride[0], &x.stored) &&
         stored_as(f, own.stride[1], &y.stored))
-      return add_step(f, c, x, (value){0}, y);
+      return add_step(f, c, x, (ft_fused_value){0}, y);
   }
   return false;
 }
@@ -275,9 +283,9 @@ static bool is_needed(const fusion *all, const group *members, const ft_storage 
 }
 
 /* Writes the latest value of each tensor that others read. */
-static bool add_outputs(const fusion *all, const group *members, fused *f) {
+static bool add_outputs(const fusion *all, const group *members, ft_fused *f) {
   for (uint32_t i = 0; i < f->result_count; i++) {
-    const value *result = &f->results[i];
+    const ft_fused_value *result = &f->results[i];
     uint32_t *step = &f->steps[result->operand - FUSED_INPUTS];
     if (!is_needed(all, members, result->tensor->storage)) continue;
     if (f->output_count == FUSED_OUTPUTS) return false;
@@ -287,26 +295,39 @@ static bool add_outputs(const fusion *all, const group *members, fused *f) {
   return true;
 }
 
-/* The shape of all members is that of the first. */
-static void set_frame(fused *f, const ft_recorded_call *first) {
-  if (first->step.operation == STEP_COPY) {
-    const frame own = frame_of(first, 1);
+/* What the call goes through, element by element. */
+static const filtra_tensor *whole_of(const ft_recorded_call *c) {
+  return is_sum(&c->step) ? c->args[0].tensor : target_of(c);
+}
+
+/* The shape of all members is that of the first, or of the first among the largest. */
+static void set_frame(const fusion *all, const group *members, ft_fused *f) {
+  const ft_recorded_call *largest = &all->tape->calls[members->members[0]];
+  for (uint32_t m = 1; m < members->count; m++) {
+    const ft_recorded_call *c = &all->tape->calls[members->members[m]];
+    if (filtra_tensor_elements(whole_of(c)) > filtra_tensor_elements(whole_of(largest)))
+      largest = c;
+  }
+  if (largest->step.operation == STEP_COPY) {
+    const frame own = frame_of(largest, 1);
     f->ndim = own.ndim;
     memcpy(f->shape, own.shape, sizeof f->shape);
   } else {
-    f->ndim = long_axes(target_of(first), f->shape);
+    f->ndim = long_axes(whole_of(largest), f->shape);
   }
 }
 
-static bool put_together(const fusion *all, const group *members, fused *f) {
+static bool put_together(const fusion *all, const group *members, ft_fused *f) {
   memset(f, 0, sizeof *f);
+  set_frame(all, members, f);
   for (uint32_t m = 0; m < members->count; m++) {
     const ft_recorded_call *c = &all->tape->calls[members->members[m]];
-    const bool copies = c->step.operation == STEP_COPY;
-    if (m == 0) set_frame(f, c);
-    if (!(copies ? add_copy(f, c) : add_elementwise(f, c))) return false;
+    if (!(c->step.operation == STEP_COPY ? add_copy(f, c)
+          : is_sum(&c->step)             ? add_sum(f, c)
+                                         : add_elementwise(f, c)))
+      return false;
   }
-  return add_outputs(all, members, f);
+  return f->of_rows == f->sums && add_outputs(all, members, f);
 }
 
 /* ---- grouping ---- */
@@ -347,7 +368,7 @@ static bool join(const fusion *all, group *members, uint32_t position) {
   if (!members->count || members->count == FUSED_STEPS ||
       !is_elementwise(&all->tape->calls[members->members[0]]))
     return false;
-  fused f;
+  ft_fused f;
   members->members[members->count++] = position;
   if (put_together(all, members, &f)) return true;
   members->count--;
@@ -359,7 +380,7 @@ static bool join(const fusion *all, group *members, uint32_t position) {
  * any more. */
 static bool delay(fusion *all, size_t from) {
   group *last = &all->groups[all->group_count - 1], joined = all->groups[from];
-  fused own, whole;
+  ft_fused own, whole;
   if (!join(all, &joined, last->members[0]) || !put_together(all, &all->groups[from], &own) ||
       !put_together(all, &joined, &whole) || own.input_count > 1 || whole.output_count > 1)
     return false;
@@ -397,125 +418,21 @@ static void count_uses(fusion *all) {
     if (tape->storages[i]->home != FT_HOME_ARENA || tape->storages[i]->pinned) all->uses[i]++;
 }
 
-/* ---- the calls ---- */
-
-/* Merges axes that all inputs have, or all lack, unless a layout counts on them, and moves the rest
- * to the end of four axes. */
-static void merge_axes(fused *f) {
-  int count = 0;
-  for (int k = 0; k < f->ndim; k++) {
-    bool joins = count > 0 && !f->layout_count;
-    for (uint32_t i = 0; i < f->input_count && joins; i++)
-      joins = (f->inputs[i].axes >> (count - 1) & 1) == (f->inputs[i].axes >> k & 1);
-    for (uint32_t i = 0; i < f->input_count && !joins; i++) {
-      const uint32_t has = f->inputs[i].axes >> k & 1;
-      f->inputs[i].axes = (f->inputs[i].axes & ~(1U << count)) | has << count;
-    }
-    if (joins)
-      f->shape[count - 1] *= f->shape[k];
-    else
-      f->shape[count++] = f->shape[k];
-  }
-  const int before = FILTRA_MAX_DIMS - count;
-  memmove(f->shape + before, f->shape, (size_t)count * sizeof *f->shape);
-  for (int k = 0; k < before; k++)
-    f->shape[k] = 1;
-  for (uint32_t i = 0; i < f->input_count; i++) {
-    const uint32_t own = f->inputs[i].axes & ((1U << count) - 1), all = (1U << count) - 1;
-    f->inputs[i].axes = own == all ? FUSED_ALL_AXES : own << before;
-  }
-}
-
-/* Whether all tensors can be read by groups of four: aligned and contiguous, or one element. */
-static bool by_fours(const fused *f) {
-  const uint32_t last = 1U << (FILTRA_MAX_DIMS - 1);
-  bool whole = f->shape[FILTRA_MAX_DIMS - 1] % 4 == 0;
-  for (uint32_t i = 0; i < f->input_count && whole; i++)
-    whole = !(f->inputs[i].axes & last) || ft_begins_at(f->inputs[i].tensor, 16);
-  for (uint32_t i = 0; i < f->output_count && whole; i++)
-    whole = ft_begins_at(f->outputs[i].tensor, 16);
-  for (uint32_t i = 0; i < f->layout_count && whole; i++)
-    whole = f->layouts[i].row % 4 == 0;
-  return whole;
-}
-
-static void set_shape(const fused *f, bool whole, struct ft_fused_elements_arguments *given) {
-  int64_t shape[FILTRA_MAX_DIMS];
-  memcpy(shape, f->shape, sizeof shape);
-  if (whole) shape[FILTRA_MAX_DIMS - 1] /= 4;
-  given->count = (uint32_t)shape[0];
-  for (int k = 1; k < FILTRA_MAX_DIMS; k++) {
-    uint32_t shift = 0;
-    given->count *= (uint32_t)shape[k];
-    given->shape[k - 1] = (uint32_t)shape[k];
-    ft_divide_by((uint32_t)shape[k], &given->factor[k - 1], &shift);
-    given->shifts |= shift << 5 * (k - 1);
-  }
-  for (uint32_t i = 0; i < f->layout_count; i++)
-    given->row[i] = (uint32_t)(whole ? f->layouts[i].row / 4 : f->layouts[i].row);
-}
-
-static void set_tensors(const fused *f, struct ft_fused_elements_arguments *given) {
-  ft_arg *in[] = {&given->in0, &given->in1, &given->in2, &given->in3, &given->in4};
-  ft_arg *out[] = {&given->out0, &given->out1, &given->out2};
-  for (uint32_t i = 0; i < f->input_count; i++)
-    *in[i] = (ft_arg)FT_READ(f->inputs[i].tensor);
-  for (uint32_t i = 0; i < f->output_count; i++)
-    *out[i] = (ft_arg)FT_WRITE(f->outputs[i].tensor);
-}
-
-static uint32_t packed_axes(const fused *f, bool *spread) {
-  uint32_t axes = 0;
-  for (uint32_t i = 0; i < f->input_count; i++) {
-    axes |= f->inputs[i].axes << 4 * i;
-    *spread = *spread || f->inputs[i].axes != FUSED_ALL_AXES;
-  }
-  return axes;
-}
-
-static uint32_t packed_layouts(const fused *f) {
-  uint32_t word = f->input_count << FUSED_INPUT_COUNT;
-  for (uint32_t i = 0; i < f->input_count; i++)
-    word |= f->inputs[i].stored << FUSED_LAYOUT(i);
-  for (uint32_t i = 0; i < f->output_count; i++)
-    word |= f->outputs[i].stored << FUSED_LAYOUT(FUSED_INPUTS + i);
-  for (uint32_t i = 0; i < f->layout_count; i++)
-    word |= (uint32_t)f->layouts[i].swapped << (FUSED_SWAPPED + i);
-  return word;
-}
+/* ---- the step of the plan ---- */
 
 static void make_call(const fusion *all, const group *members, ft_recorded_call *call) {
-  fused f;
+  ft_fused f;
   put_together(all, members, &f);
-  merge_axes(&f);
-  const bool whole = by_fours(&f);
-  bool spread = f.layout_count > 0;
-  const uint32_t axes = packed_axes(&f, &spread);
-  struct ft_fused_elements_arguments given = {0};
-  set_tensors(&f, &given);
-  set_shape(&f, whole, &given);
-  memcpy(given.number, f.numbers, sizeof given.number);
-  const ft_recorded_call *first = &all->tape->calls[members->members[0]];
-  const uint32_t *s = f.steps;
-  ft_call_take(
-      &(ft_kernel_call){.label = "fused",
-                        .kernel = f.activates ? "fused/elements" : "fused/elements.plain",
-                        FT_ARGUMENTS_AT(fused_elements, &given),
-                        FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2],
-                                     .step3 = s[3], .step4 = s[4], .step5 = s[5], .step6 = s[6],
-                                     .step7 = s[7], .axes = axes, .layouts = packed_layouts(&f),
-                                     .SPREAD = spread, .WHOLE = whole),
-                        .workgroup = first->key.workgroup,
-                        .groups = {first->groups[0]}},
-      call);
-  for (uint32_t m = 0; m < members->count; m++)
-    call->flops += all->tape->calls[members->members[m]].flops;
-  for (uint32_t k = 0; k < call->arg_count; k++)
-    if (call->args[k].tensor)
-      call->bytes += 4.0 * (double)filtra_tensor_elements(call->args[k].tensor);
+  uint32_t groups = all->tape->calls[members->members[0]].groups[0];
+  double flops = 0;
+  for (uint32_t m = 0; m < members->count; m++) {
+    const ft_recorded_call *c = &all->tape->calls[members->members[m]];
+    if (f.of_rows && c->groups[0] > groups) groups = c->groups[0];
+    flops += c->flops;
+  }
+  ft_fused_call(&f, groups, call);
+  call->flops = flops;
 }
-
-/* ---- the step of the plan ---- */
 
 static filtra_status take_groups(ft_plan *plan, const fusion *all) {
   size_t fused_count = 0;

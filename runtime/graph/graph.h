@@ -90,12 +90,13 @@ typedef struct ft_arg {
 /** What an elementwise call or a copy computes, so that it can be fused with others
  * (graph/fusion.c): of its first argument and, if there are three, the second; both F32, and dense
  * except those of copies. The last argument receives the result, which is added to it if the call
- * reads it. */
+ * reads it. Or a sum of the first argument, dense F32, along its last axis of 2 to FUSED_ROW
+ * elements, in order. */
 typedef struct ft_step {
   uint32_t operation;  /* STEP_... of shaders/fused/contract.h; 0: the call is no step */
   uint32_t activation; /* filtra_activation, of STEP_ACTIVATE and STEP_DERIVATIVE */
   uint32_t axis;       /* of STEP_SCALE: the result's axis that the argument lacks */
-  float scale, offset; /* of STEP_AFFINE and STEP_SCALE */
+  float scale, offset; /* of STEP_AFFINE, STEP_SCALE and STEP_SUM_AFFINE */
 } ft_step;
 
 /** One dispatch. */

@@ -74,6 +74,20 @@ static uint32_t sharing(const filtra_graph *g, int64_t parts) {
   .groups = {(shared) > 1 ? ft_groups_for(items, SHARED_WORKGROUP / (shared))                      \
                           : ft_flat_groups(g, elements)}
 
+/* A short sum along the last axis may be fused with what comes before it; one of single elements is
+ * none. CPU drivers are faster without workgroups whose invocations wait for one another. */
+static ft_step step_of(const filtra_graph *g, const filtra_tensor *z, ft_axis axis, int64_t parts,
+                       float scale, float offset) {
+  const bool plain = scale == 1.0f && offset == 0.0f;
+  ft_step step = {.scale = scale, .offset = offset};
+  if (ft_caps_of(ft_graph_device(g))->cpu || z || parts > 1) return step;
+  if (axis.n == 1)
+    step.operation = STEP_AFFINE;
+  else if (axis.inner == 1 && axis.n <= FUSED_ROW)
+    step.operation = plain ? STEP_SUM : STEP_SUM_AFFINE;
+  return step;
+}
+
 static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tensor *x,
                            const filtra_tensor *z, ft_axis axis, int64_t parts, int64_t together,
                            float scale, float offset, const filtra_tensor *y, bool accumulate) {
@@ -85,6 +99,7 @@ static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tens
   ft_record_call(
       g, &(ft_kernel_call){.label = label,
                            .kernel = "reduce/axis",
+                           .step = step_of(g, z, axis, parts * together, scale, offset),
                            FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z),
                                         .y = FT_TARGET(y, accumulate), .count = items,
                                         .n = (uint32_t)axis.n, .parts = (uint32_t)parts,

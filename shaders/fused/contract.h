@@ -1,6 +1,7 @@
 /* Several elementwise calls and copies as one, for runtime/graph/fusion.c. All results have one
  * shape, along which inputs may be repeated. Tensors are stored dense or, those of copies, in one
- * of two other layouts. */
+ * of two other layouts. With the kernel `rows` results may be sums along the last axis, and what is
+ * computed from them: such a result of rows lacks that axis. */
 #ifndef FT_FUSED_CONTRACT_H
 #define FT_FUSED_CONTRACT_H
 
@@ -18,7 +19,9 @@
   VALUE(STEP_SCALE, 7)  /* scale a */                                                              \
   VALUE(STEP_COPY, 8)   /* a */                                                                    \
   VALUE(STEP_ACTIVATE, 9)                                                                          \
-  VALUE(STEP_DERIVATIVE, 10) /* activation'(a) b */
+  VALUE(STEP_DERIVATIVE, 10) /* activation'(a) b */                                                \
+  VALUE(STEP_SUM, 11)        /* the sum of a along the last axis */                                \
+  VALUE(STEP_SUM_AFFINE, 12) /* scale times that + offset */
 FT_DECLARE_VALUES(fused_step)
 
 #define FUSED_INPUTS  5
@@ -48,6 +51,8 @@ FT_DECLARE_VALUES(fused_step)
 #define FUSED_LAYOUT(tensor) (2 * (tensor)) /* lowest bit; outputs follow inputs */
 #define FUSED_SWAPPED        16             /* bit of the first layout: see below */
 #define FUSED_INPUT_COUNT    18             /* 3 bits */
+#define FUSED_OF_ROWS        21             /* bit of the first output: it is of rows */
+#define FUSED_ROW            64             /* most elements of a row */
 
 #define fused_elements_TENSORS(TENSOR)                                                             \
   TENSOR(F32, in0)                                                                                 \
@@ -83,5 +88,7 @@ FT_DECLARE_VALUES(fused_step)
   CONSTANT(11, bool, SPREAD, false) /* an input is repeated */                                     \
   CONSTANT(12, bool, WHOLE, false)
 FT_CONTRACT(fused_elements)
+
+FT_KERNEL(fused_rows, fused_elements, fused_elements)
 
 #endif

@@ -2,107 +2,13 @@
 #extension GL_GOOGLE_include_directive : require
 //@variant plain -DPLAIN=1
 #include "common/types.glsl"
-#include "common/activation.glsl"
-#include "common/quotient.glsl"
 #include "fused/contract.h"
 
-// Elementwise steps, one after the other, each with its result in registers. What a step computes
-// and of which operands is known when the pipeline is made: drivers leave out all else. The variant
-// `plain` knows no activations and compiles sooner.
-FT_VALUES(fused_step)
+// Elementwise steps, an element or a group of four after the other. The variant `plain` knows no
+// activations and compiles sooner.
 FT_CONSTANTS(fused_elements)
 FT_ARGUMENTS(fused_elements)
-
-#if PLAIN
-const uint ACTIVATIONS = 0;
-#else
-const uint ACTIVATIONS = FUSED_ACTIVATIONS;
-#endif
-vec4 r[FUSED_INPUTS + FUSED_STEPS];
-
-uint field(uint word, uint low, uint bits) {
-  return word >> low & (1u << bits) - 1u;
-}
-
-// One component after the other in a loop that is not unrolled here, so that the module holds the
-// code of all activations once for a step.
-vec4 activated(const uint activation, const bool derivative, vec4 x) {
-  for (uint k = 0; k < 4; ++k)
-    x[k] = derivative ? activate_derivative(activation, x[k]) : activate(activation, x[k]);
-  return x;
-}
-
-vec4 combine(const uint number, const uint step, vec4 a, vec4 b) {
-  const uint operation = field(step, FUSED_OPERATION, 4);
-  const uint activation = field(step, FUSED_ACTIVATION, 4), first = field(step, FUSED_NUMBER, 3);
-  if (operation == STEP_ADD) return a + b;
-  if (operation == STEP_MULTIPLY) return a * b;
-  if (operation == STEP_SUBTRACT) return a - b;
-  if (operation == STEP_DIVIDE) return a / b;
-  if (operation == STEP_MINUS_PRODUCT) return -(a * b);
-  if (operation == STEP_AFFINE) return p.number[first] * a + p.number[first + 1];
-  if (operation == STEP_SCALE) return p.number[first] * a;
-  if (operation == STEP_COPY) return a;
-  if ((ACTIVATIONS >> number & 1) == 0) return a;
-  const bool derivative = operation == STEP_DERIVATIVE;
-  const vec4 y = activated(activation, derivative, a);
-  return derivative ? y * b : y;
-}
-
-// Where tensor `number`, counted inputs first, has the element at these coordinates.
-uint place(uint number, uint i, uvec4 at) {
-  const uint stored = field(layouts, FUSED_LAYOUT(number), 2);
-  if (stored == 0) return i;
-  const uint row = p.row[stored - 1];
-  if ((layouts >> (FUSED_SWAPPED + stored - 1) & 1) != 0)
-    return (at[0] * p.shape[1] + at[2]) * row + at[1] * p.shape[2] + at[3];
-  return ((at[0] * p.shape[0] + at[1]) * p.shape[1] + at[2]) * row + at[3];
-}
-
-void store(uint number, uint i, uvec4 at, vec4 x) {
-  uvec2 address = uvec2(p.out0); // SwiftShader crashes where a reference is chosen
-  if (number == 1) address = uvec2(p.out1);
-  if (number == 2) address = uvec2(p.out2);
-  F32 to = F32(address);
-  const uint k = place(FUSED_INPUTS + number, i, at);
-  if (WHOLE)
-    by_fours(to).v[k] = x;
-  else
-    to.v[k] = x.x;
-}
-
-void run(const uint number, const uint step, uint i, uvec4 at) {
-  if (step == STEP_NONE) return;
-  precise vec4 y = combine(number, step, r[field(step, FUSED_A, 4)], r[field(step, FUSED_B, 4)]);
-  const uint sum = field(step, FUSED_SUM, 4), target = field(step, FUSED_TARGET, 2);
-  if (sum != FUSED_NONE) y += r[sum];
-  r[FUSED_INPUTS + number] = y;
-  if (target < FUSED_OUTPUTS) store(target, i, at, y);
-}
-
-// The element of input `number` at these coordinates.
-vec4 load(const uint number, F32 t, uint i, uvec4 at) {
-  const uint own = field(axes, 4 * number, 4);
-  uint from = place(number, i, at);
-  if (own != FUSED_ALL_AXES) {
-    from = (own & 1) != 0 ? at[0] : 0;
-    [[unroll]] for (uint k = 1; k < 4; ++k)
-      if ((own >> k & 1) != 0) from = from * p.shape[k - 1] + at[k];
-  }
-  if (WHOLE && (own & 8) != 0) return by_fours(t).v[from];
-  return vec4(t.v[from]);
-}
-
-uvec4 coordinates(uint i) {
-  uvec4 at = uvec4(i, 0, 0, 0);
-  if (SPREAD)
-    [[unroll]] for (uint k = 3; k > 0; --k) {
-      const uint outer = quotient(at[0], p.factor[k - 1], p.shifts >> 5 * (k - 1) & 31);
-      at[k] = at[0] - outer * p.shape[k - 1];
-      at[0] = outer;
-    }
-  return at;
-}
+#include "fused/steps.glsl"
 
 void main() {
   uint i = gl_GlobalInvocationID.x;
@@ -110,20 +16,7 @@ void main() {
   const uint stride = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const uvec4 at = coordinates(i);
-    const uint inputs = field(layouts, FUSED_INPUT_COUNT, 3);
-    if (inputs > 0) r[0] = load(0, p.in0, i, at);
-    if (inputs > 1) r[1] = load(1, p.in1, i, at);
-    if (inputs > 2) r[2] = load(2, p.in2, i, at);
-    if (inputs > 3) r[3] = load(3, p.in3, i, at);
-    if (inputs > 4) r[4] = load(4, p.in4, i, at);
-    run(0, step0, i, at);
-    run(1, step1, i, at);
-    run(2, step2, i, at);
-    run(3, step3, i, at);
-    run(4, step4, i, at);
-    run(5, step5, i, at);
-    run(6, step6, i, at);
-    run(7, step7, i, at);
+    compute(i, at);
     i += stride;
   } while (i < p.count);
 }

@@ -11,6 +11,7 @@ typedef struct example {
   int64_t other[FILTRA_MAX_DIMS]; /* of z */
   void (*build)(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out);
   double bytes; /* most, as a multiple of those without fusion; 0: 1.1 */
+  bool gpu;     /* planned as for a GPU */
 } example;
 
 typedef struct outcome {
@@ -58,8 +59,8 @@ static double largest_error(const float *got, const float *expected) {
 
 static void check(const example *e) {
   static outcome fused, alone;
-  run("fusion=on", e, &fused);
-  run("fusion=off", e, &alone);
+  run(e->gpu ? "class=discrete,fusion=on" : "fusion=on", e, &fused);
+  run(e->gpu ? "class=discrete,fusion=off" : "fusion=off", e, &alone);
   /* Within a kernel a GPU's driver may fuse multiplications with additions. */
   const bool exact = ft_caps_of(test_device())->for_cpu;
   for (int i = 0; i < RESULTS; i++)
@@ -107,6 +108,28 @@ static void build_sums(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filt
   out[0] = filtra_affine(g, filtra_mean(g, share, 1, FILTRA_DROP_AXIS), 3, 1);
   filtra_tensor *view = filtra_reshape(g, filtra_affine(g, share, 2, 0), 2, flat);
   out[1] = filtra_multiply(g, view, view);
+}
+
+/* Sums along the last axis, what is computed of them, and what of both; a mean, and a sum of heads'
+ * copies. */
+static void build_rows(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out) {
+  filtra_tensor *y = filtra_activate(g, filtra_multiply(g, x, z), FILTRA_ACTIVATION_SIGMOID);
+  filtra_tensor *sum = filtra_sum(g, y, 3, FILTRA_KEEP_AXIS);
+  filtra_tensor *root = filtra_activate(g, filtra_affine(g, sum, 0.5f, 1), FILTRA_ACTIVATION_SQRT);
+  filtra_tensor *share = filtra_divide(g, y, root);
+  filtra_tensor *mean = filtra_mean(g, filtra_multiply(g, share, x), 3, FILTRA_DROP_AXIS);
+  out[0] = filtra_multiply(g, mean, filtra_mean(g, share, 3, FILTRA_DROP_AXIS));
+  out[1] = filtra_subtract(g, share, filtra_sum(g, share, 3, FILTRA_KEEP_AXIS));
+}
+
+/* The same of heads, which are stored as slices of rows. */
+static void build_rows_of_heads(filtra_graph *g, filtra_tensor *x, filtra_tensor *z,
+                                filtra_tensor **out) {
+  filtra_tensor *heads = filtra_permute(g, filtra_multiply(g, x, z), (int[]){0, 2, 1, 3});
+  filtra_tensor *square = filtra_multiply(g, heads, heads);
+  filtra_tensor *norm = filtra_sum(g, square, 3, FILTRA_KEEP_AXIS);
+  out[0] = filtra_divide(g, heads, norm);
+  out[1] = filtra_permute(g, out[0], (int[]){0, 2, 1, 3});
 }
 
 /* Halves of x and z along an axis, and the concatenation of what is made of them. */
@@ -201,6 +224,20 @@ TEST(test_repeated_axes) {
 TEST(test_sums) {
   check(&(example){"sums", {2, 3, 4, 8}, {2, 3, 4, 8}, build_sums});
   check(&(example){"sums, repeated", {3, 2, 3, 7}, {1, 2, 3, 1}, build_sums});
+}
+
+TEST(test_rows) {
+  for (int64_t length = 2; length <= 64; length = length * 5 / 4 + 1) {
+    const int64_t outer = MOST / length / 3;
+    check(
+        &(example){"rows", {outer, 3, 1, length}, {outer, 3, 1, length}, build_rows, .gpu = true});
+  }
+  check(&(example){"rows of 64", {2, 1, 4, 64}, {2, 1, 4, 64}, build_rows, .gpu = true});
+  check(&(example){"one row", {1, 1, 1, 63}, {1, 1, 1, 63}, build_rows, .gpu = true});
+  check(&(example){"rows, repeated", {2, 3, 2, 40}, {1, 3, 1, 1}, build_rows, .gpu = true});
+  check(&(example){"rows, repeated", {2, 3, 2, 17}, {2, 1, 1, 17}, build_rows, .gpu = true});
+  check(&(example){"rows of heads", {2, 3, 4, 8}, {2, 3, 4, 8}, build_rows_of_heads, .gpu = true});
+  check(&(example){"rows of heads", {2, 3, 4, 7}, {2, 3, 1, 7}, build_rows_of_heads, .gpu = true});
 }
 
 TEST(test_copies) {

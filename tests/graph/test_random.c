@@ -10,7 +10,9 @@ enum { GRAPHS = 100 };
 #else
 enum { GRAPHS = 1000 };
 #endif
-enum { FUSED = 10 }; /* one of so many graphs is fused: most kernels of these are its own */
+enum {
+  FUSED = 10
+}; /* one of so many graphs is fused, as on a CPU or a GPU: most kernels are its own */
 
 static const double LIMIT = 1 << 24; /* whole numbers up to this are floats */
 
@@ -376,9 +378,10 @@ static void check_graph(filtra_device *dev, uint64_t seed) {
 TEST(test_random_graphs) {
   const char *text = getenv("FILTRA_TEST_SEED");
   uint64_t first = text ? strtoull(text, NULL, 10) : 1;
-  filtra_device *plain = test_open_device("fusion=off");
+  filtra_device *plain = test_open_device("fusion=off"), *gpu = test_open_device("class=discrete");
   for (uint64_t seed = first; seed < first + GRAPHS; seed++)
-    check_graph(seed % FUSED ? plain : test_device(), seed);
+    check_graph(seed % FUSED ? plain : seed / FUSED % 2 ? test_device() : gpu, seed);
+  test_close_device(&gpu);
   test_close_device(&plain);
 }
 
