@@ -39,7 +39,8 @@ static void affine_scan_backward(filtra_graph *g, const void *context) {
 filtra_tensor *filtra_affine_scan(filtra_graph *g, filtra_tensor *c, filtra_tensor *d,
                                   filtra_direction direction) {
   const bool reverse = direction == FILTRA_BACKWARD;
-  if (!ft_usable_features(g, d, "affine_scan", "d") ||
+  if (!ft_known_choice(g, (int)direction, FILTRA_BACKWARD, "affine_scan", "direction") ||
+      !ft_usable_features(g, d, "affine_scan", "d") ||
       !ft_usable_shape(g, c, 3, (const int64_t[]){d->shape[0], d->shape[1], 2}, "affine_scan", "c"))
     return NULL;
   filtra_tensor *h = ft_tensor_like(g, d, "affine_scan");

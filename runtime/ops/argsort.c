@@ -9,7 +9,8 @@ enum { LONGEST = 65536 };
 
 filtra_tensor *filtra_argsort(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
                               filtra_sorting sorting) {
-  if (!ft_usable_floats(g, x, 2, "argsort", "x") ||
+  if (!ft_known_choice(g, (int)sorting, FILTRA_UNSORT, "argsort", "order") ||
+      !ft_usable_floats(g, x, 2, "argsort", "x") ||
       (mask && !ft_usable_floats(g, mask, 2, "argsort", "mask")))
     return NULL;
   if (mask && !ft_same_shape(mask, x))

@@ -137,7 +137,9 @@ static void unit_phase_backward(filtra_graph *g, const void *context) {
 
 filtra_tensor *filtra_unit_phase(filtra_graph *g, filtra_tensor *x, filtra_angle angle) {
   const bool turns = angle == FILTRA_TURNS;
-  if (!ft_usable_dense(g, x, "unit_phase", "x")) return NULL;
+  if (!ft_known_choice(g, (int)angle, FILTRA_TURNS, "unit_phase", "unit of angles") ||
+      !ft_usable_dense(g, x, "unit_phase", "x"))
+    return NULL;
   int64_t shape[FILTRA_MAX_DIMS + 1];
   int ndim = filtra_tensor_shape(x, shape);
   if (ndim == FILTRA_MAX_DIMS)

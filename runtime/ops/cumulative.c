@@ -63,7 +63,9 @@ static void cumulative_backward(filtra_graph *g, const void *context) {
 filtra_tensor *filtra_cumulative_sum(filtra_graph *g, filtra_tensor *x, int axis,
                                      filtra_direction direction) {
   const bool reverse = direction == FILTRA_BACKWARD;
-  if (!ft_usable_axis(g, x, axis, false, "cumulative_sum")) return NULL;
+  if (!ft_known_choice(g, (int)direction, FILTRA_BACKWARD, "cumulative_sum", "direction") ||
+      !ft_usable_axis(g, x, axis, false, "cumulative_sum"))
+    return NULL;
   struct cumulative call = {x, ft_tensor_new(g, "cumulative_sum", FILTRA_F32, x->ndim, x->shape),
                             ft_axis_of(x, axis), reverse};
   if (!call.y) return NULL;

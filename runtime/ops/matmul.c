@@ -2,6 +2,7 @@
 #include "ops/gemm.h"
 #include "ops/support.h"
 
+#include <math.h>
 #include <string.h>
 
 struct matmul {
@@ -128,6 +129,9 @@ filtra_tensor *filtra_matmul(filtra_graph *g, filtra_tensor *a, filtra_tensor *b
     return NULL;
   struct matmul s = {.a = a, .b = b};
   if (options) s.options = *options;
+  if (!isfinite(s.options.scale))
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "matmul: scale is %g, accepted are finite ones",
+                         (double)s.options.scale);
   if (!types_fit(g, &s)) return NULL;
   const filtra_matmul_options *o = &s.options;
   int last = a->ndim - 1;

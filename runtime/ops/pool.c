@@ -115,7 +115,9 @@ static bool usable_mask(filtra_graph *g, const filtra_tensor *mask, const filtra
 
 filtra_tensor *filtra_pool_mean(filtra_graph *g, filtra_tensor *x, filtra_tensor *mask,
                                 filtra_mean_over over) {
-  if (!usable_sequence(g, x, "pool_mean")) return NULL;
+  if (!ft_known_choice(g, (int)over, FILTRA_OVER_ALL, "pool_mean", "divisor") ||
+      !usable_sequence(g, x, "pool_mean"))
+    return NULL;
   if (mask && !usable_mask(g, mask, x, "pool_mean")) return NULL;
   struct pool call = {x, mask, NULL, NULL};
   call.y = ft_tensor_new(g, "pool_mean", FILTRA_F32, 2, (int64_t[]){x->shape[0], x->shape[2]});

@@ -232,6 +232,10 @@ static void reduce_backward(filtra_graph *g, const void *context) {
                            .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
 }
 
+static bool known_mode(filtra_graph *g, filtra_reduced_axis mode, const char *op) {
+  return ft_known_choice(g, (int)mode, FILTRA_KEEP_AXIS, op, "choice for the reduced axis");
+}
+
 /* Creates the result of reducing x along the axis: without the axis, or with length 1. */
 static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis,
                               filtra_reduced_axis mode, filtra_dtype dtype, const char *name) {
@@ -251,7 +255,7 @@ static filtra_tensor *record(filtra_graph *g, const char *op, struct reduce call
 
 static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode,
                           const char *op, bool mean, float offset) {
-  if (!ft_usable_axis(g, x, axis, !mean, op)) return NULL;
+  if (!known_mode(g, mode, op) || !ft_usable_axis(g, x, axis, !mean, op)) return NULL;
   struct reduce call = {.x = x,
                         .y = reduced(g, x, axis, mode, FILTRA_F32, op),
                         .axis = ft_axis_of(x, axis),
@@ -274,7 +278,7 @@ filtra_tensor *filtra_mean(filtra_graph *g, filtra_tensor *x, int axis, filtra_r
 }
 
 filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {
-  if (!ft_usable_axis(g, x, axis, false, "max")) return NULL;
+  if (!known_mode(g, mode, "max") || !ft_usable_axis(g, x, axis, false, "max")) return NULL;
   struct reduce call = {.x = x,
                         .y = reduced(g, x, axis, mode, FILTRA_F32, "max"),
                         .index = reduced(g, x, axis, mode, FILTRA_I32, "max index"),

@@ -115,7 +115,9 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
                                  filtra_number number) {
   const bool complex_features = number == FILTRA_COMPLEX;
   const float default_eps = 1e-5f;
-  if (!check_scale_norm(g, x, gain, eps, complex_features)) return NULL;
+  if (!ft_known_choice(g, (int)number, FILTRA_COMPLEX, "scale_norm", "kind of number") ||
+      !check_scale_norm(g, x, gain, eps, complex_features))
+    return NULL;
   struct scale_norm s = {
       .x = x, .gain = gain, .eps = eps == 0 ? default_eps : eps, .parts = complex_features ? 2 : 1};
   s.y = ft_tensor_like(g, x, "scale_norm");

@@ -115,10 +115,14 @@ bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const c
   return ft_usable_dense(g, t, op, argument) && ft_has_dims(g, t, ndim, op, argument);
 }
 
-bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op) {
-  if ((unsigned)activation <= FILTRA_ACTIVATION_GELU_TANH) return true;
-  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: there is no activation %d", op, (int)activation);
+bool ft_known_choice(filtra_graph *g, int value, int last, const char *op, const char *choice) {
+  if (value >= 0 && value <= last) return true;
+  ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "%s: there is no %s %d", op, choice, value);
   return false;
+}
+
+bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op) {
+  return ft_known_choice(g, (int)activation, FILTRA_ACTIVATION_GELU_TANH, op, "activation");
 }
 
 bool ft_begins_quad(const filtra_tensor *t) {

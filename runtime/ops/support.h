@@ -51,6 +51,8 @@ bool ft_usable_integers(filtra_graph *g, const filtra_tensor *t, int ndim, const
 bool ft_usable_floats(filtra_graph *g, const filtra_tensor *t, int ndim, const char *op,
                       const char *argument);
 bool ft_known_activation(filtra_graph *g, filtra_activation activation, const char *op);
+/** Whether a choice is one of the enumerators 0 to `last`; otherwise an error: "there is no". */
+bool ft_known_choice(filtra_graph *g, int value, int last, const char *op, const char *choice);
 /** Whether the first element is aligned to four elements. */
 bool ft_begins_quad(const filtra_tensor *t);
 /** Whether shaders/common/quads.glsl may take a dense tensor by groups of four; true for NULL. */
