@@ -71,7 +71,11 @@ struct filtra_tensor {
   size_t param_index;
 };
 
-typedef enum ft_access_mode { FT_ACCESS_READ = 1, FT_ACCESS_WRITE = 2 } ft_access_mode;
+typedef enum ft_access_mode {
+  FT_ACCESS_READ = 1,
+  FT_ACCESS_WRITE = 2,
+  FT_ACCESS_READ_BACK = 4 /* with WRITE: the call reads what it has written itself */
+} ft_access_mode;
 
 typedef struct ft_arg {
   const filtra_tensor *tensor; /* NULL passes address 0 */
@@ -83,6 +87,9 @@ typedef struct ft_arg {
   { (t), FT_ACCESS_WRITE }
 #define FT_UPDATE(t)                                                                               \
   { (t), (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) }
+/** Written, and then read by the same call. */
+#define FT_WORK(t)                                                                                 \
+  { (t), (ft_access_mode)(FT_ACCESS_WRITE | FT_ACCESS_READ_BACK) }
 /** For gradient targets: also read when accumulating. */
 #define FT_TARGET(t, accumulate)                                                                   \
   { (t), (accumulate) ? (ft_access_mode)(FT_ACCESS_READ | FT_ACCESS_WRITE) : FT_ACCESS_WRITE }

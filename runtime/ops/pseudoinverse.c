@@ -53,22 +53,24 @@ static void pseudoinverse_backward(filtra_graph *g, const void *context) {
   filtra_tensor *scratch = ft_tensor_new(g, "pseudoinverse scratch", FILTRA_F32, 3,
                                          (int64_t[]){3 * (int64_t)groups, c->size, c->size});
   if (!scratch) return;
+  const ft_arg updated = FT_UPDATE(da), written = FT_WORK(da);
+  const ft_arg target = accumulate ? updated : written;
   const double elements = (double)filtra_tensor_elements(da);
   ft_record_call(
-      g, &(ft_kernel_call){
-             .label = "pseudoinverse.backward",
-             .kernel = "pseudoinverse/backward",
-             FT_ARGUMENTS(pseudoinverse_backward, .a = FT_READ(c->a), .states = FT_READ(c->states),
-                          .dy = FT_READ(dy), .scratch = FT_WRITE(scratch),
-                          .da = FT_TARGET(da, accumulate), .count = (uint32_t)c->count,
-                          .size = (uint32_t)c->size, .iterations = (uint32_t)c->iterations),
-             FT_CONSTANTS(pseudoinverse_backward,
-                          .WHOLE = by_fours(c, dy, da) && ft_begins_quad(scratch),
-                          .accumulate = accumulate),
-             .workgroup = INVOCATIONS,
-             .groups = {groups},
-             .flops = flops_of(c, 11),
-             .bytes = 4.0 * elements * (3.0 + (double)c->iterations)});
+      g, &(ft_kernel_call){.label = "pseudoinverse.backward",
+                           .kernel = "pseudoinverse/backward",
+                           FT_ARGUMENTS(pseudoinverse_backward, .a = FT_READ(c->a),
+                                        .states = FT_READ(c->states), .dy = FT_READ(dy),
+                                        .scratch = FT_WORK(scratch), .da = target,
+                                        .count = (uint32_t)c->count, .size = (uint32_t)c->size,
+                                        .iterations = (uint32_t)c->iterations),
+                           FT_CONSTANTS(pseudoinverse_backward,
+                                        .WHOLE = by_fours(c, dy, da) && ft_begins_quad(scratch),
+                                        .accumulate = accumulate),
+                           .workgroup = INVOCATIONS,
+                           .groups = {groups},
+                           .flops = flops_of(c, 11),
+                           .bytes = 4.0 * elements * (3.0 + (double)c->iterations)});
 }
 
 static void emit_forward(filtra_graph *g, const struct pseudoinverse *c) {

@@ -76,14 +76,14 @@ static uint32_t sharing(const filtra_graph *g, int64_t parts) {
 
 /* A short sum along the last axis may be fused with what comes before it; one of single elements is
  * none. CPU drivers are faster without workgroups whose invocations wait for one another. */
-static ft_step step_of(const filtra_graph *g, const filtra_tensor *z, ft_axis axis, int64_t parts,
-                       float scale, float offset) {
+static ft_step step_of(const filtra_graph *g, const filtra_tensor *x, ft_axis axis, float scale,
+                       float offset, const filtra_tensor *y) {
   const bool plain = scale == 1.0f && offset == 0.0f;
   ft_step step = {.scale = scale, .offset = offset};
-  if (ft_caps_of(ft_graph_device(g))->cpu || z || parts > 1) return step;
-  if (axis.n == 1)
+  if (ft_caps_of(ft_graph_device(g))->cpu) return step;
+  if (axis.n == 1 && ft_same_shape(x, y))
     step.operation = STEP_AFFINE;
-  else if (axis.inner == 1 && axis.n <= FUSED_ROW)
+  else if (axis.inner == 1 && axis.n > 1 && axis.n <= FUSED_ROW)
     step.operation = plain ? STEP_SUM : STEP_SUM_AFFINE;
   return step;
 }
@@ -97,19 +97,20 @@ static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tens
   const int64_t inner = how == AXIS_ACROSS ? axis.inner / 4 : axis.inner;
   const uint32_t items = (uint32_t)(axis.outer * parts * inner);
   ft_record_call(
-      g, &(ft_kernel_call){.label = label,
-                           .kernel = "reduce/axis",
-                           .step = step_of(g, z, axis, parts * together, scale, offset),
-                           FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z),
-                                        .y = FT_TARGET(y, accumulate), .count = items,
-                                        .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
-                                        .together = (uint32_t)together, .inner = (uint32_t)inner,
-                                        .scale = scale, .offset = offset),
-                           FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate,
-                                        .FOURS = how, .SHARING = shared),
-                           FT_SHARED(g, sums, items, shared),
-                           .flops = z ? 2.0 * count : count,
-                           .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
+      g,
+      &(ft_kernel_call){
+          .label = label,
+          .kernel = "reduce/axis",
+          .step = z || parts * together > 1 ? (ft_step){0} : step_of(g, x, axis, scale, offset, y),
+          FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z), .y = FT_TARGET(y, accumulate),
+                       .count = items, .n = (uint32_t)axis.n, .parts = (uint32_t)parts,
+                       .together = (uint32_t)together, .inner = (uint32_t)inner, .scale = scale,
+                       .offset = offset),
+          FT_CONSTANTS(reduce_axis, .product = z != NULL, .accumulate = accumulate, .FOURS = how,
+                       .SHARING = shared),
+          FT_SHARED(g, sums, items, shared),
+          .flops = z ? 2.0 * count : count,
+          .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
 }
 
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,

@@ -170,7 +170,9 @@ static void permit_call(const ft_program *p, adv_memory *memory, const ft_record
                         bool set) {
   for (uint32_t k = 0; k < c->arg_count; k++) {
     if (!c->args[k].tensor) continue;
-    uint32_t flags = (c->args[k].mode & FT_ACCESS_READ ? ADV_MAY_READ : 0) |
+    const bool own = c->args[k].mode & FT_ACCESS_READ_BACK;
+    if (own && set) permit(p, memory, c->args[k].tensor, ADV_WRITTEN, false);
+    uint32_t flags = (own || c->args[k].mode & FT_ACCESS_READ ? ADV_MAY_READ : 0) |
                      (c->args[k].mode & FT_ACCESS_WRITE ? ADV_MAY_WRITE : 0);
     permit(p, memory, c->args[k].tensor, set ? flags : ADV_MAY_READ | ADV_MAY_WRITE, set);
   }
