@@ -159,11 +159,13 @@ static bool operand_of(ft_fused *f, ft_fused_value wanted, uint32_t *operand) {
 }
 
 /* Adds a result, or replaces that of the same tensor. False if another part of its bytes is read or
- * written, since the order of elements is not that of calls. */
+ * written, since the order of elements is not that of calls; one of rows may not be read at all,
+ * since one invocation writes what all of the row would read. */
 static bool set_result(ft_fused *f, ft_fused_value result) {
-  for (uint32_t i = 0; i < f->input_count; i++)
-    if (!same_elements(&f->inputs[i], &result) && !are_apart(f, &f->inputs[i], &result))
-      return false;
+  for (uint32_t i = 0; i < f->input_count; i++) {
+    const bool own = same_elements(&f->inputs[i], &result) && result.axes == FUSED_ALL_AXES;
+    if (!own && !are_apart(f, &f->inputs[i], &result)) return false;
+  }
   for (uint32_t i = 0; i < f->result_count; i++) {
     if (same_elements(&f->results[i], &result)) {
       f->results[i].operand = result.operand;
