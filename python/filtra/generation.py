@@ -134,7 +134,7 @@ def generate(
     tokenizer : Tokenizer
         The one that the model was trained with.
     prompt : str
-        At least one token.
+        At least one token, with the special tokens that a pretrained tokenizer puts around texts.
     tokens : int
         How many are made.
     temperature, top_k, top_p, seed
@@ -152,7 +152,7 @@ def generate(
             f"generate(model, tokenizer, prompt) takes a filtra.Model and a filtra.Tokenizer, not "
             f"{type(model).__name__} and {type(tokenizer).__name__}"
         )
-    ids = tokenizer.encode(prompt)
+    ids = tokenizer.encode(prompt, special=tokenizer.name in ("bpe", "wordpiece"))
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     previous = int(ids[-1]) if len(ids) else -1
     zero = tokenizer.symbol(0) != ""

@@ -141,6 +141,7 @@ filtra_status ft_pretrained_load(const char *folder, json_t **root) {
   ft_pretrained_folder f = {.path = folder};
   *root = NULL;
   filtra_status status = read_optional(folder, "tokenizer_config.json", &f.config);
+  if (!status) status = read_optional(folder, "config.json", &f.model);
   if (!status) status = read_optional(folder, *WHOLE, root);
   /* A list in tokenizer_config.json beside tokenizer.json is all there is. */
   const bool whole = *root && json_is_object(json_object_get(f.config, "added_tokens_decoder"));
@@ -149,10 +150,9 @@ filtra_status ft_pretrained_load(const char *folder, json_t **root) {
   if (!status && *root) {
     f.vocabulary = json_incref(json_object_get(json_object_get(*root, "model"), "vocab"));
     status = ft_pretrained_add(&f, *root);
-    if (!status) status = ft_pretrained_configure(*root, f.config);
+    if (!status) status = ft_pretrained_configure(&f, *root);
   } else if (!status) {
-    status = read_optional(folder, "config.json", &f.model);
-    if (!status) status = read_folder(&f, root);
+    status = read_folder(&f, root);
   }
   if (!status) status = ft_pretrained_set_types(*root, f.config);
   if (!status) status = ft_pretrained_set_side(*root, f.config);

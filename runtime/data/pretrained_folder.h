@@ -20,9 +20,10 @@ typedef struct ft_pretrained_folder {
 /** Adds the tokens that tokenizer.json lacks and the files beside it have. Fails with INPUT if they
  * give a token another id. */
 filtra_status ft_pretrained_add(const ft_pretrained_folder *f, json_t *root);
-/** Overrides parts of tokenizer.json by tokenizer_config.json (NULL: none), unless its class is
- * PreTrainedTokenizerFast or another that does not. */
-filtra_status ft_pretrained_configure(json_t *root, const json_t *config);
+/** Overrides parts of tokenizer.json by tokenizer_config.json and, where that says nothing, by what
+ * a class that is a model's does; PreTrainedTokenizerFast and its like change nothing. Fails with
+ * INPUT for what is not known. */
+filtra_status ft_pretrained_configure(const ft_pretrained_folder *f, json_t *root);
 /** Gives both texts of a pair token type 0 if tokenizer_config.json lists what the model is given,
  * and token types are not there, or if its class gives none. */
 filtra_status ft_pretrained_set_types(json_t *root, const json_t *config);

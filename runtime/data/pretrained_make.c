@@ -67,7 +67,7 @@ static const struct {
     {"pad_token", {"[PAD]", "<pad>", NULL}},       {"cls_token", {"[CLS]", "<s>", NULL}},
     {"mask_token", {"[MASK]", "<mask>", NULL}},
 };
-enum { UNK = 2, SEP = 3, CLS = 5, MASK = 6 };
+enum { BOS = 0, UNK = 2, SEP = 3, CLS = 5, MASK = 6 };
 
 /* The value that a file gives for a role, a text or an object; NULL: none. */
 static json_t *said_of(const ft_pretrained_folder *f, const char *key) {
@@ -265,6 +265,31 @@ static filtra_status make_frame(const ft_pretrained_folder *f, const family *kin
   return FILTRA_OK;
 }
 
+/* GPT-2's texts begin with a token if tokenizer_config.json says so, each of a pair. */
+static filtra_status make_beginning(const ft_pretrained_folder *f, const family *kind,
+                                    const json_t *added, json_t **out) {
+  const char *name = text_of(f, kind, BOS);
+  const json_int_t id = name ? id_of(f, added, name) : -1;
+  *out = json_null();
+  if (json_is_true(json_object_get(f->config, "add_eos_token")))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s/tokenizer_config.json: \"add_eos_token\" true is not known", f->path);
+  if (!json_is_true(json_object_get(f->config, "add_bos_token"))) return FILTRA_OK;
+  if (id < 0)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: has no id for \"bos_token\" (\"%.40s\")", f->path,
+                   name ? name : "");
+  json_t *begin = json_pack("{s{ss si}}", "SpecialToken", "id", name, "type_id", 0);
+  json_t *a = json_pack("{s{ss si}}", "Sequence", "id", "A", "type_id", 0);
+  json_t *b = json_pack("{s{ss si}}", "Sequence", "id", "B", "type_id", 0);
+  *out = json_pack("{ss s[OO] s[OOOO] s{s{ss s[I] s[s]}}}", "type", "TemplateProcessing", "single",
+                   begin, a, "pair", begin, a, begin, b, "special_tokens", name, "id", name, "ids",
+                   id, "tokens", name);
+  json_decref(begin);
+  json_decref(a);
+  json_decref(b);
+  return *out ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
 static json_t *make_bert(const ft_pretrained_folder *f, const family *kind, json_t *added,
                          json_t *frame) {
   return json_pack("{s{ss so so so so} s{ss} s{ss ss sb} s{ss ss ss si sO} sO so}", "normalizer",
@@ -292,10 +317,9 @@ filtra_status ft_pretrained_make(const ft_pretrained_folder *f, json_t **root) {
   json_t *added = NULL, *frame = NULL;
   FT_TRY(find_family(f, &kind));
   filtra_status status = make_added(f, kind, &added);
-  if (!status && kind->kind != GPT2)
-    status = make_frame(f, kind, added, &frame);
-  else if (!status)
-    frame = json_null();
+  if (!status)
+    status = kind->kind == GPT2 ? make_beginning(f, kind, added, &frame)
+                                : make_frame(f, kind, added, &frame);
   if (!status) {
     *root = kind->kind == BERT ? make_bert(f, kind, added, frame) : make_bpe(f, added, frame);
     if (!*root) status = ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
@@ -320,11 +344,24 @@ filtra_status ft_pretrained_add(const ft_pretrained_folder *f, json_t *root) {
   return status;
 }
 
-static filtra_status set_from(json_t *part, const char *key, const json_t *config,
-                              const char *name) {
+/* Sets the part's key to what the configuration says or, where it says nothing, to what the class
+ * does without a word; `usual` NULL: the key stays then. */
+static filtra_status set_from(json_t *part, const char *key, const json_t *config, const char *name,
+                              json_t *usual) {
   json_t *value = json_object_get(config, name);
+  if (!value) value = usual;
   if (!part || !value || !json_object_set(part, key, value)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
+}
+
+/* The family whose class `transformers` takes: the one that is named, or else the model's. */
+static const family *class_of(const ft_pretrained_folder *f) {
+  const char *class = ft_json_string(f->config, "tokenizer_class");
+  const char *model = ft_json_string(f->model, "model_type");
+  if (*class) return find_class(class);
+  for (size_t i = 0; i < FT_COUNT(families); i++)
+    if (!strcmp(model, families[i].model)) return &families[i];
+  return NULL;
 }
 
 /* Whether a class of `transformers` is none of a model's, and so takes tokenizer.json as it is;
@@ -337,7 +374,7 @@ static bool is_plain(const char *class) {
   return false;
 }
 
-#define TOKEN    "{s{sO si}}"
+#define TOKEN_OF "{s{sO si}}"
 #define TOKEN_ID "{sO s[O] s[O]}"
 
 /* BertProcessing as a template. */
@@ -347,8 +384,8 @@ static json_t *as_template(const json_t *bert) {
   if (!json_is_string(c) || !json_is_string(s)) return json_deep_copy(bert); /* refused later */
   json_t *a = json_pack("{s{ss si}}", "Sequence", "id", "A", "type_id", 0);
   json_t *b = json_pack("{s{ss si}}", "Sequence", "id", "B", "type_id", 0);
-  json_t *begin = json_pack(TOKEN, "SpecialToken", "id", c, "type_id", 0);
-  json_t *end = json_pack(TOKEN, "SpecialToken", "id", s, "type_id", 0);
+  json_t *begin = json_pack(TOKEN_OF, "SpecialToken", "id", c, "type_id", 0);
+  json_t *end = json_pack(TOKEN_OF, "SpecialToken", "id", s, "type_id", 0);
   json_t *ids = json_object();
   int failed =
       json_object_set_new(ids, json_string_value(c),
@@ -424,14 +461,23 @@ filtra_status ft_pretrained_set_side(json_t *root, const json_t *config) {
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-filtra_status ft_pretrained_configure(json_t *root, const json_t *config) {
-  if (is_plain(ft_json_string(config, "tokenizer_class"))) return FILTRA_OK;
+filtra_status ft_pretrained_configure(const ft_pretrained_folder *f, json_t *root) {
+  const family *kind = class_of(f);
   json_t *normalizer = json_object_get(root, "normalizer");
   json_t *splitter = json_object_get(root, "pre_tokenizer");
+  if (json_is_true(json_object_get(f->config, "split_special_tokens")))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "tokenizer_config.json: \"split_special_tokens\" true is not known: a special "
+                   "token that a text spells becomes that token");
+  if (is_plain(ft_json_string(f->config, "tokenizer_class"))) return FILTRA_OK;
   if (strcmp(ft_json_string(normalizer, "type"), "BertNormalizer") != 0) normalizer = NULL;
   if (strcmp(ft_json_string(splitter, "type"), "ByteLevel") != 0) splitter = NULL;
-  FT_TRY(set_from(normalizer, "lowercase", config, "do_lower_case"));
-  FT_TRY(set_from(normalizer, "strip_accents", config, "strip_accents"));
-  FT_TRY(set_from(normalizer, "handle_chinese_chars", config, "tokenize_chinese_chars"));
-  return set_from(splitter, "add_prefix_space", config, "add_prefix_space");
+  const bool bert = kind && kind->kind == BERT, bpe = kind && kind->kind != BERT;
+  json_t *yes = bert ? json_true() : NULL;
+  FT_TRY(set_from(normalizer, "lowercase", f->config, "do_lower_case", yes));
+  FT_TRY(
+      set_from(normalizer, "strip_accents", f->config, "strip_accents", bert ? json_null() : NULL));
+  FT_TRY(set_from(normalizer, "handle_chinese_chars", f->config, "tokenize_chinese_chars", yes));
+  return set_from(splitter, "add_prefix_space", f->config, "add_prefix_space",
+                  bpe ? json_false() : NULL);
 }

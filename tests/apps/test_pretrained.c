@@ -3,9 +3,11 @@
 #include "support/command.h"
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/pretrained.h"
 #include "support/run.h"
 
 #include "base/file.h"
+#include "base/json.h"
 
 static const char VOCABULARY[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nfine\nfilm\nbad\nword\n"
                                  "##s\nand\nthe\ngood\none\ntwo\nnot\n.\n,\n!\n";
@@ -285,6 +287,52 @@ TEST(test_columns_of_a_start) {
                           folder, folder),
               2);
   assert_non_null(strstr(test_output, "it has at least one step"));
+}
+
+/* A GPT-2 whose tokenizer knows a few letters, and puts a token before texts or none. */
+static const char *imported_gpt2(bool begins) {
+  static const char TEMPLATE[] =
+      ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": "
+      "{\"id\": \"<|endoftext|>\", \"type_id\": 0}}, {\"Sequence\": {\"id\": \"A\", \"type_id\": "
+      "0}}], \"pair\": [{\"SpecialToken\": {\"id\": \"<|endoftext|>\", \"type_id\": 0}}, "
+      "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, {\"Sequence\": {\"id\": \"B\", "
+      "\"type_id\": 1}}], \"special_tokens\": {\"<|endoftext|>\": {\"id\": \"<|endoftext|>\", "
+      "\"ids\": [0], \"tokens\": [\"<|endoftext|>\"]}}}";
+  const char *folder = test_copy_pretrained("gpt2"), *run = test_path(test_folder(), "run");
+  char vocabulary[512] = "\"<|endoftext|>\": 0";
+  for (int i = 1; i < 20; i++)
+    snprintf(vocabulary + strlen(vocabulary), 16, ", \"%c\": %d", 'a' + i - 1, i);
+  const char *text = test_text(
+      "{\"added_tokens\": [{\"id\": 0, \"content\": \"<|endoftext|>\", "
+      "\"special\": true}], \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
+      "\"add_prefix_space\": false}, \"model\": {\"type\": \"BPE\", \"unk_token\": \"a\", "
+      "\"vocab\": {%s}, \"merges\": []}%s}",
+      vocabulary, begins ? TEMPLATE : "");
+  test_write(test_path(folder, "tokenizer.json"), text, strlen(text));
+  assert_code(test_filtra("import %s --device cpu --cache-dir '' --out %s 2>&1", folder, run), 0);
+  return run;
+}
+
+static const char *generated(const char *run, const char *prompt) {
+  assert_code(test_filtra("generate --device cpu --cache-dir '' --run %s --prompt '%s' "
+                          "--temperature 0 --tokens 6 --past-end --json",
+                          run, prompt),
+              0);
+  json_auto_t *answer = test_output_json();
+  return test_text("%s", ft_json_string(answer, "text"));
+}
+
+/* A prompt begins with the token that the tokenizer puts before texts. */
+TEST(prompts_begin_as_texts) {
+  const char *with = imported_gpt2(true), *without = imported_gpt2(false);
+  static const char *const PROMPTS[] = {"ab", "cafe", "noon"};
+  int same = 0;
+  for (size_t i = 0; i < FT_COUNT(PROMPTS); i++) {
+    const char *text = generated(with, PROMPTS[i]);
+    assert_string_equal(generated(without, test_text("<|endoftext|>%s", PROMPTS[i])), text);
+    same += !strcmp(generated(without, PROMPTS[i]), text);
+  }
+  assert_true(same < (int)FT_COUNT(PROMPTS));
 }
 
 TEST_MAIN(NULL, test_teardown)

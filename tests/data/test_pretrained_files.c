@@ -265,6 +265,39 @@ static const char *roberta_vocabulary(void) {
                         "ab\": 257, \"<s>\": 258, \"</s>\": 259, \"<mask>\": 260, \"<pad>\": 261");
 }
 
+/* A class without a word about a space before texts has none, whatever tokenizer.json says. */
+TEST(test_space_before_texts) {
+  filtra_tokenizer *t;
+  static char text[20000];
+  snprintf(text, sizeof text,
+           "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": true}, "
+           "\"model\": {\"type\": \"BPE\", \"vocab\": %s, \"merges\": []}}",
+           bytes_but(256, "\"ab\": 256"));
+  assert_ok(load_files(&t, "tokenizer.json", text));
+  check_encoded(t, "b", "\xc4\xa0|b");
+  assert_ok(load_files(&t, "tokenizer.json", text, "tokenizer_config.json",
+                       "{\"tokenizer_class\": \"RobertaTokenizer\"}"));
+  check_encoded(t, "b", "b");
+}
+
+TEST(test_beginning_of_texts) {
+  filtra_tokenizer *t;
+  const char *vocabulary = bytes_but(256, "\"<|endoftext|>\": 256, \"<e>\": 257");
+  static const char CONFIG[] = "tokenizer_config.json", MERGE[] = "#version: 0.2\n";
+  assert_ok(load_files(&t, "vocab.json", vocabulary, "merges.txt", MERGE, CONFIG,
+                       "{\"tokenizer_class\": \"GPT2Tokenizer\", \"add_bos_token\": true}"));
+  check_encoded(t, "ab", "<|endoftext|>|a|b");
+  assert_ok(load_files(&t, "vocab.json", vocabulary, "merges.txt", MERGE, CONFIG,
+                       "{\"add_bos_token\": true, \"bos_token\": \"<e>\"}"));
+  check_encoded(t, "a", "<e>|a");
+  assert_ok(load_files(&t, "vocab.json", vocabulary, "merges.txt", MERGE, CONFIG,
+                       "{\"add_bos_token\": false}"));
+  check_encoded(t, "a", "a");
+  assert_fails(load_files(&t, "vocab.json", vocabulary, "merges.txt", MERGE, CONFIG,
+                          "{\"add_eos_token\": true}"),
+               FILTRA_ERROR_INPUT, "\"add_eos_token\" true is not known");
+}
+
 /* What is made of such files has every field that Hugging Face's own reader needs. */
 TEST(test_made_tokenizers_are_whole) {
   static const char *const TOKENS[] = {"single_word", "lstrip", "rstrip", "normalized", "special"};
@@ -309,6 +342,17 @@ TEST(test_configuration_over_tokenizer_json) {
   assert_ok(load_files(&t, "tokenizer.json", text, "tokenizer_config.json",
                        "{\"do_lower_case\": true, \"tokenizer_class\": \"BertTokenizerFast\"}"));
   check_encoded(t, "a A", "a|a");
+  static const char BERT[] = "{\"tokenizer_class\": \"BertTokenizer\"}";
+  assert_ok(load_files(&t, "tokenizer.json", text, "tokenizer_config.json", BERT));
+  check_encoded(t, "a A", "a|a");
+  assert_ok(load_files(&t, "tokenizer.json", text, "config.json", "{\"model_type\": \"bert\"}"));
+  check_encoded(t, "a A", "a|a");
+  assert_ok(load_files(&t, "tokenizer.json", text, "tokenizer_config.json",
+                       "{\"do_lower_case\": false, \"tokenizer_class\": \"BertTokenizer\"}"));
+  check_encoded(t, "a A", "a|A");
+  assert_fails(load_files(&t, "tokenizer.json", text, "tokenizer_config.json",
+                          "{\"split_special_tokens\": true}"),
+               FILTRA_ERROR_INPUT, "\"split_special_tokens\" true is not known");
   static const char *const plain[] = {"PreTrainedTokenizerFast", "PreTrainedTokenizer",
                                       "TokenizersBackend"};
   for (size_t i = 0; i < FT_COUNT(plain); i++) {

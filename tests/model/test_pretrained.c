@@ -377,6 +377,35 @@ TEST(pixels_are_scaled_as_theirs) {
          "preprocessor_config.json: \"rescale_factor\" is 0; accepted are numbers from 1e-6");
 }
 
+/* What pixels are not prepared by is refused, or said. */
+TEST(keys_of_images) {
+  static const char HALF[] = "\"image_mean\": [0.5, 0.5, 0.5], \"image_std\": [0.5, 0.5, 0.5]";
+  static const char *const REFUSED[][2] = {{"do_resize", "false"},
+                                           {"do_rescale", "false"},
+                                           {"rescale_offset", "true"},
+                                           {"crop_pct", "0.8"}};
+  const char *folder = test_copy_pretrained("vit");
+  const char *path = test_path(folder, "preprocessor_config.json");
+  for (size_t i = 0; i < FT_COUNT(REFUSED); i++) {
+    const char *text = test_text("{%s, \"%s\": %s}", HALF, REFUSED[i][0], REFUSED[i][1]);
+    test_write(path, text, strlen(text));
+    refuse(folder, FILTRA_ERROR_INPUT, test_text("\"%s\"", REFUSED[i][0]));
+    refuse(folder, FILTRA_ERROR_INPUT, "cannot be followed");
+  }
+  test_write(path, "{\"image_std\": [1, 1, 1]}", 24);
+  refuse(folder, FILTRA_ERROR_INPUT, "\"image_mean\" is missing");
+  assert_int_equal(remove(path), 0);
+  static const char WHOLE[] = "{\"image_processor\": {\"image_mean\": [0.485, 0.456, 0.406], "
+                              "\"image_std\": [0.229, 0.224, 0.225]}}";
+  ft_start *start;
+  test_write(test_path(folder, "processor_config.json"), WHOLE, sizeof WHOLE - 1);
+  assert_ok(ft_start_open(folder, &start));
+  assert_string_equal(ft_json_string(ft_start_data_keys(start), "normalize"), "imagenet");
+  ft_start_close(&start);
+  test_write(test_path(folder, "processor_config.json"), "{}", 2);
+  refuse(folder, FILTRA_ERROR_INPUT, "processor_config.json: has no \"image_processor\"");
+}
+
 /* Leaves the first of three channels of the patches' weights. */
 static void make_grey(const char *folder) {
   const char *path = test_path(folder, "model.safetensors");

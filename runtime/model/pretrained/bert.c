@@ -63,7 +63,11 @@ static filtra_status read_positions(const ft_hf_config *c, json_t *keys) {
   const json_t *padding = json_object_get(c->json, "pad_token_id");
   const json_int_t offset = json_is_integer(padding) ? json_integer_value(padding) + 1 : 2,
                    rows = json_integer_value(json_object_get(keys, "max_length"));
-  if (offset > 0 && rows > offset)
+  if (offset < 1)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"pad_token_id\" is %lld; RoBERTa's positions need one of 0 or more",
+                   c->path, (long long)(offset - 1));
+  if (rows > offset)
     return ft_hf_set(keys, "{sI sI}", "position_offset", offset, "max_length", rows - offset);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: \"max_position_embeddings\" is %lld; accepted are more than %lld, the rows "
