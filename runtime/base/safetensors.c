@@ -213,6 +213,10 @@ static filtra_status check_header(uint64_t header_size, uint64_t data_size) {
 }
 
 static filtra_status read_content(ft_safetensors *file, size_t size) {
+  static const char POINTER[] = "version https://git-lfs.";
+  if (size >= sizeof POINTER && !memcmp(file->content, POINTER, sizeof POINTER - 1))
+    return ft_fail(FILTRA_ERROR_INPUT, "a pointer of Git LFS, which only names the file: fetch it "
+                                       "with git lfs pull, or download it by itself");
   if (size < LENGTH_BYTES)
     return ft_fail(FILTRA_ERROR_INPUT, "%zu bytes are too few for a safetensors file", size);
   uint64_t header_size;

@@ -323,6 +323,16 @@ TEST(test_made_headers) {
                  "not a safetensors file");
 }
 
+/* What a clone without Git LFS has in place of a model. */
+TEST(test_pointer) {
+  static const char POINTER[] =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n";
+  ft_safetensors *file;
+  const char *path = test_write_text(test_folder(), "a.safetensors", POINTER);
+  assert_fails(ft_safetensors_open(path, &file), FILTRA_ERROR_INPUT, "a pointer of Git LFS");
+  assert_null(file);
+}
+
 /* A header is not much longer than the data that it speaks of. */
 TEST(test_large_headers) {
   enum { LARGE = 5 << 20 };
