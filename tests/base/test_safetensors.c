@@ -1,5 +1,6 @@
 /* safetensors: round trips, the golden files of another writer, and damaged files. */
 #include "support/harness.h"
+#include "support/run.h"
 #include "support/starving.h"
 
 #include "base/file.h"
@@ -328,7 +329,8 @@ TEST(test_pointer) {
   static const char POINTER[] =
       "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n";
   ft_safetensors *file;
-  const char *path = test_write_text(test_folder(), "a.safetensors", POINTER);
+  owned char *path = ft_path_join(test_folder(), "a.safetensors");
+  test_write(path, POINTER, sizeof POINTER - 1);
   assert_fails(ft_safetensors_open(path, &file), FILTRA_ERROR_INPUT, "a pointer of Git LFS");
   assert_null(file);
 }
