@@ -301,7 +301,7 @@ static const char *imported_gpt2(bool begins) {
   const char *folder = test_copy_pretrained("gpt2"), *run = test_path(test_folder(), "run");
   char vocabulary[512] = "\"<|endoftext|>\": 0";
   for (int i = 1; i < 20; i++)
-    snprintf(vocabulary + strlen(vocabulary), 16, ", \"%c\": %d", 'a' + i - 1, i);
+    snprintf(vocabulary + strlen(vocabulary), 24, ", \"%c\": %d", 'a' + i - 1, i);
   const char *text = test_text(
       "{\"added_tokens\": [{\"id\": 0, \"content\": \"<|endoftext|>\", "
       "\"special\": true}], \"pre_tokenizer\": {\"type\": \"ByteLevel\", "
