@@ -94,8 +94,9 @@ FILTRA_API bool filtra_tokenizer_is_fitted(const filtra_tokenizer *tokenizer);
 FILTRA_API filtra_status filtra_tokenizer_save(const filtra_tokenizer *tokenizer, const char *path);
 /** Reads a file of filtra_tokenizer_save, a tokenizer.json of Hugging Face, or a folder with one,
  * with vocab.json and merges.txt, or with vocab.txt; other settings in such a folder
- * (tokenizer_config.json, special_tokens_map.json, added_tokens.json) are applied; a special token
- * that they add without an id fails with INPUT. A model, normaliser, pattern or other part that is
+ * (tokenizer_config.json, special_tokens_map.json, added_tokens.json) are applied, and where they
+ * say nothing those of the class, or of the model that config.json names; a special token that they
+ * add without an id fails with INPUT. A model, normaliser, pattern or other part that is
  * not known fails with INPUT, which names it. Caller destroys, after the datasets opened with
  * it. */
 FILTRA_API filtra_status filtra_tokenizer_load(const char *path, filtra_tokenizer **tokenizer);

@@ -31,9 +31,17 @@ static const family *find_class(const char *name) {
   return NULL;
 }
 
+/* That of config.json's "model_type". */
+static const family *find_model(const ft_pretrained_folder *f) {
+  const char *model = ft_json_string(f->model, "model_type");
+  for (size_t i = 0; i < FT_COUNT(families); i++)
+    if (!strcmp(model, families[i].model)) return &families[i];
+  return NULL;
+}
+
 static filtra_status find_family(const ft_pretrained_folder *f, const family **out) {
   const char *class = ft_json_string(f->config, "tokenizer_class");
-  const char *model = ft_json_string(f->model, "model_type");
+  const family *own = find_model(f);
   *out = *class ? find_class(class) : NULL;
   if (*class && (!*out || f->bpe == ((*out)->kind == BERT)))
     return ft_fail(FILTRA_ERROR_INPUT,
@@ -41,9 +49,7 @@ static filtra_status find_family(const ft_pretrained_folder *f, const family **o
                    class,
                    f->bpe ? "with merges are GPT2Tokenizer and RobertaTokenizer"
                           : "with vocab.txt are BertTokenizer and DistilBertTokenizer");
-  for (size_t i = 0; i < FT_COUNT(families) && !*out; i++)
-    if (!strcmp(model, families[i].model) && f->bpe == (families[i].kind != BERT))
-      *out = &families[i];
+  if (!*out && own && f->bpe == (own->kind != BERT)) *out = own;
   if (!*out && f->bpe && json_object_get(f->vocabulary, "<s>") &&
       json_object_get(f->vocabulary, "</s>"))
     return ft_fail(
@@ -265,6 +271,11 @@ static filtra_status make_frame(const ft_pretrained_folder *f, const family *kin
   return FILTRA_OK;
 }
 
+/* An item of a template: a "SpecialToken" or a "Sequence". */
+static json_t *item_of(const char *kind, const char *id) {
+  return json_pack("{s{ss si}}", kind, "id", id, "type_id", 0);
+}
+
 /* GPT-2's texts begin with a token if tokenizer_config.json says so, each of a pair. */
 static filtra_status make_beginning(const ft_pretrained_folder *f, const family *kind,
                                     const json_t *added, json_t **out) {
@@ -278,9 +289,9 @@ static filtra_status make_beginning(const ft_pretrained_folder *f, const family 
   if (id < 0)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: has no id for \"bos_token\" (\"%.40s\")", f->path,
                    name ? name : "");
-  json_t *begin = json_pack("{s{ss si}}", "SpecialToken", "id", name, "type_id", 0);
-  json_t *a = json_pack("{s{ss si}}", "Sequence", "id", "A", "type_id", 0);
-  json_t *b = json_pack("{s{ss si}}", "Sequence", "id", "B", "type_id", 0);
+  json_t *begin = item_of("SpecialToken", name);
+  json_t *a = item_of("Sequence", "A");
+  json_t *b = item_of("Sequence", "B");
   *out = json_pack("{ss s[OO] s[OOOO] s{s{ss s[I] s[s]}}}", "type", "TemplateProcessing", "single",
                    begin, a, "pair", begin, a, begin, b, "special_tokens", name, "id", name, "ids",
                    id, "tokens", name);
@@ -354,16 +365,6 @@ static filtra_status set_from(json_t *part, const char *key, const json_t *confi
   return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
-/* The family whose class `transformers` takes: the one that is named, or else the model's. */
-static const family *class_of(const ft_pretrained_folder *f) {
-  const char *class = ft_json_string(f->config, "tokenizer_class");
-  const char *model = ft_json_string(f->model, "model_type");
-  if (*class) return find_class(class);
-  for (size_t i = 0; i < FT_COUNT(families); i++)
-    if (!strcmp(model, families[i].model)) return &families[i];
-  return NULL;
-}
-
 /* Whether a class of `transformers` is none of a model's, and so takes tokenizer.json as it is;
  * those of models set what their options say. */
 static bool is_plain(const char *class) {
@@ -374,7 +375,6 @@ static bool is_plain(const char *class) {
   return false;
 }
 
-#define TOKEN_OF "{s{sO si}}"
 #define TOKEN_ID "{sO s[O] s[O]}"
 
 /* BertProcessing as a template. */
@@ -382,10 +382,10 @@ static json_t *as_template(const json_t *bert) {
   const json_t *cls = json_object_get(bert, "cls"), *sep = json_object_get(bert, "sep");
   json_t *c = json_array_get(cls, 0), *s = json_array_get(sep, 0);
   if (!json_is_string(c) || !json_is_string(s)) return json_deep_copy(bert); /* refused later */
-  json_t *a = json_pack("{s{ss si}}", "Sequence", "id", "A", "type_id", 0);
-  json_t *b = json_pack("{s{ss si}}", "Sequence", "id", "B", "type_id", 0);
-  json_t *begin = json_pack(TOKEN_OF, "SpecialToken", "id", c, "type_id", 0);
-  json_t *end = json_pack(TOKEN_OF, "SpecialToken", "id", s, "type_id", 0);
+  json_t *a = item_of("Sequence", "A");
+  json_t *b = item_of("Sequence", "B");
+  json_t *begin = item_of("SpecialToken", json_string_value(c));
+  json_t *end = item_of("SpecialToken", json_string_value(s));
   json_t *ids = json_object();
   int failed =
       json_object_set_new(ids, json_string_value(c),
@@ -462,14 +462,15 @@ filtra_status ft_pretrained_set_side(json_t *root, const json_t *config) {
 }
 
 filtra_status ft_pretrained_configure(const ft_pretrained_folder *f, json_t *root) {
-  const family *kind = class_of(f);
+  const char *class = ft_json_string(f->config, "tokenizer_class");
+  const family *kind = *class ? find_class(class) : find_model(f);
   json_t *normalizer = json_object_get(root, "normalizer");
   json_t *splitter = json_object_get(root, "pre_tokenizer");
   if (json_is_true(json_object_get(f->config, "split_special_tokens")))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "tokenizer_config.json: \"split_special_tokens\" true is not known: a special "
                    "token that a text spells becomes that token");
-  if (is_plain(ft_json_string(f->config, "tokenizer_class"))) return FILTRA_OK;
+  if (is_plain(class)) return FILTRA_OK;
   if (strcmp(ft_json_string(normalizer, "type"), "BertNormalizer") != 0) normalizer = NULL;
   if (strcmp(ft_json_string(splitter, "type"), "ByteLevel") != 0) splitter = NULL;
   const bool bert = kind && kind->kind == BERT, bpe = kind && kind->kind != BERT;

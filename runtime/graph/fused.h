@@ -15,7 +15,7 @@ typedef struct ft_fused_layout {
 /** A tensor in a register: an input, or the result of a step. */
 typedef struct ft_fused_value {
   const filtra_tensor *tensor;
-  uint32_t axes;   /* bit k: it has axis k of the shape, else it is repeated or, a result, sums */
+  uint32_t axes;   /* bit k: it has axis k of the shape; an input is repeated along others */
   uint32_t stored; /* 0: dense, else the number of its layout */
   uint32_t operand;
 } ft_fused_value;

@@ -322,6 +322,13 @@ static const char *generated(const char *run, const char *prompt) {
   return test_text("%s", ft_json_string(answer, "text"));
 }
 
+TEST(prompts_need_a_tokenizer) {
+  const char *folder = test_copy_pretrained("gpt2"), *run = test_path(test_folder(), "run");
+  assert_code(test_filtra("import %s --device cpu --cache-dir '' --out %s 2>&1", folder, run), 0);
+  assert_code(test_filtra("generate --device cpu --cache-dir '' --run %s --prompt a 2>&1", run), 2);
+  assert_printed("prompt: the run has no tokenizer");
+}
+
 /* A prompt begins with the token that the tokenizer puts before texts. */
 TEST(prompts_begin_as_texts) {
   const char *with = imported_gpt2(true), *without = imported_gpt2(false);

@@ -174,7 +174,7 @@ static const bench_shape MIXED[] = {
     {"LRA text", 4, 4096, 64},
     {"LRA image", 4, 1024, 64, QUICK},
 };
-/* A sequence for each head, of as many landmarks. */
+/* The batch counts heads of all sequences; length and width are the number of landmarks. */
 static const bench_shape LANDMARKS[] = {
     {"LRA text", 64, 64, 64},
     {"LRA text", 8, 64, 64, QUICK},
