@@ -10,9 +10,8 @@ enum { GRAPHS = 100 };
 #else
 enum { GRAPHS = 1000 };
 #endif
-enum {
-  FUSED = 10 /* one of so many graphs is fused, as on a CPU or a GPU: its kernels are its own */
-};           /* one of so many graphs is fused, as on a CPU or a GPU: most kernels are its own */
+/* One of so many graphs is fused, as on a CPU or a GPU: most kernels of these are its own. */
+enum { FUSED = 10 };
 
 static const double LIMIT = 1 << 24; /* whole numbers up to this are floats */
 
