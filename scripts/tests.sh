@@ -20,7 +20,7 @@ begin_passes() {
   [ -z "$minutes" ] || deadline=$(($(now) + 60 * minutes))
   : >"$scratch/summary"
   programs=$(find build -name CMakeFiles -prune -o -type f \( -path build/filtra -o \
-    -name 'libfiltra.so*' -o -path 'build/tests/*test_*' \) -print | sort | xargs cat | cksum)
+    -name 'libfiltra.so*' -o -path 'build/tests/filtra_tests' \) -print | sort | xargs cat | cksum)
   sources=$({ git rev-parse HEAD && git diff HEAD && git status --porcelain; } 2>/dev/null | cksum)
   here="$programs $sources $families ${FILTRA_DEVICE:-} ${VK_DRIVER_FILES:-} ${VK_ICD_FILENAMES:-}"
   if [ "$resumes" = 1 ] && [ "$(head -n 1 build/passed 2>/dev/null)" = "$here" ]; then return; fi
@@ -139,8 +139,7 @@ threads_pass() {
   step "Building with ThreadSanitizer"
   configure build/threads -DBUILD_TESTING=ON "-DFILTRA_KERNELS=$PWD/build" \
     -DCMAKE_C_FLAGS=-fsanitize=thread -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
-  cmake --build build/threads --parallel "$jobs" --target test_data_loader test_train_threads \
-    test_train_batcher test_train_predictor || die "compiling failed, see above"
+  compile build/threads filtra_tests
   export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
   pass "threads" build/threads -R '^(data/loader|train/(threads|batcher|predictor))$'
   unset TSAN_OPTIONS

@@ -1,14 +1,14 @@
 #!/bin/sh
 # The op tests by the adversary, under one capability profile.
 #
-#   run.sh FILTRA PROFILE SEED LIMIT REPORT FOLDER-OF-PASSED-CHECKS PROGRAM...
+#   run.sh FILTRA PROFILE SEED LIMIT REPORT FOLDER-OF-PASSED-CHECKS PROGRAM TEST...
 #
 # PROFILE "none": the device as it is. Exits with 77 where another profile has the same plan. SEED
 # may bring settings along: "3 rounding=1". Checks whose calls have passed under another profile are
 # not made again. What was done is added to REPORT, of which table.sh makes a table.
 set -u
-filtra=$1 profile=$2 seed=$3 limit=$4 report=$5 seen=$6
-shift 6
+filtra=$1 profile=$2 seed=$3 limit=$4 report=$5 seen=$6 program=$7
+shift 7
 export FILTRA_DEVICE="${FILTRA_DEVICE-cpu}"
 rm -f "$report"
 # shellcheck source=tests/profiles/twin.sh
@@ -31,33 +31,33 @@ mkdir -p "${report%/*}"
 # out: docs/adversary.md has them one by one. Products on matrix units are cut up differently, and
 # round alike: one shape stands for four.
 choose_tests() {
-  case $program in
-    *_activation) choice=tests=test_gradients ;;
-    *_broadcast) choice=skip=with_itself ;;
-    *_layer_norm) choice='skip=test_o*' ;; # one column, offset
-    *test_matrix) choice='tests=*16x8x16' ;;
-    *_loss) choice='skip=test_cross_entropy*' ;;
-    *_optimizer) choice=tests=test_training ;;
-    *test_plaplacian) choice=skip=test_p_two_is_attention ;;
-    *_reduce) choice=tests=sum_of_nothing ;;
+  case $test in
+    ops/activation) choice=tests=test_gradients ;;
+    ops/broadcast) choice=skip=with_itself ;;
+    ops/layer_norm) choice='skip=test_o*' ;; # one column, offset
+    ops/matrix) choice='tests=*16x8x16' ;;
+    ops/loss) choice='skip=test_cross_entropy*' ;;
+    ops/optimizer) choice=tests=test_training ;;
+    ops/plaplacian) choice=skip=test_p_two_is_attention ;;
+    ops/reduce) choice=tests=sum_of_nothing ;;
   esac
 }
 
 failed=
-for program; do
+for test; do
   # These compare the bits of two kernels, whose sums an arbitrary device may take in two orders.
-  case $program in
-    *test_gfsa | *test_plaplacian) linear=1 ;;
+  case $test in
+    ops/gfsa | ops/plaplacian) linear=1 ;;
     *) linear=0 ;;
   esac
   choice=
   case $seed in *rounding=1) choose_tests ;; esac
   export FILTRA_ADVERSARY="seed=$seed limit=$limit linear=$linear report=$report $choice"
-  log=$("$program" 2>&1) || {
+  log=$("$program" "$test" 2>&1) || {
     printf '%s\n' "$log"
-    failed="$failed ${program##*/}"
+    failed="$failed $test"
   }
-  echo "${program##*/}"
+  echo "$test"
 done
 [ -z "$failed" ] || {
   echo "failed under $profile with seed $seed:$failed"

@@ -93,7 +93,7 @@ TEST_MAIN(NULL, test_teardown)
 
 #else
 
-int main(void) {
+TEST_PROGRAM {
   print_message("SKIPPED: built without libpng\n");
   return 0;
 }

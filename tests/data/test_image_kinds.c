@@ -522,7 +522,7 @@ TEST_MAIN(NULL, test_teardown)
 
 #else
 
-int main(void) {
+TEST_PROGRAM {
   print_message("SKIPPED: built without libpng or libjpeg\n");
   return 0;
 }

@@ -288,6 +288,6 @@ TEST(test_every_allocation_may_fail) {
   assert_true(n > 5);
 }
 
-int main(void) {
+TEST_PROGRAM {
   return test_has_png() ? TEST_RUN("tests", NULL, test_teardown) : 0;
 }

@@ -3,15 +3,14 @@
 file(GLOB modules CONFIGURE_DEPENDS drivers/*.comp)
 foreach(source IN LISTS modules)
   get_filename_component(name ${source} NAME_WE)
-  set(output ${CMAKE_CURRENT_BINARY_DIR}/include/drivers/${name}.inc)
+  set(output ${tests_folder}/drivers/${name}.inc)
   add_custom_command(OUTPUT ${output}
     COMMAND ${Vulkan_GLSLC_EXECUTABLE} -O --target-env=vulkan1.3 -Werror -mfmt=c
             -I ${CMAKE_CURRENT_SOURCE_DIR} -o ${output} ${source}
     DEPENDS ${source} drivers/module.glsl VERBATIM)
-  target_sources(test_drivers_faults PRIVATE ${output})
+  target_sources(filtra_tests PRIVATE ${output})
 endforeach()
-target_include_directories(test_drivers_faults PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/include)
-file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/include/drivers)
+file(MAKE_DIRECTORY ${tests_folder}/drivers)
 
 # For golden.sh, which shows what the faults of a driver do to golden files.
 add_executable(drivers_variants drivers/variants.c)

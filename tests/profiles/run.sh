@@ -4,12 +4,12 @@
 # another profile are not made again (tests/support/seen.h). They are kept in FILTRA_TEST_SEEN if
 # that is set, else in the folder named.
 #
-#   run.sh FILTRA NAME FOLDER-OF-PASSED-CHECKS PROGRAM...
+#   run.sh FILTRA NAME FOLDER-OF-PASSED-CHECKS PROGRAM TEST...
 set -u
-filtra=$1 name=$2 seen=${FILTRA_TEST_SEEN:-$3}
-shift 3
+filtra=$1 name=$2 seen=${FILTRA_TEST_SEEN:-$3} program=$4
+shift 4
 
-# The programs choose the CPU driver if nobody else does, so the plans are asked of that.
+# The tests choose the CPU driver if nobody else does, so the plans are asked of that.
 export FILTRA_DEVICE="${FILTRA_DEVICE-cpu}"
 # shellcheck source=tests/profiles/twin.sh
 . "${0%/*}/twin.sh"
@@ -21,12 +21,12 @@ fi
 mkdir -p "$seen"
 export FILTRA_CAPS="@$name" FILTRA_TEST_SEEN="$seen"
 failed=
-for program; do
-  log=$("$program" 2>&1) || {
+for test; do
+  log=$("$program" "$test" 2>&1) || {
     printf '%s\n' "$log"
-    failed="$failed ${program##*/}"
+    failed="$failed $test"
   }
-  echo "${program##*/}"
+  echo "$test"
   printf '%s\n' "$log" | grep -E 'checks(, of which| not made)|not tested|is not here' | sort -u |
     sed 's/^/    /'
 done

@@ -97,14 +97,21 @@ static inline void test_add(struct CMUnitTest added, int line) {
 /** Runs all cases between `setup` and `teardown` (NULL: none); returns the number of failures. */
 #define TEST_RUN(name, setup, teardown)                                                            \
   TEST_GROUP(name, test_cases, test_case_count, setup, teardown)
+/* The function that main.c knows the file by; the build says its name. */
+#ifndef TEST_FUNCTION
+#define TEST_FUNCTION main
+#endif
+#define TEST_PROGRAM                                                                               \
+  int TEST_FUNCTION(void);                                                                         \
+  int TEST_FUNCTION(void)
 #define TEST_MAIN(setup, teardown)                                                                 \
-  int main(void) {                                                                                 \
+  TEST_PROGRAM {                                                                                   \
     return TEST_RUN("tests", setup, teardown);                                                     \
   }
 
 /** Runs all cases with `caps` if they give a device, and once more without. */
 #define TEST_MAIN_TWICE(caps)                                                                      \
-  int main(void) {                                                                                 \
+  TEST_PROGRAM {                                                                                   \
     int failed = test_use_variant(caps) ? TEST_RUN(caps, NULL, test_teardown) : 0;                 \
     return failed + TEST_RUN("tests", NULL, test_teardown);                                        \
   }

@@ -27,15 +27,6 @@ char *test_mkdtemp(char *pattern) {
   return ft_make_directories(pattern) ? NULL : pattern;
 }
 
-const char *test_program(void) {
-  static char name[128];
-  wchar_t path[1024];
-  if (*name || !GetModuleFileNameW(NULL, path, FT_COUNT(path))) return name;
-  wchar_t *last = wcsrchr(path, L'\\');
-  snprintf(name, sizeof name, "%.*ls", (int)wcscspn(last + 1, L"."), last + 1);
-  return name;
-}
-
 char *test_full_path(const char *path) {
   char *full = ft_full_path(path), *here = full ? ft_format("%s", full + 2) : NULL;
   free(full);
@@ -44,15 +35,11 @@ char *test_full_path(const char *path) {
 
 /* ---- what is left out ---- */
 
-/* Whether a line of left_out.txt, "AREA/NAME:CASE reason", is about this program's case. */
+/* Whether a line of left_out.txt, "AREA/NAME:CASE reason", is about this test's case. */
 static bool is_about(const char *line, const char *name) {
-  const char *program = test_program() + strlen("test_"), *colon = strchr(line, ':');
-  const size_t length = colon ? (size_t)(colon - line) : 0, own = strlen(name);
-  if (length != strlen(program) || strncmp(colon + 1, name, own) || colon[1 + own] != ' ')
-    return false;
-  for (size_t i = 0; i < length; i++)
-    if (line[i] != program[i] && !(line[i] == '/' && program[i] == '_')) return false;
-  return true;
+  const size_t test = strlen(test_name), own = strlen(name);
+  return !strncmp(line, test_name, test) && line[test] == ':' &&
+         !strncmp(line + test + 1, name, own) && line[test + 1 + own] == ' ';
 }
 
 int test_run_group(const char *name, const struct CMUnitTest *cases, size_t count,

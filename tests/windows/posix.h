@@ -92,10 +92,7 @@ typedef int gid_t;
 #define geteuid()                0
 #define getuid()                 0
 
-/** The program's name without folder and ending. */
-const char *test_program(void);
-#define program_invocation_short_name test_program()
-#define pipe(ends)                    _pipe(ends, 65536, 0x8000)
+#define pipe(ends) _pipe(ends, 65536, 0x8000)
 
 #define malloc_usable_size _msize
 /* A symbol that another object of the same program replaces: there is none. */
