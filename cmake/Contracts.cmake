@@ -1,6 +1,6 @@
 # Compares compiled kernels with their contracts (shaders/common/contract.h), wherever they come
 # from: this build, another one's folder, or shaders/kept. What is linked waits for it.
-function(filtra_check_contracts root kernels)
+function(filtra_check_contracts root)
   file(GLOB contracts CONFIGURE_DEPENDS ${root}/*/contract.h)
   list(FILTER contracts EXCLUDE REGEX "/common/contract[.]h$")
   set(text "")
@@ -14,7 +14,8 @@ function(filtra_check_contracts root kernels)
   target_include_directories(filtra_contracts PUBLIC ${folder} include runtime shaders
                              PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
   target_link_libraries(filtra_contracts PUBLIC filtra_flags)
-  add_executable(filtra_check_contracts ${folder}/main.c ${kernels})
+  add_executable(filtra_check_contracts ${folder}/main.c
+                 $<FILTER:$<TARGET_OBJECTS:filtra_objects>,INCLUDE,shaders/kernels[.]c>)
   target_link_libraries(filtra_check_contracts PRIVATE filtra_contracts)
   set(stamp ${CMAKE_CURRENT_BINARY_DIR}/shaders/contracts.stamp)
   add_custom_command(OUTPUT ${stamp} COMMAND filtra_check_contracts
