@@ -2,8 +2,8 @@
 # extensions of a kernel's source. shaders/kept/sources.txt has the compiler's version and, of each
 # module, a hash of the source it was made from, all that it includes, and the options.
 #
-#   cmake -DMODE=embed -DROOT=shaders -DNAME=gemm/matrix.f16 -DOUT=FILE -P KeptShaders.cmake
-#     writes the module as the build embeds it; fails where it was made from another source
+#   cmake -DMODE=embed -DROOT=shaders -DNAME=gemm/matrix -DOUT=FILE -P KeptShaders.cmake
+#     writes a source's modules as the build embeds them; fails where the source has changed since
 #   cmake -DMODE=keep -DROOT=shaders "-DGLSLC=PROGRAM" -P KeptShaders.cmake
 #     compiles them all; scripts/keep-shaders.sh finds the program
 #   cmake -DMODE=check ... compares what is kept with what the program makes now
@@ -78,16 +78,24 @@ endmacro()
 
 find_kept()
 if(MODE STREQUAL "embed")
-  hash_of(${source_${NAME}} "${defines_${NAME}}" hash)
-  file(STRINGS ${kept}/sources.txt line REGEX "^${NAME} ")
-  if(NOT line STREQUAL "${NAME} ${hash}")
-    message(FATAL_ERROR
-            "shaders/kept/${NAME}.spv was not made from ${source_${NAME}} as it is now, and this "
-            "glslc cannot compile that: run scripts/keep-shaders.sh, which takes a newer glslc")
-  endif()
-  file(READ ${kept}/${NAME}.spv words HEX)
-  string(REGEX REPLACE "(..)(..)(..)(..)" "0x\\4\\3\\2\\1," words "${words}")
-  file(WRITE ${OUT} "{${words}}\n")
+  file(STRINGS ${kept}/sources.txt lines)
+  set(arrays "")
+  foreach(name IN LISTS names)
+    if(NOT source_${name} STREQUAL ${ROOT}/${NAME}.comp)
+      continue()
+    endif()
+    hash_of(${source_${name}} "${defines_${name}}" hash)
+    if(NOT "${name} ${hash}" IN_LIST lines)
+      message(FATAL_ERROR
+              "shaders/kept/${name}.spv was not made from ${source_${name}} as it is now, and this "
+              "glslc cannot compile that: run scripts/keep-shaders.sh, which takes a newer glslc")
+    endif()
+    file(READ ${kept}/${name}.spv words HEX)
+    string(REGEX REPLACE "(..)(..)(..)(..)" "0x\\4\\3\\2\\1," words "${words}")
+    string(MAKE_C_IDENTIFIER ${name} id)
+    string(APPEND arrays "static const uint32_t ${id}[] =\n{${words}}\n;\n")
+  endforeach()
+  file(WRITE ${OUT} "${arrays}")
 elseif(MODE STREQUAL "keep")
   ask_version()
   file(REMOVE_RECURSE ${kept})

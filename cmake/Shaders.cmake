@@ -1,7 +1,49 @@
 # Compiles every shaders/FOLDER/FILE.comp to SPIR-V and embeds it; ShaderVariants.cmake says under
 # which names. A second build folder, say one with sanitizers, takes what the first one compiled:
-# glslc takes a minute for all.
+# glslc takes half a minute for all.
 include(${CMAKE_CURRENT_LIST_DIR}/ShaderVariants.cmake)
+
+# Compiles the variants of one source, while building, by this file as a script. glslc takes as long
+# to start as to compile a kernel, so it is started once for all of them. Its -D would hold for them
+# all, so each is a file of its own, with its defines below the line #version. Of a file ID, glslc
+# writes ID.spv and ID.spv.d to the folder that it runs in.
+if(CMAKE_SCRIPT_MODE_FILE)
+  set(folder ${output}.parts)
+  file(REMOVE_RECURSE ${folder})
+  file(READ ${source} text)
+  string(REGEX MATCH "#version [^\n]*" version "${text}")
+  string(REPLACE "${version}" "" text "${text}")
+  filtra_shader_variants(${root} ${source} variants)
+  set(ids "")
+  foreach(variant IN LISTS variants)
+    string(REGEX MATCH "^([^=]*)=(.*)$" matched "${variant}")
+    string(MAKE_C_IDENTIFIER ${CMAKE_MATCH_1} id)
+    string(REGEX REPLACE "-D([^ =]+)=([^ ]+) *" "#define \\1 \\2\n" defines "${CMAKE_MATCH_2}")
+    file(WRITE ${folder}/${id} "${version}\n${defines}#line 1 \"${source}\"\n${text}")
+    list(APPEND ids ${id})
+  endforeach()
+  execute_process(COMMAND ${glslc} ${FILTRA_SHADER_OPTIONS} -mfmt=c -I ${root} -MD -c ${ids}
+                  WORKING_DIRECTORY ${folder} RESULT_VARIABLE code)
+  set(arrays "")
+  set(depends "")
+  foreach(id IN LISTS ids)
+    if(NOT EXISTS ${folder}/${id}.spv)
+      message(FATAL_ERROR "glslc cannot compile ${id}, see above")
+    endif()
+    file(READ ${folder}/${id}.spv words)
+    string(APPEND arrays "static const uint32_t ${id}[] =\n${words};\n")
+    file(READ ${folder}/${id}.spv.d depend)
+    string(REPLACE "${id}.spv: ${id}" "${output}:" depend "${depend}")
+    string(APPEND depends "${depend}")
+  endforeach()
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "glslc failed: ${code}")
+  endif()
+  file(WRITE ${output}.d "${depends}")
+  file(WRITE ${output} "${arrays}")
+  file(REMOVE_RECURSE ${folder})
+  return()
+endif()
 
 # Whether glslc knows the extensions of the kernels that are kept compiled.
 function(filtra_check_glslc out)
@@ -51,38 +93,42 @@ function(filtra_embed_shaders root out_sources)
   set(outputs "")
   foreach(source IN LISTS sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    file(RELATIVE_PATH name ${root} ${source})
+    string(REGEX REPLACE "\\.comp$" "" name ${name})
+    set(output ${dir}/${name}.inc)
+    get_filename_component(folder ${output} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    list(APPEND outputs ${output})
+    string(APPEND includes "#include \"shaders/${name}.inc\"\n")
+    set(modules "")
     filtra_shader_is_kept(${source} kept)
     filtra_shader_variants(${root} ${source} variants)
     foreach(variant IN LISTS variants)
       string(REGEX MATCH "^([^=]*)=(.*)$" matched "${variant}")
       set(full ${CMAKE_MATCH_1})
-      set(text "${CMAKE_MATCH_2}")
-      separate_arguments(defines UNIX_COMMAND "${text}")
-      set(output ${dir}/${full}.inc)
-      get_filename_component(folder ${output} DIRECTORY)
-      file(MAKE_DIRECTORY ${folder})
       if(kept AND NOT knows_all)
-        add_custom_command(OUTPUT ${output}
-          COMMAND ${CMAKE_COMMAND} -DMODE=embed -DROOT=${root} -DNAME=${full} -DOUT=${output}
-                  -P ${scripts}/KeptShaders.cmake
-          DEPENDS ${source} ${headers} ${root}/kept/${full}.spv ${root}/kept/sources.txt
-                  ${scripts}/KeptShaders.cmake ${scripts}/ShaderVariants.cmake
-          COMMENT "kept ${full}" VERBATIM)
+        list(APPEND modules ${root}/kept/${full}.spv)
       else()
-        add_custom_command(OUTPUT ${output}
-          COMMAND ${Vulkan_GLSLC_EXECUTABLE} ${FILTRA_SHADER_OPTIONS} -mfmt=c -I ${root} ${defines}
-                  -o ${output} -MD -MF ${output}.d ${source}
-          DEPENDS ${source} DEPFILE ${output}.d COMMENT "glslc ${full}" VERBATIM)
-        list(JOIN defines " " defines)
         string(APPEND arguments
-               "${full} ${FILTRA_SHADER_OPTIONS} -I ${root} ${defines} ${source}\n")
+               "${full} ${FILTRA_SHADER_OPTIONS} -I ${root} ${CMAKE_MATCH_2} ${source}\n")
       endif()
-      list(APPEND outputs ${output})
       string(MAKE_C_IDENTIFIER ${full} id)
-      string(APPEND includes
-             "static const uint32_t ${id}[] =\n#include \"shaders/${full}.inc\"\n;\n")
       string(APPEND rows "  {\"${full}\", ${id}, sizeof ${id}},\n")
     endforeach()
+    if(modules)
+      add_custom_command(OUTPUT ${output}
+        COMMAND ${CMAKE_COMMAND} -DMODE=embed -DROOT=${root} -DNAME=${name} -DOUT=${output}
+                -P ${scripts}/KeptShaders.cmake
+        DEPENDS ${source} ${headers} ${modules} ${root}/kept/sources.txt
+                ${scripts}/KeptShaders.cmake ${scripts}/ShaderVariants.cmake
+        COMMENT "kept ${name}" VERBATIM)
+    else()
+      add_custom_command(OUTPUT ${output}
+        COMMAND ${CMAKE_COMMAND} -Dglslc=${Vulkan_GLSLC_EXECUTABLE} -Droot=${root}
+                -Dsource=${source} -Doutput=${output} -P ${scripts}/Shaders.cmake
+        DEPENDS ${source} ${scripts}/Shaders.cmake ${scripts}/ShaderVariants.cmake
+        DEPFILE ${output}.d COMMENT "glslc ${name}" VERBATIM)
+    endif()
   endforeach()
   string(CONCAT text "/* Generated by cmake/Shaders.cmake. */\n#include \"gpu/kernels.h\"\n\n"
          "${includes}\nconst ft_kernel_source ft_kernel_sources[] = {\n${rows}  {0, 0, 0}};\n")
