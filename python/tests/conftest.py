@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,12 @@ import numpy as np
 import pytest
 
 import filtra
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and collected tests out of every later collection: many tests ask for one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

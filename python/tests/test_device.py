@@ -139,6 +139,8 @@ def test_interrupted_at_any_line(device: filtra.Device, monkeypatch: Any) -> Non
             raise KeyboardInterrupt
         return trace
 
+    gc.collect()
+    gc.freeze()  # what other tests have imported: the collections below take most of the time
     for count in range(1, 60):
         del made[:], freed[:]
         left, interrupted = count, False
