@@ -7,14 +7,32 @@
 #include <filtra/filtra.h>
 #include <jansson.h>
 
-/* A run of two steps on a file, NAME, of this text; `more` are options. */
-static const char *make_run(const char *name, const char *text, const char *more) {
-  const char *folder = test_new_run(), *data = test_path(test_folder(), name);
+/* A file, NAME, of this text. */
+static const char *make_data(const char *name, const char *text) {
+  const char *data = test_path(test_folder(), name);
   test_write(data, text, strlen(text));
+  return data;
+}
+
+/* A run of two steps on a file; `more` are further members of its configuration. */
+static const char *make_run(const char *name, const char *text, const char *more) {
+  const char *folder = test_new_run();
+  json_auto_t *config = json_pack("{ss, si, si, si, si, si}", "data", make_data(name, text),
+                                  "steps", 2, "layers", 1, "width", 8, "heads", 1, "batch_size", 2);
+  json_auto_t *members = json_loads(test_text("{%s}", more), 0, NULL);
+  assert_int_equal(json_object_update(config, members), 0);
+  owned char *whole = json_dumps(config, 0);
+  assert_ok(test_train(whole, folder, UINT64_MAX));
+  return folder;
+}
+
+/* The same by the command; `more` are options. */
+static const char *command_run(const char *name, const char *text, const char *more) {
+  const char *folder = test_new_run();
   assert_code(test_filtra("train --device cpu --cache-dir '' --data %s --out %s "
                           "--steps 2 --set layers=1 --set width=8 --set heads=1 "
                           "--set batch_size=2 %s 2>&1",
-                          data, folder, more),
+                          make_data(name, text), folder, more),
               0);
   return folder;
 }
@@ -30,7 +48,7 @@ static const char CLASSES[] = "text,label\nsome good words,yes\nbad ones,no\ngoo
                               "bad again,no\n";
 
 TEST(classes_of_lines) {
-  const char *run = make_run("a.csv", CLASSES, "");
+  const char *run = command_run("a.csv", CLASSES, "");
   assert_code(predict(run, "bad words\\n\\ngood\\r\\n", ""), 0);
   char first[8], second[8];
   float one, two;
@@ -66,7 +84,7 @@ TEST(classes_of_lines) {
 
 /* Lines of which most words are unknown are predicted, and that is said once. */
 TEST(lines_of_unknown_words) {
-  const char *run = make_run("a.csv", CLASSES, "--set tokenizer=words");
+  const char *run = make_run("a.csv", CLASSES, "\"tokenizer\": \"words\"");
   assert_code(predict(run, "bad words\\nnovel prose, again\\nanother one\\n", ""), 0);
   assert_printed("the texts of the requests: 4 of 7 words are unknown to the vocabulary of the "
                  "tokenizer \"words\", which reads them all as <unk>");
@@ -76,7 +94,7 @@ TEST(lines_of_unknown_words) {
 
 /* Blanks around a line are left out, as they were around the fields of the training table. */
 TEST(blanks_around_lines) {
-  const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes");
+  const char *run = make_run("a.csv", CLASSES, "\"tokenizer\": \"bytes\"");
   float plain[2], spaced[2], inner[2];
   assert_code(predict(run, "bad words\\n \\tbad words  \\nbad  words\\n", "--logits"), 0);
   assert_int_equal(sscanf(test_output,
@@ -92,7 +110,7 @@ TEST(blanks_around_lines) {
 static const char *undecided(void) {
   static const float BIAS[2] = {0, 1e-9f}, NONE[2 * 8] = {0};
   const char *run = make_run("a.csv", "text,label\na,x;y\nb,y\n",
-                             "--set label_separator=';' --set head=linear"),
+                             "\"label_separator\": \";\", \"head\": \"linear\""),
              *file = test_path(run, "model.safetensors");
   owned_model *model = NULL;
   assert_ok(filtra_model_load(test_device(), file, &model));
@@ -117,7 +135,7 @@ TEST(labels_are_predicted_by_logits_above_0) {
 
 /* Where no label applies there is no recall, and a dash in its place. */
 TEST(scores_without_any_label) {
-  const char *run = make_run("a.csv", "text,x,y\na,1,0\nb,0,1\n", "--set target_column=x,y"),
+  const char *run = make_run("a.csv", "text,x,y\na,1,0\nb,0,1\n", "\"target_column\": \"x,y\""),
              *data = test_path(test_folder(), "b.csv");
   test_write(data, "text,x,y\na,0,0\n", 15);
   assert_code(test_filtra("eval --device cpu --cache-dir '' %s --data %s 2>&1", run, data), 0);
@@ -128,7 +146,7 @@ TEST(scores_without_any_label) {
 /* ; stands between labels, and \; within the name of one. */
 TEST(labels_with_the_separator_in_their_names) {
   static const char TABLE[] = "text,label\na,x;y|z\nab,z|v\\w\nb,x;y\n";
-  const char *run = make_run("a.csv", TABLE, "--set label_separator='|'"),
+  const char *run = make_run("a.csv", TABLE, "\"label_separator\": \"|\""),
              *csv_file = test_text("%s.csv", run), *data = test_path(test_folder(), "b.csv");
   test_write(data, TABLE, sizeof TABLE - 1);
   assert_code(predict(run, "", test_text("--data %s", data)), 0);
@@ -166,8 +184,7 @@ TEST(files_written_otherwise) {
 TEST(several_labels) {
   static const char TABLE[] = "text,label\nab,x;y\nb,y\na,x\nbb,\n";
   const char *run = make_run("a.csv", TABLE,
-                             "--set label_separator=';' --steps 60 "
-                             "--set learning_rate=0.05"),
+                             "\"label_separator\": \";\", \"steps\": 60, \"learning_rate\": 0.05"),
              *file = test_path(test_folder(), "a.csv"), *csv_file = test_text("%s.csv", run);
   float x = 0, y = 0;
   assert_code(predict(run, "a\\n", ""), 0);
@@ -196,7 +213,7 @@ TEST(unknown_labels) {
   static const char TABLE[] = "text,x,y\na,1,0\nb,,1\nab,0,\nbb,1,1\n";
   const char *file = test_path(test_folder(), "t.csv"),
              *csv_file = test_path(test_folder(), "o.csv");
-  const char *run = make_run("a.csv", TABLE, "--set target_column=x,y"),
+  const char *run = command_run("a.csv", TABLE, "--set target_column=x,y"),
              *command = "predict --device cpu --cache-dir '' %s --data %s %s 2>/dev/null";
   assert_printed("warning");
   assert_printed("2 of 8 labels are empty fields");
@@ -223,7 +240,7 @@ TEST(unknown_labels) {
 /* Names with commas and quotes are within the fields of a header. */
 TEST(names_in_headers) {
   const char *run = make_run("a.csv", "text,label\na,\"x, \"\"y\"\"\"\nb,z\nab,z\n",
-                             "--set label_separator=';' --steps 1"),
+                             "\"label_separator\": \";\", \"steps\": 1"),
              *csv_file = test_text("%s.csv", run);
   assert_code(predict(run, "a\\n", test_text("--logits --output %s 2>&1", csv_file)), 0);
   owned char *csv = test_read(csv_file, NULL);
@@ -262,7 +279,7 @@ TEST(logits) {
 }
 
 TEST(longer_texts) {
-  const char *run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16");
+  const char *run = make_run("a.csv", CLASSES, "\"tokenizer\": \"bytes\", \"max_length\": 16");
   assert_prints(
       predict(run, "more bytes than it takes\\n", ""), 2,
       "standard input:1: 24 tokens; the model takes at most 16: cut it, or train with a larger "
@@ -272,7 +289,8 @@ TEST(longer_texts) {
   test_write(b, longer, sizeof longer - 1);
   assert_prints(test_filtra("eval %s --data %s 2>&1", run, b), 2,
                 "more than 16 tokens; cut it, or train with a larger max_length or with truncate");
-  run = make_run("a.csv", CLASSES, "--set tokenizer=bytes --set max_length=16 --set truncate=true");
+  run = make_run("a.csv", CLASSES,
+                 "\"tokenizer\": \"bytes\", \"max_length\": 16, \"truncate\": true");
   assert_prints(predict(run, "more bytes than it takes\\n", ""), 0, "\tmore bytes than it takes\n");
 }
 
@@ -378,7 +396,8 @@ TEST(samples_of_series) {
   static const char FILE_TEXT[] = "@problemName x\n@classLabel true a b\n@data\n"
                                   "1,2,3:a\n3,2,1:b\n1,3,2:a\n9,7,8:b\n";
   static char first[TEST_OUTPUT_BYTES];
-  const char *run = make_run("x_TRAIN.ts", FILE_TEXT, "--set pooling=flatten --set head=linear");
+  const char *run =
+      make_run("x_TRAIN.ts", FILE_TEXT, "\"pooling\": \"flatten\", \"head\": \"linear\"");
   assert_code(predict(run, "", "--split val"), 0);
   memcpy(first, test_output, sizeof first);
   const char *file = test_path(test_folder(), "y.ts");
@@ -441,8 +460,9 @@ TEST(files_of_answers) {
   assert_prints(predict(run, lines, "--output /nowhere/a.csv"), 2, "/nowhere");
 }
 
-/* Trained by the command on a file; what the command predicts and scores is what a program gets,
- * bit for bit: for text, numbers, series, rows of numbers and pairs. */
+/* What the command predicts and scores is what a program gets, bit for bit: for text, numbers,
+ * series, rows of numbers and pairs. That it trains as programs do, with the same kinds of data, is
+ * in python/tests/test_ways.py. */
 static void check_ways(const char *name, const char *text, const char *more) {
   const char *run = make_run(name, text, more), *folder = test_folder();
   filtra_run *opened = NULL;
@@ -484,7 +504,7 @@ TEST(command_and_program_agree) {
   check_ways("a.csv", CLASSES, "");
   check_ways("v.csv", VALUES, "");
   check_ways("x_TRAIN.ts", SERIES, "");
-  check_ways("rows.csv", ROWS, "--set target_column=species");
+  check_ways("rows.csv", ROWS, "\"target_column\": \"species\"");
   check_ways("pairs.tsv", PAIRS, "");
 }
 
