@@ -198,8 +198,8 @@ thorough_passes() {
   others="ops|faults|shaders"
   ! chosen ranks || others="$others|ranks"
   pass "thorough" build -L '^thorough$' -LE "^($others)\$" -E "$measuring_tests"
-  pass "thorough, optimized kernels" build -R '^((nn|model)/|apps/golden_(first|second)$)' \
-    -LE '^thorough$'
+  pass "thorough, optimized kernels" build \
+    -R '^((nn|model)/|apps/golden_(first|second|embedded)$)' -LE '^thorough$'
 }
 
 # run_passes [NAME...]: these, and those that any driver can run; what finds most first.

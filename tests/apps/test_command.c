@@ -71,16 +71,6 @@ TEST(test_check_report_usage) {
                 "other.json would replace a file that this command did not write");
 }
 
-/* The cases that come along, and one line for a report. */
-TEST(test_check) {
-  assert_code(test_run_command("", "check --quiet --device cpu --cache-dir ''"), 0);
-  const char *parts[] = {"filtra 0.", "33 of 33 golden cases pass on ", "the largest error is "};
-  for (size_t i = 0; i < FT_COUNT(parts); i++)
-    assert_printed(parts[i]);
-  assert_non_null(strchr(test_output, '\n'));
-  assert_string_equal(strchr(test_output, '\n'), "\n");
-}
-
 TEST(test_devices) {
   const filtra_device_info *info = filtra_device_get_info(test_device());
   assert_code(test_filtra("devices --device %u", info->index), 0);
