@@ -109,3 +109,21 @@ void toy_same_bits(filtra_model *a, filtra_model *b) {
   free(wa);
   free(wb);
 }
+
+void toy_compare_frozen(filtra_model *frozen, const float *before, const float *whole,
+                        const bool *is_frozen, const char *what) {
+  const filtra_parameters *p = filtra_model_parameters(frozen);
+  size_t count, at = 0;
+  owned float *is = toy_weights(frozen, &count);
+  for (size_t i = 0; i < filtra_parameters_count(p); i++) {
+    const char *name = filtra_parameters_name(p, i);
+    const size_t n = (size_t)test_scalars(p, i);
+    if (is_frozen[i] && memcmp(is + at, before + at, n * sizeof *is))
+      fail_msg("%s: %s changed", what, name);
+    for (size_t k = at; k < at + n && !is_frozen[i]; k++)
+      if (!(fabsf(is[k] - whole[k]) <= 1e-5f * (1.0f + fabsf(whole[k]))))
+        fail_msg("%s: %s[%zu] is %g, without freezing %g", what, name, k - at, is[k], whole[k]);
+    at += n;
+  }
+  assert_int_equal(at, count);
+}

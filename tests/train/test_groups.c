@@ -1,5 +1,6 @@
-/* Parameters by name: frozen ones stay, bit for bit, and have no gradients; rates and decay for
- * some of them; words that select parameters; resumed runs. */
+/* Parameters by name: frozen ones have no gradients; rates and decay for some of them; words that
+ * select parameters; resumed runs. That frozen ones stay with every mixer is in test_trainer.c,
+ * which has the kernels of all. */
 #include "support/harness.h"
 #include "support/run.h"
 #include "support/toy.h"
@@ -23,60 +24,6 @@ static void train(filtra_model *model, const filtra_train_options *options, int 
   assert_ok(filtra_trainer_create(model, options, &trainer));
   toy_train(trainer, 0, steps, NULL);
   filtra_trainer_destroy(&trainer);
-}
-
-/* Fails unless the frozen parameters are those of `before`, and the others those of `whole`: all
- * the weights of a model, as toy_weights gives them. */
-static void compare(filtra_model *frozen, const float *before, const float *whole,
-                    const bool *is_frozen, const char *what) {
-  const filtra_parameters *p = filtra_model_parameters(frozen);
-  size_t count, at = 0;
-  owned float *is = toy_weights(frozen, &count);
-  for (size_t i = 0; i < filtra_parameters_count(p); i++) {
-    const char *name = filtra_parameters_name(p, i);
-    const size_t n = (size_t)test_scalars(p, i);
-    if (is_frozen[i] && memcmp(is + at, before + at, n * sizeof *is))
-      fail_msg("%s: %s changed", what, name);
-    for (size_t k = at; k < at + n && !is_frozen[i]; k++)
-      if (!(fabsf(is[k] - whole[k]) <= 1e-5f * (1.0f + fabsf(whole[k]))))
-        fail_msg("%s: %s[%zu] is %g, without freezing %g", what, name, k - at, is[k], whole[k]);
-    at += n;
-  }
-  assert_int_equal(at, count);
-}
-
-/* The gradients that are left are those that there were, with every mixer and every part frozen. */
-TEST(frozen_stay_and_others_learn_as_before) {
-  static const char *const FROZEN[] = {
-      "embeddings", "all but the head", "first layer",        "*.bias",      "*.weight, !head",
-      "layers.1",   "all but biases",   "layers.*.mixer.qkv", "norms, head", "last 1 layers"};
-  for (size_t k = 0; k < TOY_MIXERS; k++) {
-    size_t count;
-    owned_model *all_trained = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
-    owned float *before = toy_weights(all_trained, &count);
-    const filtra_train_options all = smooth(NULL);
-    train(all_trained, &all, 1);
-    owned float *whole = toy_weights(all_trained, &count);
-    for (size_t f = 0; f < sizeof FROZEN / sizeof *FROZEN; f++) {
-      bool is_frozen[256] = {0}, any = false;
-      if ((k + f) % 2 && k > 2) continue;              /* enough of each */
-      if (strstr(FROZEN[f], "qkv") && k > 2) continue; /* the others have none, or not all */
-      owned_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
-      const filtra_train_options some = smooth(FROZEN[f]);
-      filtra_trainer *trainer = NULL;
-      assert_ok(filtra_trainer_create(model, &some, &trainer));
-      const filtra_parameters *p = filtra_model_parameters(model);
-      for (size_t i = 0; i < p->count; i++) {
-        is_frozen[i] = p->list[i].frozen || p->list[i].options.buffer;
-        any = any || p->list[i].frozen;
-      }
-      assert_true(any && trainer->trained < trainer->trainable);
-      toy_train(trainer, 0, 1, NULL);
-      filtra_trainer_destroy(&trainer);
-      compare(model, before, whole, is_frozen, test_text("%s, %s", toy_mixers[k], FROZEN[f]));
-      assert_false(p->list[0].frozen); /* what is frozen is the trainer's */
-    }
-  }
 }
 
 /* Calls of a step's graph. */
@@ -231,7 +178,7 @@ TEST(restored_with_groups) {
     filtra_trainer_destroy(&t);
     toy_same_bits(whole, second);
     owned float *trained = toy_weights(whole, &count);
-    compare(second, fresh, trained, is_frozen, "restored");
+    toy_compare_frozen(second, fresh, trained, is_frozen, "restored");
   }
 }
 

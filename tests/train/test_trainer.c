@@ -1,9 +1,11 @@
-/* The step engine: the same seed gives the same bits, a restored run too, for each mixer; a
- * ten-step loss curve; a NaN is named and changes nothing; steps allocate nothing on the device. */
+/* The step engine: the same seed gives the same bits, a restored run too, for each mixer; frozen
+ * parameters stay, bit for bit, and the others learn as before; a ten-step loss curve; a NaN is
+ * named and changes nothing; steps allocate nothing on the device. */
 #include "support/harness.h"
 #include "support/run.h"
 #include "support/toy.h"
 
+#include "graph/parameters.h"
 #include "train/trainer.h"
 
 #include <filtra/filtra.h>
@@ -48,6 +50,48 @@ TEST(restored_run_continues_bit_for_bit) {
     filtra_model_destroy(&whole);
     filtra_model_destroy(&first);
     filtra_model_destroy(&second);
+  }
+}
+
+/* One step that changes with a gradient as it does, whatever its size; no schedule, no clipping.
+ * Which parameters stay goes into `is_frozen` unless that is NULL. */
+static void step_smoothly(filtra_model *model, const char *frozen, bool *is_frozen) {
+  const filtra_train_options options = {
+      .optimizer = {.learning_rate = 1.0f, .epsilon = 1.0f}, .freeze = frozen, .seed = 11};
+  const filtra_parameters *p = filtra_model_parameters(model);
+  owned_trainer *trainer = NULL;
+  bool any = false;
+  assert_ok(filtra_trainer_create(model, &options, &trainer));
+  for (size_t i = 0; i < p->count && is_frozen; i++) {
+    is_frozen[i] = p->list[i].frozen || p->list[i].options.buffer;
+    any = any || p->list[i].frozen;
+  }
+  if (is_frozen) assert_true(any && trainer->trained < trainer->trainable);
+  toy_train(trainer, 0, 1, NULL);
+}
+
+/* The gradients that are left are those that there were, with every mixer and every part frozen. */
+TEST(frozen_stay_and_others_learn_as_before) {
+  static const char *const FROZEN[] = {
+      "embeddings", "all but the head", "first layer",        "*.bias",      "*.weight, !head",
+      "layers.1",   "all but biases",   "layers.*.mixer.qkv", "norms, head", "last 1 layers"};
+  for (size_t k = 0; k < TOY_MIXERS; k++) {
+    size_t count;
+    owned_model *all_trained = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+    owned float *before = toy_weights(all_trained, &count);
+    step_smoothly(all_trained, NULL, NULL);
+    owned float *whole = toy_weights(all_trained, &count);
+    for (size_t f = 0; f < sizeof FROZEN / sizeof *FROZEN; f++) {
+      bool is_frozen[256] = {0};
+      if ((k + f) % 2 && k > 2) continue;              /* enough of each */
+      if (strstr(FROZEN[f], "qkv") && k > 2) continue; /* the others have none, or not all */
+      owned_model *model = toy_model(toy_mixers[k], FILTRA_PRECISION_FP32);
+      step_smoothly(model, FROZEN[f], is_frozen);
+      toy_compare_frozen(model, before, whole, is_frozen,
+                         test_text("%s, %s", toy_mixers[k], FROZEN[f]));
+      /* what is frozen is the trainer's */
+      assert_false(filtra_model_parameters(model)->list[0].frozen);
+    }
   }
 }
 
