@@ -1,8 +1,5 @@
 /* All tests in one program: `filtra_tests AREA/NAME` runs the test that ctest has by that name. */
-#include "support/seen.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "support/case.h"
 
 #define ROW(name, function) int function(void);
 #include "tests.inc"

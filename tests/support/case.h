@@ -45,6 +45,9 @@ static inline void test_between(int64_t value, int64_t low, int64_t high, const 
   _fail(file, line);
 }
 
+/** AREA/NAME of the test that runs, "" in a program of one test. */
+extern const char *test_name;
+
 enum { TEST_MAX_CASES = 64 };
 static struct CMUnitTest test_cases[TEST_MAX_CASES] __attribute__((unused));
 static size_t test_case_count __attribute__((unused));

@@ -8,9 +8,6 @@
 
 enum { TEST_SEEN_PATH = 512 };
 
-/** AREA/NAME of the test that runs, "" in a program of one test. */
-extern const char *test_name;
-
 /** Whether the same calls on the same inputs have passed before, or no call runs a kernel of the
  * families in FILTRA_TEST_FAMILIES, which ./run test --since sets if only shaders changed. `path`
  * is for test_seen_add, "" if nothing is stored. The graph has all its calls and is not compiled
