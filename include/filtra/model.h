@@ -220,8 +220,9 @@ FILTRA_API filtra_status filtra_model_import(filtra_device *device, const char *
 FILTRA_API filtra_status filtra_model_export(const char *path, const char *folder);
 /** Changes the precision in which the model computes; the values of its weights stay. A model from
  * a file of 16-bit weights (filtra_model_convert) has no F32 weights and cannot be trained; this
- * call gives it F32 weights. Fails with ARGUMENT after a trainer was created, and on any failure
- * leaves the model as it was. */
+ * call gives it F32 weights. The model has another parameter set then: ask filtra_model_parameters
+ * again. Fails with ARGUMENT after a trainer was created and while generators or graphs use the
+ * model, and on any failure leaves the model as it was. */
 FILTRA_API filtra_status filtra_model_set_precision(filtra_model *model,
                                                     filtra_precision precision);
 

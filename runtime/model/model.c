@@ -263,15 +263,21 @@ filtra_status ft_model_new(filtra_device *device, const ft_model_options *option
   return status;
 }
 
+/* How many objects of the application use the model or its parameters. Closes the model's own
+ * graphs, which are recorded again on use. */
+static unsigned count_users(filtra_model *m) {
+  if (m->users) return m->users;
+  for (size_t i = 0; i < m->graph_count; i++)
+    ft_batch_graph_close(&m->graphs[i]);
+  m->graph_count = 0;
+  return m->params ? m->params->users : 0;
+}
+
 filtra_status filtra_model_destroy(filtra_model **model) {
   FT_NEED(model);
   if (!*model) return FILTRA_OK;
   filtra_model *m = *model;
-  FT_TRY(ft_check_unused("the model", m->users));
-  for (size_t i = 0; i < m->graph_count; i++)
-    ft_batch_graph_close(&m->graphs[i]);
-  m->graph_count = 0; /* graphs are recorded again on use */
-  if (m->params) FT_TRY(ft_check_unused("the model", m->params->users));
+  FT_TRY(ft_check_unused("the model", count_users(m)));
   free(m->graphs);
   free(m->input);
   free(m->mixer);
@@ -339,6 +345,10 @@ filtra_status filtra_model_set_precision(filtra_model *model, filtra_precision p
   if (model->params->trainable)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "model: the precision of a model that a trainer has cannot change");
+  if (count_users(model))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "model: the precision cannot change while generators or graphs use the model; "
+                   "destroy them first");
   options.config.precision = precision;
   FT_TRY(ft_model_new(model->device, &options, 0, &other));
   filtra_status status = copy_values(model->params, other->params);

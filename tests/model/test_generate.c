@@ -192,6 +192,8 @@ TEST(mistakes_are_told) {
   float logits[VOCABULARY], again[VOCABULARY];
   make_text(9, text, FT_COUNT(text));
   assert_ok(filtra_generator_create(model, NULL, &gen));
+  assert_fails(filtra_model_set_precision(model, FILTRA_PRECISION_BF16), FILTRA_ERROR_ARGUMENT,
+               "while generators or graphs use the model");
   assert_ok(filtra_generator_feed(gen, text, LONGEST - 1, logits));
   assert_fails(filtra_generator_feed(gen, text, 2, logits), FILTRA_ERROR_INPUT,
                "20 tokens and 2 more; the model takes at most 21 (max_length)");

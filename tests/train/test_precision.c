@@ -125,6 +125,15 @@ TEST(test_set_precision) {
     assert_memory_equal(wide, again, sizeof wide);
     assert_fails(filtra_model_set_precision(model, (filtra_precision)3), FILTRA_ERROR_ARGUMENT,
                  "there is no precision 3");
+    filtra_graph *g; /* reads the weights where they are */
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    const ft_parameter *p = &model->params->list[0];
+    assert_non_null(filtra_graph_parameter(g, model->params, p->name, p->ndim, p->shape, NULL));
+    assert_fails(filtra_model_set_precision(model, NARROW[k]), FILTRA_ERROR_ARGUMENT,
+                 "while generators or graphs use the model");
+    filtra_graph_destroy(&g);
+    assert_ok(filtra_model_set_precision(model, NARROW[k]));
+    assert_ok(filtra_model_set_precision(model, FILTRA_PRECISION_FP32));
     owned_trainer *trainer = toy_trainer(model);
     assert_fails(filtra_model_set_precision(model, NARROW[k]), FILTRA_ERROR_ARGUMENT,
                  "that a trainer has cannot change");
