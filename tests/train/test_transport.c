@@ -2,6 +2,8 @@
  * with the losses of one process, also if no gradient is sent before the backward pass has ended; a
  * rank that never answers, one at another step and a NaN end all ranks. */
 #include "support/harness.h"
+#include "support/run.h"
+#include "support/toy.h"
 
 #include "train/shares.h"
 #include "train/trainer.h"
@@ -368,6 +370,32 @@ TEST(deadlines_end_waiting) {
                "rank 0 waited 0.05 seconds for rank 1");
   close(pipes[1][0][1]);
   assert_fails(ft_ranks_gather(&ranks, all, 1), FILTRA_ERROR_RANK, "cannot reach rank 1");
+}
+
+/* What is said before the transport is called. */
+TEST(incomplete_transports_are_refused) {
+  static const filtra_transport WHOLE = {
+      .size = 2, .send = send_to, .receive = receive, .barrier = barrier, .abort = end_all};
+  filtra_transport lacks[] = {WHOLE, WHOLE, WHOLE, WHOLE};
+  lacks[0].send = NULL;
+  lacks[1].receive = NULL;
+  lacks[2].barrier = NULL;
+  lacks[3].abort = NULL;
+  const int ranks[][2] = {{2, 2}, {-1, 2}, {1, 1}, {1, 0}, {0, -5}, {1 << 28, 2}}; /* rank, size */
+  owned_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
+  filtra_trainer *trainer;
+  for (size_t i = 0; i < FT_COUNT(lacks); i++)
+    assert_fails(
+        filtra_trainer_create(model, &(filtra_train_options){.transport = &lacks[i]}, &trainer),
+        FILTRA_ERROR_ARGUMENT, "of 2 ranks needs send, receive, barrier and abort");
+  for (size_t i = 0; i < FT_COUNT(ranks); i++) {
+    filtra_transport t = WHOLE;
+    t.rank = ranks[i][0];
+    t.size = ranks[i][1];
+    assert_fails(filtra_trainer_create(model, &(filtra_train_options){.transport = &t}, &trainer),
+                 FILTRA_ERROR_ARGUMENT,
+                 test_text("rank %d of %d; ranks count from 0", t.rank, t.size));
+  }
 }
 
 /* Measured shares go into the configuration, whose text has an end. */
