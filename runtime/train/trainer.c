@@ -21,7 +21,8 @@ static void own_samples(const filtra_trainer *t, int64_t size, int64_t *first, i
 static int64_t part_size(const filtra_trainer *t, int64_t size) {
   int64_t first, end;
   own_samples(t, size, &first, &end);
-  return (end - first + t->accumulate - 1) / t->accumulate;
+  const int64_t own = end - first;
+  return own / t->accumulate + (own % t->accumulate != 0);
 }
 
 /* The graph for batches of this shape, or for their parts. */

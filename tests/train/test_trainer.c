@@ -229,6 +229,14 @@ TEST(whole_step_has_no_hazard) {
   }
 }
 
+/* The samples of a part are counted without a sum that has no room. */
+TEST(huge_batches_are_refused) {
+  owned_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
+  owned_trainer *trainer = NULL;
+  assert_ok(filtra_trainer_create(model, &(filtra_train_options){.accumulate = 2}, &trainer));
+  assert_true(filtra_trainer_prepare(trainer, INT64_MAX, TOY_LENGTH) == FILTRA_ERROR_ARGUMENT);
+}
+
 TEST(steps_allocate_nothing) {
   owned_model *model = toy_model("agf", FILTRA_PRECISION_FP32);
   owned_trainer *trainer = toy_trainer(model);
