@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +80,8 @@ static size_t field_size(filtra_option_type type) {
 
 static bool in_range(const filtra_mixer_option *o) {
   double count = 0;
-  if (o->type == FILTRA_OPTION_BOOL) return true;
+  if (o->type == FILTRA_OPTION_BOOL) return o->fallback == 0 || o->fallback == 1;
+  if (o->type == FILTRA_OPTION_INT && o->fallback != floor(o->fallback)) return false;
   if (o->type != FILTRA_OPTION_ENUM) return o->low <= o->fallback && o->fallback <= o->high;
   for (const char *const *name = o->names; name && *name; name++)
     count++;
@@ -101,6 +104,11 @@ static filtra_status check_option(const filtra_mixer *m, size_t i) {
                    "mixer \"%s\": option \"%s\" must be INT, FLOAT, BOOL or ENUM and lie, aligned, "
                    "within the %zu bytes of options_size",
                    m->name, o->name, m->options_size);
+  if (o->type == FILTRA_OPTION_FLOAT && !(o->low >= -(double)FLT_MAX && o->high <= (double)FLT_MAX))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "mixer \"%s\": option \"%s\" accepts %g to %g, more than a float holds; bounds "
+                   "are at most %g",
+                   m->name, o->name, o->low, o->high, (double)FLT_MAX);
   if (!in_range(o))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixer \"%s\": the fallback %g of option \"%s\" is not among what it accepts",

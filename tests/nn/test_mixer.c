@@ -146,6 +146,15 @@ TEST(what_is_refused) {
   o = OPTIONS[1];
   o.fallback = 9;
   refuse_option(o, "the fallback 9 of option \"power\"");
+  o.fallback = 1.5;
+  refuse_option(o, "the fallback 1.5 of option \"power\"");
+  o = OPTIONS[2];
+  o.fallback = 7;
+  refuse_option(o, "the fallback 7 of option \"shifted\"");
+  o = OPTIONS[0];
+  o.name = "beta";
+  o.high = 1e300;
+  refuse_option(o, "accepts -1 to 1e+300, more than a float holds");
   o = OPTIONS[3];
   o.fallback = 2;
   refuse_option(o, "the fallback 2 of option \"kind\"");
