@@ -44,7 +44,7 @@ typedef struct filtra_predictor_options {
   bool prepare_all;
   /** The predictor gives vectors, in filtra_request.vector, and no labels; NONE: predictions. */
   filtra_vector vector;
-  bool normalise;       /**< vectors of length 1 */
+  bool normalise;       /**< vectors of length 1; ARGUMENT without `vector` */
   uint64_t reserved[5]; /**< 0 */
 } filtra_predictor_options;
 

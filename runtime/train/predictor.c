@@ -144,6 +144,9 @@ static filtra_status open_predictor(filtra_predictor *p, const filtra_predictor_
   if (o->batch_size > MOST_BATCH)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "predictor: batch_size is %u, accepted are 0 to %d",
                    o->batch_size, MOST_BATCH);
+  if (o->normalise && !o->vector)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "predictor: normalise is for vectors, and vector is NONE");
   FT_TRY(ft_model_embed(p->reader.model, o->vector));
   p->normalise = o->normalise;
   FT_TRY(ft_input_read(p->reader.model->input, "the model's " FT_INPUT_KEY, &p->reader.input));

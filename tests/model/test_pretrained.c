@@ -126,9 +126,12 @@ TEST(vectors_are_theirs) {
   assert_ok(filtra_run_import(test_device(), test_pretrained_folder("bert", NULL), NULL, folder));
   filtra_run *run;
   assert_ok(filtra_run_open(folder, &run));
+  filtra_predictor *p;
+  assert_fails(filtra_run_create_predictor(run, test_device(),
+                                           &(filtra_predictor_options){.normalise = true}, &p),
+               FILTRA_ERROR_ARGUMENT, "normalise is for vectors");
   for (size_t k = 0; k < FT_COUNT(kinds); k++) {
     const float *expected = test_golden_data(&g, kinds[k].name);
-    filtra_predictor *p;
     assert_ok(filtra_run_create_predictor(
         run, test_device(),
         &(filtra_predictor_options){.vector = kinds[k].kind, .normalise = k == 1}, &p));
