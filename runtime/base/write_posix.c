@@ -128,6 +128,14 @@ static filtra_status check_target(const spot *at, const char *path, const char *
   return ft_fail(FILTRA_ERROR_PATH, "cannot write %s: it is not a regular file", path);
 }
 
+/* Takes away what group and others may not do with the file that is replaced. */
+static void keep_private(int fd, const ft_atomic_file *file) {
+  struct stat old, now;
+  if (!fstatat(file->folder, file->path + file->name, &old, AT_SYMLINK_NOFOLLOW) &&
+      !fstat(fd, &now))
+    fchmod(fd, now.st_mode & (old.st_mode | S_IRWXU) & 0777);
+}
+
 /* Creates a file beside the target, under a name that no other thread or process uses. */
 static filtra_status open_temporary(ft_atomic_file *file) {
   static atomic_uint serial;
@@ -145,6 +153,7 @@ static filtra_status open_temporary(ft_atomic_file *file) {
       file->temporary = NULL;
       return status;
     }
+    keep_private(fd, file);
     file->stream = fdopen(fd, "wb");
     if (file->stream) return FILTRA_OK;
     close(fd);

@@ -44,6 +44,23 @@ TEST(test_write_and_replace) {
   assert_entries(folder, 1);
 }
 
+/* What others may not read stays so; nobody may do more than with a new file. */
+TEST(test_replaced_files_stay_private) {
+  owned char *path = ft_path_join(test_folder(), "private.txt");
+  const mode_t mask = umask(0022);
+  static const mode_t MODES[][2] = {{0640, 0640}, {0600, 0600}, {0666, 0644}, {0444, 0644}};
+  struct stat info;
+  for (size_t i = 0; i < FT_COUNT(MODES); i++) {
+    assert_ok(ft_file_write(path, "old", 3));
+    assert_int_equal(chmod(path, MODES[i][0]), 0);
+    assert_ok(ft_file_write(path, "new", 3));
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, MODES[i][1]);
+  }
+  umask(mask);
+  remove(path);
+}
+
 TEST(test_abort_leaves_the_old_file) {
   const char *folder = test_folder();
   owned char *path = ft_path_join(folder, "a.txt");
