@@ -34,7 +34,8 @@
 extern "C" {
 #endif
 
-/** Moments and step count of a set of parameters. Destroy it before the parameters. */
+/** Moments and step count of a set of parameters. Destroy it before the parameters, and after the
+ * graphs that watch its loss or read its loss scale: they use its memory. */
 typedef struct filtra_optimizer filtra_optimizer;
 
 typedef enum filtra_optimizer_kind {
