@@ -34,6 +34,11 @@ static filtra_status graph_for(filtra_trainer *t, int64_t size, int64_t length,
                    "trainer: a batch of %lld sequences of %lld tokens; accepted are at least 1 and "
                    "at most %lld tokens (max_length)",
                    (long long)size, (long long)length, (long long)longest);
+  if (size > UINT32_MAX / length)
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "trainer: a batch of %lld sequences of %lld tokens; accepted are at most 2^32 "
+                   "tokens",
+                   (long long)size, (long long)length);
   int64_t whole = size;
   if (t->measures) FT_TRY(ft_shares_measure(t, size, length));
   size = part_size(t, size);

@@ -229,12 +229,12 @@ TEST(whole_step_has_no_hazard) {
   }
 }
 
-/* The samples of a part are counted without a sum that has no room. */
 TEST(huge_batches_are_refused) {
   owned_model *model = toy_model("softmax", FILTRA_PRECISION_FP32);
   owned_trainer *trainer = NULL;
   assert_ok(filtra_trainer_create(model, &(filtra_train_options){.accumulate = 2}, &trainer));
-  assert_true(filtra_trainer_prepare(trainer, INT64_MAX, TOY_LENGTH) == FILTRA_ERROR_ARGUMENT);
+  assert_fails(filtra_trainer_prepare(trainer, INT64_MAX, TOY_LENGTH), FILTRA_ERROR_ARGUMENT,
+               "at most 2^32 tokens");
 }
 
 TEST(steps_allocate_nothing) {
