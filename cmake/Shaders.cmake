@@ -1,6 +1,6 @@
 # Compiles every shaders/FOLDER/FILE.comp to SPIR-V and embeds it; ShaderVariants.cmake says under
 # which names. A second build folder, say one with sanitizers, takes what the first one compiled:
-# glslc takes half a minute for all.
+# glslc takes three quarters of a minute of processor time for all.
 include(${CMAKE_CURRENT_LIST_DIR}/ShaderVariants.cmake)
 
 # Compiles the variants of one source, while building, by this file as a script. glslc takes as long

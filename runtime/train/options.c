@@ -2,6 +2,7 @@
  * filtra_optimizer_options, and filtra_train_options around it. They read configurations
  * (train/config.c) and check the options of optimizers and trainers. */
 #include "train/optimizer.h"
+#include "train/ranks.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -138,23 +139,9 @@ static filtra_status check_model(const filtra_model_config *model, const filtra_
   return FILTRA_OK;
 }
 
-static filtra_status check_transport(const filtra_transport *t) {
-  if (!t) return FILTRA_OK;
-  if (t->size < 0 || t->rank < 0 || t->rank >= (t->size ? t->size : 1))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "trainer: the transport has rank %d of %d; ranks count from 0 to size - 1",
-                   t->rank, t->size);
-  if (t->size > 1 && (!t->send || !t->receive || !t->barrier || !t->abort))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "trainer: a transport of %d ranks needs send, receive, barrier and abort",
-                   t->size);
-  return FILTRA_OK;
-}
-
 filtra_status ft_train_options_complete(filtra_train_options *o, const filtra_model_config *model) {
   FT_TRY(FT_CHECK_RESERVED(filtra_train_options, o));
-  FT_TRY(FT_CHECK_RESERVED(filtra_transport, o->transport));
-  FT_TRY(check_transport(o->transport));
+  FT_TRY(ft_check_transport(o->transport));
   FT_TRY(ft_keys_complete(&ft_train_keys, o, "trainer"));
   FT_TRY(check_model(model, o));
   if (!(o->share >= 0.0f && o->share <= 1e6f) && o->share != FILTRA_SHARE_AUTO)

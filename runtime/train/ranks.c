@@ -3,6 +3,19 @@
  * sends first: blocking calls cannot deadlock. */
 #include "train/ranks.h"
 
+filtra_status ft_check_transport(const filtra_transport *t) {
+  if (!t) return FILTRA_OK;
+  FT_TRY(FT_CHECK_RESERVED(filtra_transport, t));
+  if (t->size < 0 || t->rank < 0 || t->rank >= (t->size ? t->size : 1))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "the transport has rank %d of %d; ranks count from 0 to size - 1", t->rank,
+                   t->size);
+  if (t->size > 1 && (!t->send || !t->receive || !t->barrier || !t->abort))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "a transport of %d ranks needs send, receive, barrier and abort", t->size);
+  return FILTRA_OK;
+}
+
 static filtra_status fail(const ft_ranks *r, int peer, int result) {
   const filtra_transport *t = r->transport;
   if (result == FILTRA_TRANSPORT_LATE)

@@ -12,6 +12,9 @@ typedef struct ft_ranks {
   double deadline; /* seconds to wait for another rank */
 } ft_ranks;
 
+/** Fails with ARGUMENT for a rank outside of the size and, with several ranks, without functions.
+ * NULL: one process. */
+filtra_status ft_check_transport(const filtra_transport *transport);
 /** Gathers `bytes` of every rank in `all`, in order of ranks. The caller has put this rank's
  * there. */
 filtra_status ft_ranks_gather(const ft_ranks *ranks, void *all, size_t bytes);

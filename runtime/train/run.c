@@ -312,7 +312,7 @@ static filtra_status read_config(run *r) {
  * rank checks some of them. */
 static filtra_status check_images(const run *r) {
   const filtra_transport *t = r->options->transport;
-  const size_t first = t ? (size_t)t->rank : 0, step = t ? (size_t)t->size : 1;
+  const size_t first = t ? (size_t)t->rank : 0, step = t && t->size ? (size_t)t->size : 1;
   if (r->config.dataset.normalize != FILTRA_NORMALIZE_DATA)
     FT_TRY(ft_images_check(r->data, FILTRA_SPLIT_TRAIN, first, step));
   return ft_images_check(r->data, FILTRA_SPLIT_VAL, first, step);
@@ -573,15 +573,15 @@ filtra_status filtra_run_train(filtra_device *device, const filtra_run_options *
   if (!options->folder || !*options->folder)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "run: needs a folder (--out)");
   FT_TRY(check_extension(options));
+  FT_TRY(ft_check_transport(options->transport));
   run *r = ft_calloc(1, sizeof *r);
   if (!r) return FILTRA_ERROR_HOST_MEMORY;
   r->device = device;
   r->options = options;
   r->writes = !options->transport || options->transport->rank == 0;
   r->lowest = r->progress.best_accuracy = r->progress.best_loss = -1.0;
-  r->progress.validation_loss = r->progress.validation_accuracy = -1.0;
-  r->progress.validation_top5_accuracy = -1.0;
-  r->progress.seconds_left = -1.0;
+  r->progress.validation_loss = r->progress.validation_accuracy =
+      r->progress.validation_top5_accuracy = r->progress.seconds_left = -1.0;
   filtra_status status = open_run(r);
   if (!status) status = train(r);
   filtra_trainer_destroy(&r->trainer);

@@ -38,8 +38,8 @@ float *toy_weights(filtra_model *model, size_t *count);
 void toy_break(filtra_model *model);
 /** Fails the test unless both have the same weights, bit for bit. */
 void toy_same_bits(filtra_model *a, filtra_model *b);
-/** Fails unless the frozen parameters are those of `before`, bit for bit, and the others, but for
- * rounding, those of `whole`: all the weights of a model, as toy_weights gives them. */
+/** Fails unless frozen parameters have the bits of `before`, and others are those of `whole`,
+ * except for rounding. Both are all the weights of a model, as toy_weights gives them. */
 void toy_compare_frozen(filtra_model *frozen, const float *before, const float *whole,
                         const bool *is_frozen, const char *what);
 

@@ -395,6 +395,9 @@ TEST(incomplete_transports_are_refused) {
     assert_fails(filtra_trainer_create(model, &(filtra_train_options){.transport = &t}, &trainer),
                  FILTRA_ERROR_ARGUMENT,
                  test_text("rank %d of %d; ranks count from 0", t.rank, t.size));
+    assert_fails(filtra_run_train(test_device(),
+                                  &(filtra_run_options){.folder = test_new_run(), .transport = &t}),
+                 FILTRA_ERROR_ARGUMENT, "ranks count from 0");
   }
 }
 
