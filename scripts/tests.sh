@@ -141,7 +141,7 @@ threads_pass() {
     -DCMAKE_C_FLAGS=-fsanitize=thread -DCMAKE_C_FLAGS_RELEASE="-O1 -g"
   compile build/threads filtra_tests
   export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.txt"
-  pass "threads" build/threads -R '^(data/loader|train/(threads|batcher|predictor))$'
+  pass "threads" build/threads -C each -R '^(data/loader|train/(threads|batcher|predictor))$'
   unset TSAN_OPTIONS
 }
 

@@ -46,11 +46,14 @@ const char *test_chosen_device(void);
 bool test_use_variant(const char *caps);
 /** Calls `check` with the shared device if `caps` is NULL, else with test_open_device's. */
 void test_with_device(const char *caps, void (*check)(filtra_device *device));
-/** cmocka group teardown: closes the shared device, and fails if the validation layer reported
- * anything. Use as TEST_MAIN(NULL, test_teardown). */
+/** Whether another test of this process follows: the shared device and folders stay for it. */
+extern bool test_continues;
+/** cmocka group teardown: closes the shared device unless another test follows, and fails if the
+ * validation layer reported anything or the test left objects on it. Use as
+ * TEST_MAIN(NULL, test_teardown). */
 int test_teardown(void **state);
 
-/** A new empty folder below the build tree on each call, removed by test_teardown. */
+/** A new empty folder below the build tree on each call, removed with the process's last test. */
 const char *test_folder(void);
 /** Path of CASE_NAME.safetensors in ../shared/oracle/golden if it exists, else in tests/golden;
  * NULL if neither has it. */

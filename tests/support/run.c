@@ -26,8 +26,9 @@ const char *test_path(const char *folder, const char *name) {
 }
 
 const char *test_new_run(void) {
-  static char paths[256][512];
-  static int count;
+  static char paths[2048][512];
+  static size_t count;
+  assert_true(count < FT_COUNT(paths));
   snprintf(paths[count], sizeof paths[0], "%s/run", test_folder());
   return paths[count++];
 }
