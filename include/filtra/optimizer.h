@@ -34,8 +34,8 @@
 extern "C" {
 #endif
 
-/** Moments and step count of a set of parameters. Destroy it before the parameters, and after the
- * graphs that watch its loss or read its loss scale: they use its memory. */
+/** Moments and step count of a set of parameters, which outlive it. Graphs that watch its loss or
+ * read its loss scale use its memory, and are destroyed before it. */
 typedef struct filtra_optimizer filtra_optimizer;
 
 typedef enum filtra_optimizer_kind {
@@ -110,8 +110,9 @@ typedef struct filtra_optimizer_metrics {
 FILTRA_API filtra_status filtra_optimizer_create(filtra_parameters *params,
                                                  const filtra_optimizer_options *options,
                                                  filtra_optimizer **out);
-/** Waits for steps in flight; frees everything; sets *optimizer to NULL. */
-FILTRA_API void filtra_optimizer_destroy(filtra_optimizer **optimizer);
+/** Waits for steps in flight; frees everything; sets *optimizer to NULL. Fails with ARGUMENT while
+ * a graph that watches its loss or reads its loss scale has not been destroyed. */
+FILTRA_API filtra_status filtra_optimizer_destroy(filtra_optimizer **optimizer);
 
 /** Records that each execution of the graph passes its loss, one F32 element, to the optimizer.
  * Call it before the graph is compiled. */

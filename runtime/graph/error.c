@@ -1,5 +1,5 @@
-/* A graph's first recording error, which compiling reports, and host memory that is freed with the
- * graph. */
+/* A graph's first recording error, which compiling reports; host memory that is freed with the
+ * graph, and objects that have to outlive it. */
 #include "graph/tape.h"
 
 #include "base/number.h"
@@ -26,6 +26,16 @@ void *ft_graph_alloc(filtra_graph *g, size_t bytes) {
   void *p = g->memory->bytes + g->memory->used;
   g->memory->used += bytes;
   return p;
+}
+
+void ft_graph_hold(filtra_graph *g, unsigned *users) {
+  for (const ft_hold *h = g->holds; h; h = h->next)
+    if (h->users == users) return;
+  ft_hold *h = ft_graph_alloc(g, sizeof *h);
+  if (!h) return;
+  *h = (ft_hold){users, g->holds};
+  g->holds = h;
+  ++*users;
 }
 
 void ft_graph_free_memory(filtra_graph *g) {

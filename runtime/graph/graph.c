@@ -28,9 +28,11 @@ filtra_status filtra_graph_create(filtra_device *device, const filtra_graph_opti
   g->tape.fuses = ft_caps_of(device)->fuses;
   g->slot_count = options->slots ? options->slots : 3;
   g->arena = options->arena;
-  if (g->arena) g->arena->users++;
+  if (g->arena) ft_graph_hold(g, &g->arena->users);
+  const filtra_status status = g->status;
+  if (status) filtra_graph_destroy(&g);
   *out = g;
-  return FILTRA_OK;
+  return status;
 }
 
 static void free_tape(struct ft_tape *tape) {
@@ -50,8 +52,8 @@ void filtra_graph_destroy(filtra_graph **graph) {
   ft_plan_destroy(&g->plan);
   filtra_arena_destroy(&g->own_arena);
   ft_outside_free(g);
-  if (g->arena) g->arena->users--;
-  if (g->tape.params) g->tape.params->users--;
+  for (const ft_hold *h = g->holds; h; h = h->next)
+    --*h->users;
   ft_device_release(g->device);
   free_tape(&g->tape);
   ft_graph_free_memory(g);

@@ -172,6 +172,8 @@ int64_t ft_columns(const filtra_tensor *t);
 /** Zeroed memory that lives as long as the graph; NULL, with the sticky error set, when out of
  * memory. */
 void *ft_graph_alloc(filtra_graph *g, size_t bytes);
+/** Counts the graph, once, among the users of an object that has to outlive it. */
+void ft_graph_hold(filtra_graph *g, unsigned *users);
 /** Sets the sticky error, if there is none yet; returns NULL, for tail calls. */
 void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, ...) FT_PRINTF(3, 4);
 /** Computes the bytes that compiling would allocate for activations, and for inputs and outputs of

@@ -133,8 +133,8 @@ static bool take_set(filtra_graph *g, filtra_parameters *params, const char *nam
                   name);
   else if (g->tape.params && g->tape.params != params)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "parameter %s: a graph takes one parameter set", name);
+  ft_graph_hold(g, &params->users);
   if (g->status) return false;
-  if (!g->tape.params) params->users++;
   g->tape.params = params;
   return true;
 }

@@ -82,6 +82,12 @@ struct ft_tape {
 };
 
 typedef struct ft_memory_chunk ft_memory_chunk;
+/* A count of users that the graph is part of. */
+typedef struct ft_hold ft_hold;
+struct ft_hold {
+  unsigned *users;
+  ft_hold *next;
+};
 typedef struct ft_outside ft_outside;
 
 /** A graph: recording fills `tape`, compiling adds plan and program. */
@@ -94,6 +100,7 @@ struct filtra_graph {
   filtra_status status;    /* the first error while recording; sticky */
   char *error;             /* its message; NULL if memory ran out */
   ft_memory_chunk *memory; /* tensors, names, contexts: freed with the graph */
+  ft_hold *holds;
   struct ft_tape tape;
   struct ft_plan *plan;       /* NULL until compiled */
   struct ft_program *program; /* NULL until compiled */

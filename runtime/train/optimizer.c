@@ -156,9 +156,11 @@ filtra_status ft_optimizer_create(filtra_parameters *params,
   return status;
 }
 
-void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
-  filtra_optimizer *o = optimizer ? *optimizer : NULL;
-  if (!o) return;
+filtra_status filtra_optimizer_destroy(filtra_optimizer **optimizer) {
+  FT_NEED(optimizer);
+  filtra_optimizer *o = *optimizer;
+  if (!o) return FILTRA_OK;
+  FT_TRY(ft_check_unused("the optimizer", o->users));
   filtra_device *dev = o->params->device;
   ft_update_close(&o->by_gradients);
   ft_update_close(&o->by_sums);
@@ -179,6 +181,7 @@ void filtra_optimizer_destroy(filtra_optimizer **optimizer) {
   o->params->users--;
   free(o);
   *optimizer = NULL;
+  return FILTRA_OK;
 }
 
 uint64_t filtra_optimizer_step_count(const filtra_optimizer *optimizer) {

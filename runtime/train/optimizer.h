@@ -40,6 +40,7 @@ typedef struct ft_shard_range {
 
 struct filtra_optimizer {
   filtra_parameters *params;
+  unsigned users;                   /* graphs */
   filtra_optimizer_options options; /* defaults filled in */
   filtra_parameter_group *groups;   /* names are copies */
   size_t group_count;

@@ -35,16 +35,19 @@ filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer, filtra_gr
   if (ft_usable_dense(g, loss, "watch", "loss") && filtra_tensor_elements(loss) != 1)
     ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "watch: loss %s %s must have one element", loss->name,
                   ft_shape_text(loss));
+  ft_graph_hold(g, &optimizer->users);
   if (!ft_graph_status(g)) ft_emit_copy(g, loss, loss_of(g, optimizer, false), false);
   return ft_graph_status(g);
 }
 
 filtra_tensor *filtra_optimizer_loss_scale(filtra_optimizer *optimizer, filtra_graph *g) {
   if (!optimizer || !g || !optimizer->scaling.size || check_device(optimizer, g)) return NULL;
+  ft_graph_hold(g, &optimizer->users);
   return flat(g, "loss scale", &optimizer->scaling, 0, 1);
 }
 
 filtra_status ft_optimizer_watch_score(filtra_optimizer *o, filtra_graph *g, filtra_tensor *score) {
+  ft_graph_hold(g, &o->users);
   ft_emit_copy(g, score, flat(g, "score", &o->state, SCORE_WORD, SCORE_WORD + 1), false);
   return ft_graph_status(g);
 }

@@ -39,7 +39,7 @@ TEST(test_parents_go_last) {
   filtra_graph_destroy(&g);
   assert_ok(filtra_arena_destroy(&arena));
   assert_fails(filtra_parameters_destroy(&params), FILTRA_ERROR_ARGUMENT, "1 object made with it");
-  filtra_optimizer_destroy(&o);
+  assert_ok(filtra_optimizer_destroy(&o));
   assert_fails(filtra_device_close(&device), FILTRA_ERROR_ARGUMENT, "1 object made with it is");
   assert_ok(filtra_parameters_destroy(&params));
   assert_ok(filtra_parameters_destroy(&params)); /* twice does nothing */
@@ -47,6 +47,34 @@ TEST(test_parents_go_last) {
   test_close_device(&device);
   assert_null(device);
   assert_ok(filtra_device_close(&device));
+}
+
+/* What a graph uses of an optimizer is the optimizer's memory. */
+TEST(optimizers_outlive_graphs_that_use_them) {
+  filtra_parameters *params;
+  filtra_optimizer *o;
+  filtra_graph *g;
+  assert_ok(filtra_parameters_create(test_device(), &params));
+  assert_ok(filtra_graph_create(test_device(), NULL, &g)); /* declares it */
+  assert_non_null(filtra_graph_parameter(g, params, "p", 1, FOUR, NULL));
+  filtra_graph_destroy(&g);
+  assert_ok(filtra_parameters_commit(params, 1, FILTRA_TRAINABLE));
+  assert_ok(filtra_optimizer_create(params, &(filtra_optimizer_options){.loss_scale = 8.0f}, &o));
+  for (int uses = 1; uses < 4; uses++) {
+    assert_ok(filtra_graph_create(test_device(), NULL, &g));
+    filtra_tensor *loss = filtra_graph_input(g, "loss", FILTRA_F32, 1, (int64_t[]){1});
+    if (uses & 1) assert_ok(filtra_optimizer_watch_loss(o, g, loss));
+    if (uses & 2) assert_non_null(filtra_optimizer_loss_scale(o, g));
+    assert_ok(filtra_graph_compile(g));
+    assert_fails(filtra_optimizer_destroy(&o), FILTRA_ERROR_ARGUMENT,
+                 "the optimizer cannot go yet: 1 object made with it is still there");
+    assert_ok(filtra_graph_set(g, loss, (float[]){2.0f}));
+    assert_ok(filtra_graph_execute(g));
+    filtra_graph_destroy(&g);
+  }
+  assert_ok(filtra_optimizer_destroy(&o));
+  assert_ok(filtra_optimizer_destroy(&o)); /* twice does nothing */
+  assert_ok(filtra_parameters_destroy(&params));
 }
 
 TEST(test_models_go_last) {

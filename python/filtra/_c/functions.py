@@ -311,7 +311,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "filtra_optimizer_create": (
         STATUS, P(filtra_parameters), P(filtra_optimizer_options), P(P(filtra_optimizer)),
     ),
-    "filtra_optimizer_destroy": (None, P(P(filtra_optimizer))),
+    "filtra_optimizer_destroy": (STATUS, P(P(filtra_optimizer))),
     "filtra_optimizer_watch_loss": (STATUS, P(filtra_optimizer), P(filtra_graph), P(filtra_tensor)),
     "filtra_optimizer_loss_scale": (P(filtra_tensor), P(filtra_optimizer), P(filtra_graph)),
     "filtra_optimizer_accumulate": (STATUS, P(filtra_optimizer), c_float),
