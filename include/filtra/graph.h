@@ -61,7 +61,7 @@ typedef enum filtra_trainable { FILTRA_FIXED = 0, FILTRA_TRAINABLE } filtra_trai
 /** Initial values of a parameter, and how the optimizer treats it. */
 typedef struct filtra_parameter_options {
   filtra_init_kind init;
-  float value; /**< scale or constant, see filtra_init_kind */
+  float value; /**< finite: scale or constant, see filtra_init_kind */
   bool decay;  /**< weight decay applies: for matrices; not for biases, norms, filter weights */
   bool buffer; /**< saved in files, but not trained: no gradient, no update */
   /** F16 or BF16: the parameter also has a copy of this type, for filtra_graph_parameter_copy. The
@@ -163,9 +163,9 @@ FILTRA_API filtra_tensor *filtra_graph_parameter_copy(filtra_graph *g, filtra_pa
 FILTRA_API filtra_tensor *filtra_graph_output(filtra_graph *g, filtra_tensor *t);
 
 /** Records the gradients of sum_i <upstream_i, outputs_i> with respect to every parameter and every
- * input that requires a gradient. upstream[i] NULL: all ones; `upstream` NULL: all ones for every
- * output. Parameters that the outputs do not depend on get gradients of zero. At most once per
- * graph, before compiling. */
+ * input that requires a gradient. upstream[i] has the output's shape; NULL: all ones; `upstream`
+ * NULL: all ones for every output. Parameters that the outputs do not depend on get gradients of
+ * zero. At most once per graph, before compiling. */
 FILTRA_API filtra_status filtra_graph_backward(filtra_graph *g, size_t count,
                                                filtra_tensor *const *outputs,
                                                filtra_tensor *const *upstream);

@@ -402,7 +402,7 @@ FILTRA_API filtra_status filtra_gibbs_factors(filtra_gibbs kernel, int order,
 
 /** The kernel polynomial of the Converter: sum_k g_k w_k T_k(x), T_k the Chebyshev polynomials, for
  * every entry of dense x. `coefficients` w [K+1], K <= FILTRA_CHEBYSHEV_MAX_ORDER; `damping` g
- * [K+1] in host memory, copied; NULL: ones. w_0 is not halved. */
+ * [K+1], finite, in host memory, copied; NULL: ones. w_0 is not halved. */
 FILTRA_API filtra_tensor *filtra_chebyshev(filtra_graph *g, filtra_tensor *x,
                                            filtra_tensor *coefficients, const float *damping);
 /** The smoothness loss sum_k pi k^2 w_k^2 (the Converter's equation 15) -> [samples], all equal. */

@@ -125,8 +125,9 @@ FILTRA_API filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer
  * 2^-14 the step fails with NONFINITE. NULL without loss scaling. */
 FILTRA_API filtra_tensor *filtra_optimizer_loss_scale(filtra_optimizer *optimizer, filtra_graph *g);
 
-/** Adds `scale` times the gradients and loss of the last execution to the sums that the next step
- * takes. Returns while the device works. The first call allocates memory for the sums. */
+/** Adds `scale`, which is finite, times the gradients and loss of the last execution to the sums
+ * that the next step takes. Returns while the device works. The first call allocates memory for the
+ * sums. */
 FILTRA_API filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float scale);
 /** Submits one update by the accumulated gradients or, if there are none, by those of the last
  * execution. Returns while the device works; two updates may be in flight. If an earlier step had a

@@ -115,9 +115,10 @@ static void clear_unreached(filtra_graph *g) {
 static void seed_output(filtra_graph *g, filtra_tensor *output, filtra_tensor *upstream) {
   if (!ft_usable(g, output) || !output->requires_grad) return;
   if (upstream && (!ft_usable_dense(g, upstream, "backward", "upstream gradient"))) return;
-  if (upstream && filtra_tensor_elements(upstream) != filtra_tensor_elements(output)) {
-    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "backward: upstream %s %s does not fit output %s %s",
-                  upstream->name, ft_shape_text(upstream), output->name, ft_shape_text(output));
+  if (upstream && !ft_same_shape(upstream, output)) {
+    ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                  "backward: upstream %s %s has another shape than output %s %s", upstream->name,
+                  ft_shape_text(upstream), output->name, ft_shape_text(output));
     return;
   }
   bool accumulate;

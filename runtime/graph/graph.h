@@ -169,6 +169,7 @@ bool ft_begins_at(const filtra_tensor *t, size_t bytes);
 /** Product of all dimensions except the last; the last dimension. */
 int64_t ft_rows(const filtra_tensor *t);
 int64_t ft_columns(const filtra_tensor *t);
+bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b);
 /** Zeroed memory that lives as long as the graph; NULL, with the sticky error set, when out of
  * memory. */
 void *ft_graph_alloc(filtra_graph *g, size_t bytes);

@@ -55,6 +55,12 @@ filtra_status ft_parameters_add(filtra_parameters *params, const char *name, int
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "parameter %s: a copy of type %d (%s); accepted are F16, BF16, and F32 for none",
                    name, (int)options->copy, filtra_dtype_name(options->copy));
+  if ((unsigned)options->init > FILTRA_INIT_ORTHOGONAL)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: init is %d, accepted are 0 to %d", name,
+                   (int)options->init, (int)FILTRA_INIT_ORTHOGONAL);
+  if (!isfinite(options->value))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "parameter %s: its initial value is %g", name,
+                   (double)options->value);
   FT_TRY(FT_GROW(params->list, params->count, params->capacity));
   ft_parameter p = {.ndim = ndim, .elements = 1, .options = *options};
   for (int i = 0; i < ndim; i++) {

@@ -255,6 +255,11 @@ int64_t ft_rows(const filtra_tensor *t) {
 int64_t filtra_tensor_elements(const filtra_tensor *t) {
   return t ? shape_elements(t->ndim, t->shape) : 0;
 }
+
+bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b) {
+  return a->ndim == b->ndim && !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape);
+}
+
 filtra_dtype filtra_tensor_dtype(const filtra_tensor *t) {
   return t ? t->storage->dtype : FILTRA_F32;
 }

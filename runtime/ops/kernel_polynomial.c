@@ -138,6 +138,10 @@ filtra_tensor *filtra_chebyshev(filtra_graph *g, filtra_tensor *x, filtra_tensor
   if (!filtra_tensor_elements(x))
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "kernel_polynomial: x (%s %s) is empty", x->name,
                          ft_shape_text(x));
+  for (int64_t k = 0; damping && k < coefficients->shape[0]; k++)
+    if (!isfinite(damping[k]))
+      return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "kernel_polynomial: damping[%lld] is %g",
+                           (long long)k, (double)damping[k]);
   struct polynomial call = {x, coefficients, ft_tensor_like(g, x, "kernel_polynomial"), {0}};
   if (!call.y) return NULL;
   for (int64_t k = 0; k < coefficients->shape[0]; k++)

@@ -2,7 +2,6 @@
 #include "ops/support.h"
 
 #include <math.h>
-#include <string.h>
 
 uint32_t ft_batch_groups(const filtra_graph *g, int64_t count, int64_t batch) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(ft_graph_device(g)));
@@ -131,8 +130,4 @@ bool ft_begins_quad(const filtra_tensor *t) {
 
 bool ft_whole_quads(const filtra_tensor *t) {
   return !t || (ft_begins_quad(t) && filtra_tensor_elements(t) % 4 == 0);
-}
-
-bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b) {
-  return a->ndim == b->ndim && !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape);
 }

@@ -57,7 +57,6 @@ bool ft_known_choice(filtra_graph *g, int value, int last, const char *op, const
 bool ft_begins_quad(const filtra_tensor *t);
 /** Whether shaders/common/quads.glsl may take a dense tensor by groups of four; true for NULL. */
 bool ft_whole_quads(const filtra_tensor *t);
-bool ft_same_shape(const filtra_tensor *a, const filtra_tensor *b);
 
 /** filtra_layer_norm with a result of that type, rounded once (ops/layer_norm.c). */
 filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *gain,

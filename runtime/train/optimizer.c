@@ -211,6 +211,9 @@ filtra_status ft_optimizer_prepare_update(filtra_optimizer *o, bool sums) {
 filtra_status filtra_optimizer_accumulate(filtra_optimizer *optimizer, float scale) {
   struct ft_summing *s;
   FT_NEED(optimizer);
+  if (!isfinite(scale))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "optimizer: gradients are added up times %g",
+                   (double)scale);
   FT_TRY(ft_summing_get(optimizer, optimizer->summed > 0, &s));
   FT_TRY(filtra_graph_set(s->graph, s->scale, &scale));
   FT_TRY(filtra_graph_submit(s->graph, NULL));

@@ -261,6 +261,30 @@ TEST(parameters_and_unreached_gradients) {
   assert_fails(filtra_parameters_get(p, "nobody", &(float){0}, 1), FILTRA_ERROR_ARGUMENT, "nobody");
 }
 
+static void check_parameter(const filtra_parameter_options *options, const char *why) {
+  owned_parameters *params = test_parameters(test_device());
+  owned_graph *g = test_graph(test_device(), NULL);
+  assert_null(filtra_graph_parameter(g, params, "w", 1, (int64_t[]){3}, options));
+  assert_fails(filtra_graph_compile(g), FILTRA_ERROR_ARGUMENT, why);
+}
+
+TEST(initial_values_that_make_no_sense) {
+  check_parameter(&(filtra_parameter_options){.init = (filtra_init_kind)6},
+                  "parameter w: init is 6, accepted are 0 to 5");
+  check_parameter(&(filtra_parameter_options){.init = FILTRA_INIT_NORMAL, .value = INFINITY},
+                  "parameter w: its initial value is inf");
+}
+
+TEST(upstream_gradients_have_the_shape_of_the_output) {
+  owned_parameters *params = test_parameters(test_device());
+  owned_graph *g = test_graph(test_device(), NULL);
+  filtra_tensor *w = filtra_graph_parameter(g, params, "w", 2, (int64_t[]){2, 3}, NULL);
+  filtra_tensor *y = filtra_affine(g, w, 2.0f, 0.0f);
+  filtra_tensor *turned = filtra_graph_input(g, "turned", FILTRA_F32, 2, (int64_t[]){3, 2});
+  assert_fails(filtra_graph_backward(g, 1, &y, &turned), FILTRA_ERROR_ARGUMENT,
+               "upstream turned [3, 2] has another shape than output");
+}
+
 /* Rows of a block are orthogonal, those of two blocks are not; lengths are those of random vectors,
  * on average the root of the columns; another seed draws others. */
 TEST(orthogonal_rows) {

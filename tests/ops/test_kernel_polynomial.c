@@ -117,6 +117,11 @@ TEST(test_errors) {
   assert_ok(filtra_graph_create(test_device(), NULL, &g));
   w = test_input(g, "w", 3);
   test_refuse_as(&g, filtra_chebyshev_loss(g, w, 0), argument, "0 samples");
+  assert_ok(filtra_graph_create(test_device(), NULL, &g));
+  x = test_input(g, "x", 2, 3);
+  w = test_input(g, "w", 3);
+  test_refuse_as(&g, filtra_chebyshev(g, x, w, (float[]){1, 1, NAN}), argument,
+                 "damping[2] is nan");
 }
 
 TEST_MAIN(NULL, test_teardown)

@@ -239,6 +239,7 @@ TEST(test_bad_step) {
       step(&good, i);
       step(&bad, i);
     }
+    assert_fails(filtra_optimizer_accumulate(bad.opt, NAN), FILTRA_ERROR_ARGUMENT, "times nan");
     assert_ok(filtra_optimizer_finish(good.opt, NULL));
     assert_ok(filtra_optimizer_finish(bad.opt, NULL));
     values x = all_values(&good), y = all_values(&bad);
