@@ -290,6 +290,8 @@ TEST(configurations_are_read_closely) {
        "tensor classifier.weight is [3, 8] as head.2.weight, which is [2, 8] in a model of"},
       {"gpt2", "\"scale_attn_weights\": true", "\"scale_attn_weights\": false",
        "\"scale_attn_weights\" is false; accepted is true"},
+      {"gpt2", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false",
+       "\"tie_word_embeddings\" is false, and the weights lack wte.weight or lm_head.weight"},
       {"vit", "\"image_size\": 8", "\"image_size\": [8, 9]", "\"image_size\" is not the side"},
       {"vit", "\"patch_size\": 4", "\"patch_size\": 3", "\"patch\" 3 must divide"},
       {"roberta", "\"pad_token_id\": 1", "\"pad_token_id\": 20",

@@ -34,8 +34,13 @@ static const ft_hf_key KEYS[] = {
     {"attn_pdrop", "attention_dropout", FT_HF_DROPOUT, 0.1},
 };
 
-/* The weights tell whether the head is tied. */
+/* The weights tell whether the head is tied: only an untied one has its own beside the table. */
 static filtra_status adjust(const ft_hf_config *c, json_t *keys) {
+  if (!c->untied && json_is_false(json_object_get(c->json, "tie_word_embeddings")))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"tie_word_embeddings\" is false, and the weights lack wte.weight or "
+                   "lm_head.weight; set it to true if the head is the table of tokens",
+                   c->path);
   const json_int_t width = json_integer_value(json_object_get(keys, "width")),
                    hidden = json_integer_value(json_object_get(keys, "ffn_width"));
   return ft_hf_set(keys, "{sI sb}", "ffn_width", hidden ? hidden : 4 * width, "tie_embeddings",
