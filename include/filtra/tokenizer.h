@@ -72,6 +72,13 @@ FILTRA_API filtra_status filtra_tokenizer_encode_offsets(const filtra_tokenizer 
                                                          bool special, int32_t *tokens,
                                                          size_t *begins, size_t *ends,
                                                          size_t capacity, size_t *count);
+/** Encodes a text that a language model goes on with, with the special tokens that a pretrained
+ * tokenizer puts around texts. Warns of words that the tokenizer does not know and reads as
+ * another, such as `<unk>`. Else as filtra_tokenizer_encode. */
+FILTRA_API filtra_status filtra_tokenizer_encode_prompt(const filtra_tokenizer *tokenizer,
+                                                        const char *text, size_t length,
+                                                        int32_t *tokens, size_t capacity,
+                                                        size_t *count);
 /** Decodes `count` ids; padding is skipped. "words" joins words by spaces and ends lines at
  * `<eos>`; "bpe" gives the text's bytes, of which single ids may be parts of characters;
  * "wordpiece" joins words by spaces as Hugging Face does, special tokens included; the other

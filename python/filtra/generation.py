@@ -152,7 +152,7 @@ def generate(
             f"generate(model, tokenizer, prompt) takes a filtra.Model and a filtra.Tokenizer, not "
             f"{type(model).__name__} and {type(tokenizer).__name__}"
         )
-    ids = tokenizer.encode(prompt, special=tokenizer.name in ("bpe", "wordpiece"))
+    ids = tokenizer.encode_prompt(prompt)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     previous = int(ids[-1]) if len(ids) else -1
     zero = tokenizer.symbol(0) != ""

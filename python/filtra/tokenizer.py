@@ -169,13 +169,27 @@ class Tokenizer(Object):
         """
         if special:
             return self.encode_offsets(text)[0]
+        return self._encode(lib.filtra_tokenizer_encode, text)
+
+    def encode_prompt(self, text: str) -> Any:
+        """Return the ids of a text that a language model goes on with.
+
+        A pretrained tokenizer adds its special tokens. Warns of words that the tokenizer does not
+        know and reads as another, such as ``<unk>``.
+
+        Returns
+        -------
+        numpy.ndarray of int32, [tokens]
+        """
+        return self._encode(lib.filtra_tokenizer_encode_prompt, text)
+
+    def _encode(self, function: Any, text: str) -> Any:
         data = _convert.content(text, "text")
         count = ctypes.c_size_t()
         ids = np.empty(len(data) + 2, np.int32)
         for _ in range(2):
             self._call(
-                lib.filtra_tokenizer_encode, data, len(data), _arrays.pointer(ids), len(ids),
-                ctypes.byref(count),
+                function, data, len(data), _arrays.pointer(ids), len(ids), ctypes.byref(count)
             )
             if count.value <= len(ids):
                 break

@@ -82,6 +82,13 @@ def test_text_as_it_is_made() -> None:
     assert b"".join(parts).decode() == "é!"
 
 
+def test_prompts_warn_of_unknown_words() -> None:
+    tokenizer = filtra.Tokenizer.fit(["one two three"], "words")
+    assert list(tokenizer.encode_prompt("two one")) == list(tokenizer.encode("two one"))
+    with pytest.warns(filtra.FiltraWarning, match="prompt: 1 of 2 words are unknown"):
+        tokenizer.encode_prompt("two nine")
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "part"),
     [

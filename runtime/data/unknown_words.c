@@ -1,5 +1,5 @@
-/* Counts words that a tokenizer does not know, by the ids that they became. Called by corpus.c for
- * data and by train/predictor.c for requests. */
+/* Counts words that a tokenizer does not know, by the ids that they became, and warns of them.
+ * Called by corpus.c for data and by train/predictor.c for requests; by users for prompts. */
 #include "data/pretrained.h"
 
 #include <string.h>
@@ -51,4 +51,15 @@ void ft_warn_of_unknown_words(const filtra_tokenizer *t, const ft_word_count *su
          where, (unsigned long long)sum->unknown, (unsigned long long)sum->words,
          t->pretrained && t->pretrained->bpe ? "tokens" : "words", t->name,
          t->symbols[unknown_id(t)]);
+}
+
+filtra_status filtra_tokenizer_encode_prompt(const filtra_tokenizer *tokenizer, const char *text,
+                                             size_t length, int32_t *tokens, size_t capacity,
+                                             size_t *count) {
+  FT_TRY(filtra_tokenizer_encode_offsets(tokenizer, text, length, true, tokens, NULL, NULL,
+                                         capacity, count));
+  ft_word_count words = {0};
+  if (*count <= capacity) ft_count_words(tokenizer, tokens, *count, &words);
+  if (words.unknown) ft_warn_of_unknown_words(tokenizer, &words, "prompt");
+  return FILTRA_OK;
 }

@@ -119,6 +119,15 @@ TEST(words_come_with_spaces) {
   assert_between(words, 30, 62); /* the rest are line ends */
 }
 
+TEST(unknown_words_are_said) {
+  const char *run =
+      make_run("one two three four\n", NULL, "--set max_length=16 --set tokenizer=words");
+  assert_code(generate("", run, "--prompt 'one six two ten' --tokens 2 2>&1"), 0);
+  assert_printed("prompt: 2 of 4 words are unknown to the vocabulary of the tokenizer \"words\"");
+  assert_code(generate("", run, "--prompt 'one two' --tokens 2 2>&1"), 0);
+  assert_null(strstr(test_output, "unknown"));
+}
+
 /* What the bytes make together need not be UTF-8. */
 TEST(bytes_stay_bytes) {
   json_error_t error;

@@ -102,18 +102,16 @@ static json_t *json_text(const text *t) {
 
 /* ---- tokens ---- */
 
-/* With the special tokens that the tokenizer puts around texts, as in `transformers`. */
 static filtra_status encode_prompt(writer *w) {
   const text *t = &w->prompt;
   const char *bytes = t->bytes ? t->bytes : "";
   if (!w->tokenizer) return ft_fail(FILTRA_ERROR_INPUT, "the run has no tokenizer to read it");
-  FT_TRY(filtra_tokenizer_encode_offsets(w->tokenizer, bytes, t->length, true, NULL, NULL, NULL, 0,
-                                         &w->count));
+  FT_TRY(filtra_tokenizer_encode_prompt(w->tokenizer, bytes, t->length, NULL, 0, &w->count));
   if (!w->count) return ft_fail(FILTRA_ERROR_INPUT, "it has no token; at least one is needed");
   w->tokens = ft_calloc(w->count, sizeof *w->tokens);
   if (!w->tokens) return FILTRA_ERROR_HOST_MEMORY;
-  return filtra_tokenizer_encode_offsets(w->tokenizer, bytes, t->length, true, w->tokens, NULL,
-                                         NULL, w->count, &w->count);
+  return filtra_tokenizer_encode_prompt(w->tokenizer, bytes, t->length, w->tokens, w->count,
+                                        &w->count);
 }
 
 static filtra_status write_token(writer *w, int32_t previous, int32_t token, bool json) {

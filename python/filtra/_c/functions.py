@@ -44,6 +44,9 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
         STATUS, P(filtra_tokenizer), c_char_p, c_size_t, c_bool, P(c_int32), P(c_size_t),
         P(c_size_t), c_size_t, P(c_size_t),
     ),
+    "filtra_tokenizer_encode_prompt": (
+        STATUS, P(filtra_tokenizer), c_char_p, c_size_t, P(c_int32), c_size_t, P(c_size_t),
+    ),
     "filtra_tokenizer_decode": (
         STATUS, P(filtra_tokenizer), P(c_int32), c_size_t, P(c_char), c_size_t, P(c_size_t),
     ),
