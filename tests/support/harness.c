@@ -211,6 +211,7 @@ const char *test_golden(const char *case_name) {
 
 int test_teardown(void **state) {
   (void)state;
+  filtra_log_set(print_log, NULL); /* which the test may have set */
   test_seen_report();
   if (!test_continues) {
     if (scratch[0]) ft_remove_tree(scratch);
