@@ -29,7 +29,7 @@ filtra_status filtra_graph_create(filtra_device *device, const filtra_graph_opti
   g->slot_count = options->slots ? options->slots : 3;
   g->arena = options->arena;
   if (g->arena) ft_graph_hold(g, &g->arena->users);
-  const filtra_status status = g->status;
+  const filtra_status status = ft_graph_status(g);
   if (status) filtra_graph_destroy(&g);
   *out = g;
   return status;
