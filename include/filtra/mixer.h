@@ -57,7 +57,7 @@ typedef enum filtra_option_type {
 
 /** A key of a mixer's JSON object, and the field of the option struct that it sets. */
 typedef struct filtra_mixer_option {
-  const char *name;
+  const char *name; /**< as a mixer's, other than "name" */
   filtra_option_type type;
   size_t offset;            /**< of the field in the mixer's option struct */
   double fallback;          /**< the default */

@@ -15,6 +15,7 @@ static filtra_tensor *build_mixer(const ft_scope *scope, const ft_encoder_option
   filtra_graph *g = scope->graph;
   const char *name = o->mixer->kind->name;
   filtra_tensor *y = o->mixer->kind->build(scope, o->mixer->options, in, auxiliary), *loss;
+  if (!y) ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "mixer \"%s\" returns NULL", name);
   if (!ft_usable(g, y)) return NULL;
   if (y->ndim != in->x->ndim || memcmp(y->shape, in->x->shape, sizeof *y->shape * y->ndim) != 0)
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,

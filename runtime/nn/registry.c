@@ -90,9 +90,11 @@ static bool in_range(const filtra_mixer_option *o) {
 
 static filtra_status check_option(const filtra_mixer *m, size_t i) {
   const filtra_mixer_option *o = &m->options[i];
-  if (!o->name || !*o->name || !strcmp(o->name, "name"))
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": option %zu needs a name, other than name",
-                   m->name, i);
+  if (!o->name || !proper_name(o->name) || !strcmp(o->name, "name"))
+    return ft_fail(FILTRA_ERROR_ARGUMENT,
+                   "mixer \"%s\": option %zu needs a name of 1 to %d lower-case letters, digits "
+                   "and underscores, a letter first, other than name",
+                   m->name, i, LONGEST_NAME);
   for (size_t k = 0; k < i; k++)
     if (!strcmp(m->options[k].name, o->name))
       return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": two options are called \"%s\"", m->name,

@@ -135,6 +135,8 @@ TEST(what_is_refused) {
   refuse_option(o, "two options are called \"alpha\"");
   o.name = "name";
   refuse_option(o, "option 1 needs a name");
+  o.name = "A b";
+  refuse_option(o, "option 1 needs a name of 1 to 31 lower-case letters");
   o = OPTIONS[1];
   o.offset = sizeof(struct options);
   refuse_option(o, "must be INT, FLOAT, BOOL or ENUM and lie");
@@ -333,7 +335,7 @@ static filtra_tensor *build_wrong(const filtra_scope *scope, const void *options
 
 TEST(wrong_shapes) {
   static char *const CASES[][2] = {
-      {"none", "NULL"},
+      {"none", "mixer \"none\" returns NULL"},
       {"narrow", "\"narrow\" returns [1, 1, 1]; expected is its input's shape, [1, 1, 16]"},
       {"pooled", "\"pooled\" returns"},
       {"loss", "the auxiliary loss of mixer \"loss\" is"}};
