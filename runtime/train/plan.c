@@ -17,7 +17,9 @@ typedef struct planning {
   ft_run_config config;
   const uint32_t *lengths; /* of batches, the longest last */
   size_t count;
-  bool validates;
+  int64_t validated;          /* samples of a batch of validation; 0: none */
+  uint32_t validation_length; /* of the longest one */
+  bool advising;
 } planning;
 
 /* Adds a graph's transfers, and keeps the largest activations. */
@@ -46,8 +48,8 @@ static filtra_status add_graphs(const planning *p, filtra_model *model,
                         .mixed = ft_run_train_options(c, 0, 0).mixed_labels};
     FT_TRY(add_graph(model, &b, true, (ft_recompute)c->train.recompute, plan));
   }
-  if (!p->validates) return FILTRA_OK;
-  ft_batch_graph b = {.size = c->batch_size, .length = p->lengths[p->count - 1], .judged = true};
+  if (!p->validated) return FILTRA_OK;
+  ft_batch_graph b = {.size = p->validated, .length = p->validation_length, .judged = true};
   return add_graph(model, &b, false, FT_RECOMPUTE_NONE, plan);
 }
 
@@ -62,7 +64,8 @@ static filtra_status freeze(const planning *p, filtra_parameters *params) {
 }
 
 /* Computes the memory with the current settings. A tensor or buffer larger than the device allows
- * means that the run does not fit; it is not an error. */
+ * means that the run does not fit; it is not an error, but said of the settings that were asked
+ * for: memory behind it is not counted. */
 static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   const ft_caps *caps = ft_caps_of(p->device);
   filtra_model *model;
@@ -82,7 +85,11 @@ static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   plan->fits = model->params->bytes <= ft_buffer_limit(p->device);
   status = add_graphs(p, model, plan);
   filtra_model_destroy(&model);
-  if (status == FILTRA_ERROR_DEVICE_MEMORY) plan->fits = false;
+  if (status == FILTRA_ERROR_DEVICE_MEMORY) {
+    plan->fits = false;
+    if (!p->advising)
+      ft_log(FILTRA_LOG_WARNING, "the sums lack what does not fit: %s", filtra_error_message());
+  }
   plan->total =
       plan->parameters + plan->gradients + plan->moments + plan->activations + plan->transfers;
   if (plan->total > plan->available) plan->fits = false;
@@ -120,6 +127,7 @@ static filtra_status advise(planning *p, filtra_run_memory_use *plan) {
   filtra_train_options *c = &p->config.train;
   const uint64_t batch = (uint64_t)p->config.batch_size;
   filtra_status status = FILTRA_OK;
+  p->advising = true;
   bool found = false, text = p->config.model.config.task == FILTRA_TASK_LANGUAGE_MODEL;
   if (text && c->loss_chunks < 16) {
     c->loss_chunks = 16;
@@ -158,6 +166,23 @@ static filtra_status read_config(const filtra_run_options *o, ft_run_config *con
   return status;
 }
 
+/* Finds the largest batch of validation. */
+static filtra_status find_validation(planning *p, const filtra_dataset *data) {
+  const uint64_t samples = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_VAL];
+  if (!samples) return FILTRA_OK;
+  const uint64_t most = (uint64_t)p->config.batch_size;
+  filtra_loader *loader;
+  FT_TRY(filtra_loader_create(
+      data, &(filtra_loader_options){.split = FILTRA_SPLIT_VAL, .batch_size = (uint32_t)most},
+      &loader));
+  size_t count;
+  const uint32_t *lengths = filtra_loader_buckets(loader, &count);
+  p->validation_length = lengths[count - 1];
+  p->validated = (int64_t)(samples < most ? samples : most);
+  filtra_loader_destroy(&loader);
+  return FILTRA_OK;
+}
+
 static filtra_status plan_all(planning *p, const filtra_dataset *data,
                               filtra_run_memory_use *plan) {
   filtra_loader *loader;
@@ -170,8 +195,8 @@ static filtra_status plan_all(planning *p, const filtra_dataset *data,
                                                        .augmentation = &augmentation},
                               &loader));
   p->lengths = filtra_loader_buckets(loader, &p->count);
-  p->validates = filtra_dataset_get_info(data)->count[FILTRA_SPLIT_VAL] > 0;
-  filtra_status status = plan_once(p, plan);
+  filtra_status status = find_validation(p, data);
+  if (!status) status = plan_once(p, plan);
   if (!status && !plan->fits) status = advise(p, plan);
   filtra_loader_destroy(&loader);
   return status;
