@@ -250,8 +250,8 @@ typedef struct filtra_dataset_options {
    * each, and fail for one that is damaged, instead of when it is first used. */
   bool verify_labels;
   /** The split of a path to one file. FILTRA_SPLIT_TRAIN: training data, of which a part is held
-   * out for validation. FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: all of that split. Ignored for
-   * folders. */
+   * out for validation. FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: all of that split. So is a folder of
+   * graphs ("tu"); ignored for other folders. */
   filtra_split file_split;
   uint64_t seed;        /**< chooses the held-out samples */
   filtra_pixels pixels; /**< of images; other data accept only the default */
@@ -374,7 +374,7 @@ typedef struct filtra_samples {
   const float *weights;
   /** Of graphs, whose nodes are the tokens: [count] edges of each, and [sum of edge_counts, 3] with
    * two nodes, from 0, and a type, 0 to edge_types - 1. An edge has no direction, joins two
-   * different nodes, and is given once. NULL: no graphs. */
+   * different nodes, and is given once. NULL: no graphs; `edges` alone: no edges. */
   const uint32_t *edge_counts;
   const int32_t *edges;
   uint64_t reserved[4]; /**< 0 */
@@ -466,7 +466,7 @@ typedef struct filtra_batch {
    * BCEWithLogitsLoss; -1 where it is unknown. */
   const float *targets;
   /** Of graphs, whose nodes are the tokens: [size] edges of each row, and as filtra_samples.edges
-   * those of all rows. NULL: no graphs. */
+   * those of all rows. NULL: no graphs; `edges` alone: no edges. */
   const uint32_t *edge_counts;
   const int32_t *edges;
   uint64_t reserved[2]; /**< 0 */

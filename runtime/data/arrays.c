@@ -55,6 +55,12 @@ static const char *missing_target(const filtra_dataset_arrays *a, const filtra_s
   return "";
 }
 
+static bool has_edges(const filtra_samples *s) {
+  for (uint64_t i = 0; i < s->count; i++)
+    if (s->edge_counts[i]) return true;
+  return false;
+}
+
 static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_samples *s,
                                  const char *split) {
   FT_TRY(FT_CHECK_RESERVED(filtra_samples, s));
@@ -74,7 +80,8 @@ static filtra_status check_split(const filtra_dataset_arrays *a, const filtra_sa
                    pair ? ", second and second_lengths" : "");
   if (pair && (a->features || a->target >= FILTRA_TARGET_NEXT))
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: pairs are of tokens and have classes or values");
-  if (a->edge_types ? pair || !s->edge_counts || !s->edges : s->edge_counts || s->edges)
+  if (a->edge_types ? pair || !s->edge_counts || (!s->edges && has_edges(s))
+                    : s->edge_counts || s->edges)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "arrays: %s %s", split,
                    a->edge_types ? "needs edge_counts and edges, and no second sequences"
                                  : "has edges where edge_types is 0");

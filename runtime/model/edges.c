@@ -171,7 +171,8 @@ filtra_status ft_edges_set(filtra_graph *g, const filtra_model_config *o, const 
   all.shares = (float *)(all.edges + size * hops);
   int32_t *rest = (int32_t *)(all.shares + size * hops);
   memset(words, 0, ft_edges_words(o, size, nodes) * sizeof(int32_t));
-  const int32_t *edges = batch->edges;
+  static const int32_t none[1];
+  const int32_t *edges = batch->edges ? batch->edges : none;
   for (int64_t i = 0; i < end; edges += (size_t)batch->edge_counts[i] * FT_EDGE_WORDS, i++) {
     const int64_t row = i - first;
     if (row < 0) continue;
@@ -188,16 +189,17 @@ filtra_status ft_edges_set(filtra_graph *g, const filtra_model_config *o, const 
 }
 
 filtra_status ft_edges_check(const filtra_model_config *o, const filtra_batch *b) {
-  const int32_t *edge = b->edges;
+  static const int32_t none[1];
+  const int32_t *edge = b->edges ? b->edges : none;
   if (!ft_model_has_edges(o)) {
     if (!b->edge_counts && !b->edges) return FILTRA_OK;
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "batch: has edges where the model reads sequences (edge_types)");
   }
-  if (!b->edge_counts || !b->edges)
-    return ft_fail(FILTRA_ERROR_ARGUMENT, "batch: the model reads graphs: needs edge_counts and "
-                                          "edges");
   for (int64_t i = 0; i < b->size; i++) {
+    if (!b->edge_counts || (b->edge_counts[i] && !b->edges))
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "batch: the model reads graphs: needs edge_counts and edges");
     filtra_status status =
         ft_check_edges(edge, b->edge_counts[i], (uint32_t)b->lengths[i], (uint32_t)o->edge_types);
     if (status) return ft_fail_context(status, "batch: sample %lld", (long long)i);

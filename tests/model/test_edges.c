@@ -60,6 +60,8 @@ TEST(batches_that_are_no_graphs_are_named) {
   g.batch.edges = NULL;
   assert_fails(filtra_model_predict_batch(model, &g.batch, logits), FILTRA_ERROR_ARGUMENT,
                "needs edge_counts and edges");
+  g.batch.edge_counts = (uint32_t[]){0, 0, 0};
+  assert_ok(filtra_model_predict_batch(model, &g.batch, logits));
   static const int32_t both[] = {0, 1, 0, 2, 3, 1, 1, 0, 0};
   const uint32_t three[] = {3, 0, 0};
   g.batch = whole;
