@@ -86,5 +86,10 @@ filtra_status ft_spread_check(const ft_spread *s, const char *path, const char *
 
 filtra_status ft_spread_check_targets(const ft_spread *targets, const filtra_dataset *dataset,
                                       const char *path) {
-  return dataset->fit->values ? FILTRA_OK : ft_spread_check(targets, path, "the target");
+  if (dataset->fit->values) return FILTRA_OK;
+  if (targets->count > 1 && targets->low == targets->high && !targets->twins)
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: the target is %g in all %llu samples: there is nothing to learn", path,
+           targets->low, (unsigned long long)targets->count);
+  return ft_spread_check(targets, path, "the target");
 }

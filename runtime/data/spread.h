@@ -26,8 +26,8 @@ void ft_spread_add(ft_spread *spread, double number);
  * 64 steps of a float, or most of them do, or where all are so small that floats lose their digits.
  * Numbers that are floats lose nothing and pass. */
 filtra_status ft_spread_check(const ft_spread *spread, const char *path, const char *feature);
-/** The same for targets of a data set that is being opened, unless it is read as a model's data
- * were: what is evaluated may have few samples. */
+/** The same for targets of a data set that is being opened, with a warning where all are equal,
+ * unless it is read as a model's data were: what is evaluated may have few samples. */
 filtra_status ft_spread_check_targets(const ft_spread *targets, const filtra_dataset *dataset,
                                       const char *path);
 

@@ -108,8 +108,25 @@ static filtra_status find_columns(ft_table *t) {
   return FILTRA_OK;
 }
 
+/* Warns of a column that is called SMILES and read as text, since nobody said otherwise. */
+static void warn_of_molecules(const ft_table *t) {
+  static const char WORD[] = "smiles";
+  if (!t->fit->text || t->ds->fit->table || t->options->tokenizer || t->options->fitted) return;
+  for (const char *at = t->fit->text; *at; at++) {
+    size_t length = 0;
+    while (length < sizeof WORD - 1 && (at[length] | 0x20) == WORD[length])
+      length++;
+    if (length < sizeof WORD - 1) continue;
+    ft_log(FILTRA_LOG_WARNING,
+           "%s: column \"%.64s\" is read as text; tokenizer smiles reads molecules as graphs",
+           t->first, t->fit->text);
+    return;
+  }
+}
+
 static filtra_status read_table(ft_table *t, const char *path) {
   FT_TRY(find_columns(t));
+  warn_of_molecules(t);
   FT_TRY(ft_table_name_labels(t));
   t->ds->info.target = t->values    ? FILTRA_TARGET_VALUE
                        : t->several ? FILTRA_TARGET_LABELS

@@ -102,6 +102,10 @@ static filtra_status read_class(reader *r, const ft_lines *l, void *to) {
                    "the class is %.*s; numbers of classes are whole ones, and numbers to be "
                    "predicted are in NAME_graph_attributes.txt",
                    (int)(length < 40 ? length : 40), name);
+  if (memchr(name, ',', length))
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "\"%.*s\" is several labels; graphs of this format have one class each",
+                   (int)(length < 40 ? length : 40), name);
   if (length && !ft_is_missing(name, length))
     return ft_labels_find(&r->classes, name, length, &row->label);
   row->label = -1;
@@ -164,17 +168,36 @@ static filtra_status has_file(const reader *r, const char *what, bool *found) {
   return path ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
-static filtra_status warn_of_attributes(const reader *r) {
-  static const char *const KINDS[] = {"node_attributes", "edge_attributes"};
-  for (size_t i = 0; i < FT_COUNT(KINDS); i++) {
-    bool found;
-    FT_TRY(has_file(r, KINDS[i], &found));
-    if (found)
-      ft_log(FILTRA_LOG_WARNING,
-             "%s_%s.txt is left out: models read labels of nodes and edges, "
-             "not numbers",
-             r->stem, KINDS[i]);
+/* Length of NAME in the name of a file, NAME and `end`, which may be compressed; 0: another. */
+static size_t name_length(const char *name, const char *end) {
+  size_t length = strlen(name);
+  if (ft_ends_with(name, ".gz")) length -= 3;
+  const size_t tail = strlen(end);
+  return length > tail && !memcmp(name + length - tail, end, tail) ? length - tail : 0;
+}
+
+/* Warns of files that belong to graphs, by their names, and that nothing reads. */
+static filtra_status warn_of_unread(const reader *r) {
+  static const char *const READ[] = {
+      "A", "graph_indicator", "graph_labels", "graph_attributes", "node_labels", "edge_labels"};
+  const char *own = ft_path_name(r->stem);
+  char **names;
+  size_t count;
+  FT_TRY(ft_list_data(r->path, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    const size_t length = name_length(names[i], ".txt"), stem = strlen(own);
+    const bool ours = length > stem + 1 && !memcmp(names[i], own, stem) && names[i][stem] == '_';
+    bool read = !ours && !strstr(names[i], "_labels.") && !strstr(names[i], "_attributes.");
+    for (size_t k = 0; ours && k < FT_COUNT(READ); k++)
+      read = read || (length - stem - 1 == strlen(READ[k]) &&
+                      !memcmp(names[i] + stem + 1, READ[k], strlen(READ[k])));
+    if (length && !read)
+      ft_log(FILTRA_LOG_WARNING, "%s/%s is left out: %s", r->path, names[i],
+             ours && strstr(names[i], "_attributes.")
+                 ? "models read labels of nodes and edges, not numbers"
+                 : "its name is none of this data set's (docs/graphs.md)");
   }
+  ft_free_names(names, count);
   return FILTRA_OK;
 }
 
@@ -187,8 +210,9 @@ static filtra_status make_rows(reader *r, ft_samples *to) {
     const int32_t number = g->list[i], last = i ? g->list[i - 1] : 0;
     if (number != last + 1 && (i == 0 || number != last))
       return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s_graph_indicator.txt: node %zu is of graph %d, the node before it of graph "
-                     "%d; nodes of a graph follow each other, and graphs count from 1",
+                     i ? "%s_graph_indicator.txt: node %zu is of graph %d, the node before it of "
+                         "graph %d; nodes of a graph follow each other, and graphs count from 1"
+                       : "%s_graph_indicator.txt: node %zu is of graph %d; graphs count from 1",
                      r->stem, i + 1, number, last);
     if (number != last) {
       FT_TRY(FT_GROW(to->rows, to->count, to->capacity));
@@ -326,7 +350,7 @@ static filtra_status read_targets(reader *r, ft_samples *to) {
 static filtra_status read_all(reader *r) {
   bool labelled;
   FT_TRY(find_targets(r));
-  ft_samples *to = &r->ds->samples[r->ds->untargeted ? FILTRA_SPLIT_TEST : FILTRA_SPLIT_TRAIN];
+  ft_samples *to = &r->ds->samples[r->ds->untargeted ? FILTRA_SPLIT_TEST : r->options->file_split];
   FT_TRY(read_file(r, "graph_indicator", read_one, &r->graphs, 0, 0));
   if (!r->graphs.count)
     return ft_fail(FILTRA_ERROR_INPUT, "%s_graph_indicator.txt has no nodes", r->stem);
@@ -337,7 +361,7 @@ static filtra_status read_all(reader *r) {
   FT_TRY(has_file(r, "edge_labels", &labelled));
   if (labelled && r->ends.count)
     FT_TRY(read_file(r, "edge_labels", read_one, &r->types, 0, r->ends.count / 2));
-  FT_TRY(warn_of_attributes(r));
+  FT_TRY(warn_of_unread(r));
   FT_TRY(take_edges(r));
   FT_TRY(put_graphs(r, to));
   return read_targets(r, to);
@@ -345,18 +369,13 @@ static filtra_status read_all(reader *r) {
 
 /* ---- the format ---- */
 
-/* Length of NAME in a file name NAME_A.txt, which may be compressed; 0: another name. */
-static size_t name_length(const char *name, const char *end) {
-  size_t length = strlen(name);
-  if (ft_ends_with(name, ".gz")) length -= 3;
-  const size_t tail = strlen(end);
-  return length > tail && !memcmp(name + length - tail, end, tail) ? length - tail : 0;
-}
-
 static filtra_status find_stem(const char *path, char **stem) {
   char **names;
   size_t count, found = 0;
   *stem = NULL;
+  if (!ft_is_directory(path))
+    return ft_fail(FILTRA_ERROR_INPUT, "%s is one of several files of graphs: give their folder",
+                   path);
   FT_TRY(ft_list_data(path, &names, &count));
   for (size_t i = 0; i < count; i++) {
     const size_t length = name_length(names[i], EDGES);
@@ -385,13 +404,38 @@ static filtra_status open_tu(const char *path, const filtra_dataset_options *opt
   return status;
 }
 
+static const char INDICATOR[] = "_graph_indicator.txt";
+
+/* Whether a file's name is one of these, and the indicator lies beside it. */
+static bool is_part(const ft_dataset_probe *p) {
+  static const char *const ENDS[] = {EDGES, "_graph_labels.txt", "_graph_attributes.txt",
+                                     "_node_labels.txt", "_edge_labels.txt"};
+  const char *name = ft_path_name(p->path);
+  bool found = name_length(name, INDICATOR) > 0;
+  for (size_t i = 0; i < FT_COUNT(ENDS) && !found && !*p->failed; i++) {
+    const size_t length = name_length(name, ENDS[i]);
+    if (!length) continue;
+    char *beside =
+        ft_format("%.*s%s", (int)(name - p->path + (ptrdiff_t)length), p->path, INDICATOR);
+    found = beside && ft_data_file_exists(beside);
+    if (!beside) *p->failed = FILTRA_ERROR_HOST_MEMORY;
+    free(beside);
+  }
+  return found;
+}
+
+/* A folder that lacks edges, or has labels of graphs and lacks the indicator, is one, too: reading
+ * it says what is missing. */
 static bool probe_tu(const ft_dataset_probe *p) {
-  bool edges = false, indicator = false;
+  bool edges = false, indicator = false, labels = false;
+  if (!p->directory) return is_part(p);
   for (size_t i = 0; i < p->count; i++) {
     edges = edges || name_length(p->names[i], EDGES);
-    indicator = indicator || name_length(p->names[i], "_graph_indicator.txt");
+    indicator = indicator || name_length(p->names[i], INDICATOR);
+    labels = labels || name_length(p->names[i], "_graph_labels.txt") ||
+             name_length(p->names[i], "_node_labels.txt");
   }
-  return p->directory && edges && indicator;
+  return indicator || (edges && labels);
 }
 
 const ft_dataset_format ft_format_tu = {

@@ -84,6 +84,27 @@ TEST(molecules_without_memory) {
   test_dataset_memory(test_write_text(test_folder(), "molecules.csv", MOLECULES), &SMILES);
 }
 
+static char said[512];
+
+static void keep(void *user, filtra_log_level level, const char *message) {
+  (void)user;
+  (void)level;
+  snprintf(said, sizeof said, "%s", message);
+}
+
+/* Molecules that nobody said are molecules are read as text, and that is said. */
+TEST(molecules_read_as_text_are_said) {
+  const char *path = test_write_text(test_folder(), "a.csv", MOLECULES);
+  filtra_log_set(keep, NULL);
+  assert_ok(test_try_dataset(path, NULL));
+  assert_non_null(strstr(said, "column \"smiles\" is read as text; tokenizer smiles reads"));
+  said[0] = '\0';
+  assert_ok(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "smiles"}));
+  assert_ok(test_try_dataset(path, &(filtra_dataset_options){.tokenizer = "bytes"}));
+  filtra_log_set(NULL, NULL);
+  assert_string_equal(said, "");
+}
+
 /* ---- arrays ---- */
 
 static int32_t nodes[] = {1, 2, 3, 4, 5}, edges[] = {0, 1, 0, 1, 2, 1, 0, 1, 1};
@@ -129,6 +150,8 @@ TEST(arrays_that_are_no_graphs_are_named) {
   arrays = graphs();
   arrays.splits[FILTRA_SPLIT_TRAIN].edges = NULL;
   refuse(&arrays, FILTRA_ERROR_ARGUMENT, "needs edge_counts and edges");
+  arrays.splits[FILTRA_SPLIT_TRAIN].edge_counts = (uint32_t[]){0, 0};
+  filtra_dataset_close(&(filtra_dataset *){test_dataset(&arrays)});
   arrays = graphs();
   static const int32_t both[] = {0, 1, 0, 1, 0, 0, 0, 1, 1};
   arrays.splits[FILTRA_SPLIT_TRAIN].edges = both;

@@ -101,13 +101,58 @@ TEST(what_is_left_out_is_said) {
   assert_int_equal(missing, 2);
 }
 
+/* In evaluations and predictions a folder is one split, in its order. */
+TEST(folders_are_one_split_elsewhere) {
+  owned_dataset *ds =
+      open_ok(folder_with(COUNT, NULL), &(filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  static const uint32_t lengths[] = {3, 3, 1};
+  test_counts(ds, 0, 0, 3);
+  for (uint64_t i = 0; i < 3; i++)
+    assert_int_equal(test_sample(ds, FILTRA_SPLIT_TEST, i).length, lengths[i]);
+}
+
+static char noted[1024];
+
+static void note(void *user, filtra_log_level level, const char *message) {
+  (void)user;
+  (void)level;
+  strncat(noted, message, sizeof noted - strlen(noted) - 1);
+}
+
+TEST(files_that_nothing_reads_are_said) {
+  static const char *const UNREAD[] = {"T_node_label.txt", "U_node_labels.txt",
+                                       "T_edge_attributes.txt.gz"};
+  const char *folder = folder_with(COUNT, NULL);
+  test_write_text(folder, "README.txt", "about");
+  for (size_t i = 0; i < FT_COUNT(UNREAD); i++)
+    test_write_text(folder, UNREAD[i], "1\n");
+  noted[0] = '\0';
+  filtra_log_set(note, NULL);
+  owned_dataset *ds = open_ok(folder, &(filtra_dataset_options){0});
+  filtra_log_set(NULL, NULL);
+  for (size_t i = 0; i < FT_COUNT(UNREAD); i++)
+    assert_non_null(strstr(noted, test_text("/%s is left out: ", UNREAD[i])));
+  assert_null(strstr(noted, "README"));
+  test_refuse_dataset(test_path(folder, FILES[EDGES][0]), &(filtra_dataset_options){0},
+                      "T_A.txt is one of several files of graphs: give their folder");
+}
+
+TEST(equal_targets_are_said) {
+  noted[0] = '\0';
+  filtra_log_set(note, NULL);
+  owned_dataset *ds = open_ok(folder_with(VALUES, "2.5\n2.5\n2.5\n"),
+                              &(filtra_dataset_options){.targets = FILTRA_TARGETS_VALUES});
+  filtra_log_set(NULL, NULL);
+  assert_non_null(strstr(noted, "the target is 2.5 in all 3 samples: there is nothing to learn"));
+}
+
 TEST(what_is_refused) {
   static const struct {
     int file;
     const char *text, *part;
   } CASES[] = {
       {INDICATOR, "1\n1\n1\n3\n3\n3\n4\n", "node 4 is of graph 3, the node before it of graph 1"},
-      {INDICATOR, "0\n0\n0\n1\n1\n1\n2\n", "node 1 is of graph 0"},
+      {INDICATOR, "0\n0\n0\n1\n1\n1\n2\n", "node 1 is of graph 0; graphs count from 1"},
       {INDICATOR, "\n", "has no nodes"},
       {INDICATOR, "1\nx\n", "T_graph_indicator.txt:2: \"x\" is not a whole number"},
       {EDGES, "1 2 3\n", "T_A.txt:1: \"1 2 3\" is not two whole numbers"},
@@ -123,6 +168,8 @@ TEST(what_is_refused) {
       {NODE_LABELS, "0\n2\n0\n1\n1\n1\n-1\n", "node 7 has the label -1"},
       {CLASSES, "0.5\n1.5\n2.5\n",
        "T_graph_labels.txt:1: the class is 0.5; numbers of classes are whole ones"},
+      {CLASSES, "1, 0\n0, 1\n1, 0\n", "T_graph_labels.txt:1: \"1, 0\" is several labels"},
+      {EDGES, NULL, "0 files are called NAME_A.txt"},
       {CLASSES, "1\nnan\n1\n", "T_graph_labels.txt:2: the class is missing (\"nan\")"},
       {CLASSES, "1\n1\n1\n1\n", "T_graph_labels.txt:4: more lines than the 3 that belong here"}};
   for (size_t i = 0; i < FT_COUNT(CASES); i++)
@@ -135,6 +182,9 @@ TEST(what_is_refused) {
   const char *folder = folder_with(COUNT, NULL);
   test_refuse_dataset(folder, &(filtra_dataset_options){.max_length = 2},
                       "graph 1 has 3 nodes, more than max_length 2");
+  filtra_dataset *ds;
+  assert_fails(filtra_dataset_open(folder_with(INDICATOR, NULL), NULL, &ds), FILTRA_ERROR_PATH,
+               "T_graph_indicator.txt");
   test_write_text(folder, "U_A.txt", "1,2\n");
   test_refuse_dataset(folder, &(filtra_dataset_options){0}, "2 files are called NAME_A.txt");
 }
