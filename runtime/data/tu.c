@@ -176,27 +176,36 @@ static size_t name_length(const char *name, const char *end) {
   return length > tail && !memcmp(name + length - tail, end, tail) ? length - tail : 0;
 }
 
-/* Warns of files that belong to graphs, by their names, and that nothing reads. */
-static filtra_status warn_of_unread(const reader *r) {
+/* What follows `stem` and an underscore in a name; NULL: the name begins otherwise. */
+static const char *own_part(const char *name, const char *stem) {
+  const size_t length = strlen(stem);
+  return !strncmp(name, stem, length) && name[length] == '_' ? name + length + 1 : NULL;
+}
+
+/* Whether a file of the folder is read, or has no name as files of graphs have. */
+static bool is_expected(const char *name, const char *stem) {
   static const char *const READ[] = {
       "A", "graph_indicator", "graph_labels", "graph_attributes", "node_labels", "edge_labels"};
-  const char *own = ft_path_name(r->stem);
+  const char *part = own_part(name, stem);
+  if (!name_length(name, ".txt")) return true;
+  if (!part) return !strstr(name, "_labels.") && !strstr(name, "_attributes.");
+  const size_t length = name_length(part, ".txt");
+  for (size_t i = 0; i < FT_COUNT(READ); i++)
+    if (length == strlen(READ[i]) && !memcmp(part, READ[i], length)) return true;
+  return false;
+}
+
+static filtra_status warn_of_unread(const reader *r) {
+  const char *stem = ft_path_name(r->stem);
   char **names;
   size_t count;
   FT_TRY(ft_list_data(r->path, &names, &count));
-  for (size_t i = 0; i < count; i++) {
-    const size_t length = name_length(names[i], ".txt"), stem = strlen(own);
-    const bool ours = length > stem + 1 && !memcmp(names[i], own, stem) && names[i][stem] == '_';
-    bool read = !ours && !strstr(names[i], "_labels.") && !strstr(names[i], "_attributes.");
-    for (size_t k = 0; ours && k < FT_COUNT(READ); k++)
-      read = read || (length - stem - 1 == strlen(READ[k]) &&
-                      !memcmp(names[i] + stem + 1, READ[k], strlen(READ[k])));
-    if (length && !read)
+  for (size_t i = 0; i < count; i++)
+    if (!is_expected(names[i], stem))
       ft_log(FILTRA_LOG_WARNING, "%s/%s is left out: %s", r->path, names[i],
-             ours && strstr(names[i], "_attributes.")
+             own_part(names[i], stem) && strstr(names[i], "_attributes.")
                  ? "models read labels of nodes and edges, not numbers"
                  : "its name is none of this data set's (docs/graphs.md)");
-  }
   ft_free_names(names, count);
   return FILTRA_OK;
 }
@@ -406,7 +415,7 @@ static filtra_status open_tu(const char *path, const filtra_dataset_options *opt
 
 static const char INDICATOR[] = "_graph_indicator.txt";
 
-/* Whether a file's name is one of these, and the indicator lies beside it. */
+/* Whether a path is one of the files, with the indicator beside it. */
 static bool is_part(const ft_dataset_probe *p) {
   static const char *const ENDS[] = {EDGES, "_graph_labels.txt", "_graph_attributes.txt",
                                      "_node_labels.txt", "_edge_labels.txt"};
