@@ -101,6 +101,8 @@ size_t ft_hold_out_count(size_t count, float share) {
 filtra_status ft_hold_out(filtra_dataset *ds, float share, uint64_t seed) {
   ft_split *train = &ds->splits[FILTRA_SPLIT_TRAIN], *val = &ds->splits[FILTRA_SPLIT_VAL];
   size_t count = train->count, wanted = ft_hold_out_count(count, share);
+  if (count == 1)
+    ft_log(FILTRA_LOG_WARNING, "of one training sample none is held out for validation");
   if (!wanted) return FILTRA_OK;
   val->rows = ft_calloc(wanted, sizeof *val->rows);
   train->rows = ft_calloc(count - wanted, sizeof *train->rows);
