@@ -10,7 +10,7 @@ thorough    precision, memory, interrupted runs, two ranks and more: tests label
 measuring   the commands bench, compare and tune, and matrix units that fail
 kernels     op and graph tests with every kernel, also those that the device would not choose
 vendors     the compilers of AMD, Intel, NVIDIA, Apple and Qualcomm: spills, costs of hot loops
-sanitizers  the tests under AddressSanitizer and UBSan
+sanitizers  the suite under AddressSanitizer and UBSan; with the pass thorough, that too
 sanitized   the op tests under AddressSanitizer and UBSan
 threads     loader, trainer and predictor under ThreadSanitizer
 adversary   every kernel as the worst GPU would run it that Vulkan allows
