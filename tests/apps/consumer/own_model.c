@@ -158,9 +158,9 @@ static void own_network(filtra_device *dev, const filtra_dataset *data) {
         "loaded is what was saved");
   filtra_graph_destroy(&n.graph);
   filtra_graph_destroy(&m.graph);
-  filtra_optimizer_destroy(&opt);
-  filtra_parameters_destroy(&p);
-  filtra_parameters_destroy(&q);
+  check(!filtra_optimizer_destroy(&opt) && !filtra_parameters_destroy(&p) &&
+            !filtra_parameters_destroy(&q),
+        "destroyed");
   filtra_loader_destroy(&loader);
 }
 

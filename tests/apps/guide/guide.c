@@ -55,9 +55,8 @@ static void optimizer_example(filtra_device *dev) {
 #include "guide/optimizer.inc"
   float trained[4];
   check(!filtra_parameters_get(params, "w", trained, 4) && trained[0] < 0.95f, "optimizer.h");
-  filtra_optimizer_destroy(&opt);
-  filtra_graph_destroy(&g);
-  filtra_parameters_destroy(&params);
+  filtra_graph_destroy(&g); /* which uses the optimizer's memory */
+  check(!filtra_optimizer_destroy(&opt) && !filtra_parameters_destroy(&params), "destroyed");
 }
 
 static int training = 3;
