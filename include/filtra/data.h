@@ -250,8 +250,8 @@ typedef struct filtra_dataset_options {
    * each, and fail for one that is damaged, instead of when it is first used. */
   bool verify_labels;
   /** The split of a path to one file. FILTRA_SPLIT_TRAIN: training data, of which a part is held
-   * out for validation. FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: all of that split. So is a folder of
-   * graphs ("tu"); ignored for other folders. */
+   * out for validation. FILTRA_SPLIT_VAL, FILTRA_SPLIT_TEST: all of that split. A folder of graphs
+   * ("tu") counts as one file; ignored for other folders. */
   filtra_split file_split;
   uint64_t seed;        /**< chooses the held-out samples */
   filtra_pixels pixels; /**< of images; other data accept only the default */

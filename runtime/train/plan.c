@@ -64,8 +64,8 @@ static filtra_status freeze(const planning *p, filtra_parameters *params) {
 }
 
 /* Computes the memory with the current settings. A tensor or buffer larger than the device allows
- * means that the run does not fit; it is not an error, but said of the settings that were asked
- * for: memory behind it is not counted. */
+ * means that the run does not fit. That is no error; for the settings that were asked for a warning
+ * names it, since the sums lack it and what would come after it. */
 static filtra_status plan_once(const planning *p, filtra_run_memory_use *plan) {
   const ft_caps *caps = ft_caps_of(p->device);
   filtra_model *model;

@@ -13,7 +13,7 @@ static void keep(void *user, filtra_log_level level, const char *message) {
   snprintf(warned, sizeof warned, "%s", message);
 }
 
-/* 40 graphs of 10 nodes, but the first of 400. */
+/* 40 graphs of 10 nodes, except for the first, which has 400. */
 static const char *write_graphs(void) {
   const char *folder = test_folder();
   FILE *edges = fopen(test_path(folder, "X_A.txt"), "w"),
