@@ -230,6 +230,11 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
       if (length > ds->info.longest) ds->info.longest = length;
     }
   }
+  const size_t own = ds->info.validation_held_out ? 0 : ds->splits[FILTRA_SPLIT_VAL].count;
+  if (hold_out && own && share > 0.0f && share != 0.1f) /* 0.1: the default */
+    ft_log(FILTRA_LOG_WARNING,
+           "\"validation_share\" %g is not used: the data have %zu validation samples",
+           (double)share, own);
   if (hold_out && ds->splits[FILTRA_SPLIT_VAL].count == 0) FT_TRY(ft_hold_out(ds, share, seed));
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     ds->info.count[i] = ds->splits[i].count;

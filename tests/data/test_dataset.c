@@ -223,6 +223,37 @@ TEST(test_held_out_by_class) {
   assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_VAL], 6);
 }
 
+static char warned[256];
+
+static void keep_warning(void *user, filtra_log_level level, const char *text) {
+  (void)user, (void)level;
+  snprintf(warned, sizeof warned, "%s", text);
+}
+
+/* A share has no effect beside validation data, which is said unless it is the default. */
+TEST(test_share_beside_validation_data) {
+  const char *folder = test_folder();
+  write_numbered(folder, "train.tsv", 20);
+  write_numbered(folder, "val.tsv", 3);
+  static const struct {
+    float share;
+    const char *warning;
+  } cases[] = {{0, ""},
+               {0.1f, ""},
+               {0.3f, "\"validation_share\" 0.3 is not used: the data have 3 validation samples"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    owned_dataset *ds = NULL;
+    warned[0] = '\0';
+    filtra_log_set(keep_warning, NULL);
+    const filtra_dataset_options options = {.validation_share = cases[i].share};
+    const filtra_status status = filtra_dataset_open(folder, &options, &ds);
+    filtra_log_set(NULL, NULL);
+    assert_ok(status);
+    assert_string_equal(warned, cases[i].warning);
+    assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TRAIN], 20);
+  }
+}
+
 TEST(test_small_sets_keep_training_data) {
   const char *folder = test_folder();
   for (int count = 1; count <= 3; count++) {
