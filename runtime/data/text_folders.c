@@ -3,11 +3,22 @@
 #include "data/class_folders.h"
 #include "data/text_file.h"
 
+#include "base/path.h"
+
+/* The files of graphs, tu.c's, end with .txt, too. */
+static filtra_status refuse_graphs(const char *path) {
+  if (!ft_ends_with(path, "_graph_indicator.txt")) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s is of a data set of graphs, not a text: name the folder that it lies in",
+                 path);
+}
+
 static filtra_status read_split(ft_corpus *corpus, void *user) {
   const ft_class_folders *folders = user;
   for (size_t i = 0; i < folders->count; i++) {
     const ft_class_file *file = &folders->files[i];
     if (file->split != corpus->split) continue;
+    FT_TRY(refuse_graphs(file->path));
     FT_TRY(ft_text_file_add(corpus, file->path, file->label));
   }
   return FILTRA_OK;

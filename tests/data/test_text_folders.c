@@ -109,6 +109,9 @@ TEST(test_what_is_wrong) {
   test_write_text(folder, "train/neg/1_1.txt", "\x1f\x8b\x08");
   test_refuse_dataset(folder, NULL, "train/neg/1_1.txt: the gzip data stops");
   folder = small_imdb();
+  test_write_text(folder, "train/neg/T_graph_indicator.txt", "1");
+  test_refuse_dataset(folder, NULL, "T_graph_indicator.txt is of a data set of graphs");
+  folder = small_imdb();
   assert_ok(ft_make_directories(test_path(folder, "train/empty")));
   test_refuse_dataset(folder, NULL, "train/empty holds no files");
   test_refuse_dataset(test_folder(), &(filtra_dataset_options){.format = "text-folders"},
