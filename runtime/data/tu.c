@@ -325,12 +325,26 @@ static filtra_status put_graphs(reader *r, ft_samples *to) {
   return FILTRA_OK;
 }
 
+/* Whether there are the targets that the options ask for. */
+static filtra_status check_targets(const reader *r) {
+  const filtra_targets asked = r->options->targets;
+  const bool values = asked == FILTRA_TARGETS_VALUES;
+  if (asked == FILTRA_TARGETS_AUTO) return FILTRA_OK;
+  if (asked == FILTRA_TARGETS_LABELS)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: a graph of this format has one target, not labels",
+                   r->path);
+  if (values ? r->has_values : r->has_classes) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s_graph_%s.txt is not there, and targets shall be %s",
+                 r->stem, values ? "attributes" : "labels", values ? "numbers" : "classes");
+}
+
 /* Finds out which targets exist; graphs without any can only be predicted. */
 static filtra_status find_targets(reader *r) {
   FT_TRY(has_file(r, "graph_labels", &r->has_classes));
   FT_TRY(has_file(r, "graph_attributes", &r->has_values));
   r->ds->untargeted = !r->has_classes && !r->has_values;
-  if (!r->ds->untargeted || r->options->unlabelled) return FILTRA_OK;
+  if (r->options->unlabelled) return FILTRA_OK;
+  if (!r->ds->untargeted) return check_targets(r);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: neither %s_graph_labels.txt nor %s_graph_attributes.txt is there", r->path,
                  r->stem, r->stem);

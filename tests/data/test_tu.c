@@ -189,6 +189,24 @@ TEST(what_is_refused) {
   test_refuse_dataset(folder, &(filtra_dataset_options){0}, "2 files are called NAME_A.txt");
 }
 
+/* Targets that are asked for, and of which there is no file. */
+TEST(targets_that_are_not_there) {
+  static const filtra_dataset_options VALUES_ASKED = {.targets = FILTRA_TARGETS_VALUES},
+                                      CLASSES_ASKED = {.targets = FILTRA_TARGETS_CLASSES},
+                                      LABELS_ASKED = {.targets = FILTRA_TARGETS_LABELS};
+  const char *folder = folder_with(COUNT, NULL);
+  test_refuse_dataset(folder, &LABELS_ASKED, "has one target, not labels");
+  filtra_dataset *ds = open_ok(folder, &VALUES_ASKED);
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
+  filtra_dataset_close(&ds);
+  assert_int_equal(remove(test_path(folder, FILES[VALUES][0])), 0);
+  test_refuse_dataset(folder, &VALUES_ASKED,
+                      "T_graph_attributes.txt is not there, and targets shall be numbers");
+  folder = folder_with(CLASSES, NULL);
+  test_refuse_dataset(folder, &CLASSES_ASKED,
+                      "T_graph_labels.txt is not there, and targets shall be classes");
+}
+
 /* Packed files, and graphs that are to be predicted. */
 TEST(packed_and_without_targets) {
   static const filtra_dataset_options UNLABELLED = {.unlabelled = true};
