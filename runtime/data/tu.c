@@ -343,7 +343,9 @@ static filtra_status find_targets(reader *r) {
   FT_TRY(has_file(r, "graph_labels", &r->has_classes));
   FT_TRY(has_file(r, "graph_attributes", &r->has_values));
   r->ds->untargeted = !r->has_classes && !r->has_values;
-  if (r->options->unlabelled) return FILTRA_OK;
+  const ft_data_fit *fit = r->ds->fit; /* of a trained model, which needs no targets to predict */
+  const bool fitted = fit->values || fit->labels || fit->class_count;
+  if (r->options->unlabelled && (r->ds->untargeted || fitted)) return FILTRA_OK;
   if (!r->ds->untargeted) return check_targets(r);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: neither %s_graph_labels.txt nor %s_graph_attributes.txt is there", r->path,

@@ -202,6 +202,12 @@ TEST(targets_that_are_not_there) {
   assert_int_equal(remove(test_path(folder, FILES[VALUES][0])), 0);
   test_refuse_dataset(folder, &VALUES_ASKED,
                       "T_graph_attributes.txt is not there, and targets shall be numbers");
+  static const filtra_dataset_options INSPECTED = {.targets = FILTRA_TARGETS_VALUES,
+                                                   .unlabelled = true};
+  test_refuse_dataset(folder, &INSPECTED, "T_graph_attributes.txt is not there");
+  const ft_data_fit fit = {.values = true}; /* predictions need none */
+  assert_ok(ft_dataset_open_fitted(folder, &INSPECTED, &fit, &ds));
+  filtra_dataset_close(&ds);
   folder = folder_with(CLASSES, NULL);
   test_refuse_dataset(folder, &CLASSES_ASKED,
                       "T_graph_labels.txt is not there, and targets shall be classes");
