@@ -231,7 +231,7 @@ filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uin
     }
   }
   const size_t own = ds->info.validation_held_out ? 0 : ds->splits[FILTRA_SPLIT_VAL].count;
-  if (hold_out && own && share > 0.0f && share != 0.1f) /* 0.1: the default */
+  if (hold_out && own && share > 0.0f && share != FT_VALIDATION_SHARE)
     ft_log(FILTRA_LOG_WARNING,
            "\"validation_share\" %g is not used: the data have %zu validation samples",
            (double)share, own);

@@ -206,8 +206,12 @@ json_t *ft_tokenizer_describe(const filtra_tokenizer *tokenizer);
  * frees. */
 filtra_status ft_dataset_describe(const filtra_dataset *dataset, int64_t classes, char **text);
 
+/** The default of filtra_dataset_options.validation_share. */
+#define FT_VALIDATION_SHARE 0.1f
+
 /** Makes the splits from the samples read. Without validation samples and with `hold_out`, that
- * fraction of the training samples (0: a tenth) becomes the validation split. */
+ * fraction of the training samples (0: a tenth) becomes the validation split. Warns of one that is
+ * not used, unless it is the default. */
 filtra_status ft_make_splits(filtra_dataset *ds, bool hold_out, float share, uint64_t seed);
 /** That fraction of `count`, rounded to nearest, at least 1; 0 for a count of 1. */
 size_t ft_hold_out_count(size_t count, float share);

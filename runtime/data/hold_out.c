@@ -94,7 +94,8 @@ filtra_status ft_check_share(float share) {
 
 size_t ft_hold_out_count(size_t count, float share) {
   if (count < 2) return 0;
-  size_t wanted = (size_t)((double)count * (double)(share > 0.0f ? share : 0.1f) + 0.5);
+  size_t wanted =
+      (size_t)((double)count * (double)(share > 0.0f ? share : FT_VALIDATION_SHARE) + 0.5);
   return wanted < 1 ? 1 : wanted < count ? wanted : count - 1;
 }
 

@@ -70,7 +70,8 @@ static filtra_status read_split(ft_corpus *corpus, void *user) {
 static filtra_status hold_out_end(filtra_dataset *ds, float share) {
   ft_tokens *train = &ds->samples[FILTRA_SPLIT_TRAIN].tokens,
             *val = &ds->samples[FILTRA_SPLIT_VAL].tokens;
-  size_t held = (size_t)((double)train->count * (double)(share > 0.0f ? share : 0.1f));
+  size_t held =
+      (size_t)((double)train->count * (double)(share > 0.0f ? share : FT_VALIDATION_SHARE));
   if (held < 2) return FILTRA_OK;
   FT_TRY(ft_tokens_reserve(val, held));
   train->count -= held;

@@ -189,7 +189,7 @@ TEST(what_is_refused) {
   test_refuse_dataset(folder, &(filtra_dataset_options){0}, "2 files are called NAME_A.txt");
 }
 
-/* Targets that are asked for, and of which there is no file. */
+/* Targets are refused if their file is missing. */
 TEST(targets_that_are_not_there) {
   static const filtra_dataset_options VALUES_ASKED = {.targets = FILTRA_TARGETS_VALUES},
                                       CLASSES_ASKED = {.targets = FILTRA_TARGETS_CLASSES},
