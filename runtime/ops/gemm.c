@@ -66,14 +66,33 @@ enum { PACK_A = 1, PACK_B = 2, UNIFORM_LOADS = 4 };
 enum { S64_MUCH = 1 << 22 }; /* multiply-adds of a large product */
 enum { TILED_WORKGROUP, TILED_ROWS, TILED_COLUMNS, TILED_STEP, TILED_ACROSS, TILED_PARTS };
 
-/* The code of a step grows with its length, and must fit into the processor's cache of decoded
- * instructions. */
-static uint32_t s64_step(const uint32_t *value) {
-  return value[S64_ROWS] * value[S64_PAIRS] > 64 ? 4 : 8;
+/* The step of the uniform kernel that takes the least time for k terms, of which those after whole
+ * steps are added one by one. A loop's step costs lavapipe about as much as 12 terms beside its
+ * work: masks of lanes, and a copy of every sum. */
+static uint32_t uniform_step(int64_t k, uint32_t most) {
+  enum { LEAST = 8, ITERATION = 12 };
+  uint32_t best = LEAST;
+  int64_t least = INT64_MAX;
+  for (uint32_t step = LEAST; step <= most; step *= 2) {
+    const int64_t cost = k / step * (ITERATION + step) + k % step * (ITERATION + 1);
+    if (cost >= least) continue;
+    least = cost;
+    best = step;
+  }
+  return best;
 }
 
-static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_configuration *c) {
-  const uint32_t width = ft_caps_of(dev)->info.subgroup_size, *v = c->value, step = s64_step(v);
+/* The code of a step grows with its length, and must fit into the processor's cache of decoded
+ * instructions. Where A is transposed each of its terms has an address of its own. */
+static uint32_t s64_step(const ft_gemm *p, const uint32_t *value) {
+  if (!(value[S64_PACK] & UNIFORM_LOADS)) return value[S64_ROWS] * value[S64_PAIRS] > 64 ? 4 : 8;
+  const bool transposed = p->a.column != 1 && !(value[S64_PACK] & PACK_A);
+  return uniform_step(chunk_of(p->k, value[S64_PARTS]), transposed ? 16 : 32);
+}
+
+static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_gemm *p,
+                             const ft_configuration *c) {
+  const uint32_t width = ft_caps_of(dev)->info.subgroup_size, *v = c->value, step = s64_step(p, v);
   const bool uniform = v[S64_PACK] & UNIFORM_LOADS, pack_b = v[S64_PACK] & PACK_B;
   return (ft_gemm_plan){.kernel = uniform ? "gemm/s64_uniform" : "gemm/s64",
                         .workgroup = width,
@@ -116,12 +135,12 @@ static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_config
   enum { ENOUGH = 8 };                                            /* workgroups */
   static const uint32_t tiles[][2] = {{32, 4}, {64, 2}, {32, 2}}; /* rows, pairs */
   const uint32_t pack = c->value[S64_PACK];
-  const ft_gemm_plan small = plan_s64(dev, &(ft_configuration){{16, 1, pack, 1}});
+  const ft_gemm_plan small = plan_s64(dev, p, &(ft_configuration){{16, 1, pack, 1}});
   const int64_t least = ft_gemm_tiles(p, &small) * small.tile_m * small.tile_n;
   if (ft_gemm_batches(p) * p->m * p->n * p->k < S64_MUCH) return;
   for (size_t i = 0; i < FT_COUNT(tiles); i++) {
     const ft_configuration large = {{tiles[i][0], tiles[i][1], pack, 1}};
-    const ft_gemm_plan plan = plan_s64(dev, &large);
+    const ft_gemm_plan plan = plan_s64(dev, p, &large);
     const int64_t count = ft_gemm_tiles(p, &plan);
     if (count * plan.tile_m * plan.tile_n * 4 <= least * 5 &&
         count * ft_gemm_parts(dev, p, &plan) >= ENOUGH) {
@@ -142,6 +161,17 @@ static bool paired_b(const ft_gemm *p) {
          describe(p, &p->b, p->k, p->n, 2).wide;
 }
 
+/* As many rows as the processor's registers hold sums of, since others come and go by way of
+ * memory: 32 registers of 16 lanes, else 16. Six rows are a seventh faster than four unless more of
+ * them lie outside C. If A is transposed, more rows use more of each line of memory. GFLOP/s of
+ * 768 x 192 on two cores of a Zen 3 with lavapipe of Mesa 26, K 64 and 256: 16 rows in steps of 8
+ * 35 and 52, 6 rows 48 and 67, in steps of 32 76 and 100. */
+static uint32_t uniform_rows(const ft_caps *caps, const ft_gemm *p) {
+  enum { WIDE = 16 }; /* lanes */
+  if (caps->info.subgroup_size >= WIDE || p->a.column != 1) return 8;
+  return ft_ceil_div(p->m, 6) * 6 * 7 <= ft_ceil_div(p->m, 4) * 4 * 8 ? 6 : 4;
+}
+
 /* The op's own choice where loads can be uniform: panels for products that use each element often
  * enough to pay for them. GFLOP/s of 1024 x 384 x 1536 on two cores of a Xeon (Cascade Lake) with
  * lavapipe of Mesa 26: 20 without and 39 with them, in vectors of 512 bits 33 and 69. Smaller ones
@@ -150,15 +180,14 @@ static bool paired_b(const ft_gemm *p) {
  * take 9.7 and 25.8 ms with them, 8.4 and 23.8 without. */
 static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, bool kept,
                         ft_configuration *c) {
-  enum { WIDE = 16 };                   /* lanes */
   enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
   enum { REUSED = 256 }; /* from here on panels of B pay off: rows that read it, and its lines */
   const ft_caps *caps = ft_caps_of(dev);
-  const uint32_t rows = caps->info.subgroup_size >= WIDE ? 8 : 16;
-  const bool much = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N &&
-                    p->m * p->n * p->k >= S64_MUCH;
+  const uint32_t rows = uniform_rows(caps, p);
   const bool aliased = !kept && aliases(p, p->a.column == 1 ? p->a.row : p->a.column);
   const bool pack_a = aliased || !direct_a(ft_gemm_type(p), p->a.column, p->m, rows);
+  const bool much = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N &&
+                    p->m * p->n * p->k >= S64_MUCH / (pack_a ? 1 : 2);
   const bool reused = much && p->m >= REUSED && p->k >= REUSED;
   const bool pack_b =
       kept || reused || !paired_b(p) || p->n % (2 * (int64_t)caps->info.subgroup_size) != 0;
@@ -178,7 +207,7 @@ static ft_configuration standard_s64(const filtra_device *dev, const ft_gemm *p,
       (a_aliases(p) && p->n >= REUSE ? PACK_A : 0) | (b_aliases(p) && p->m >= REUSE ? PACK_B : 0);
   ft_configuration c = {{rows, 1, pack, 1}};
   if (!uniform_s64(dev, p, kept, &c)) take_large_s64(dev, p, &c);
-  ft_gemm_plan plan = plan_s64(dev, &c);
+  ft_gemm_plan plan = plan_s64(dev, p, &c);
   c.value[S64_PARTS] = (uint32_t)ft_gemm_parts(dev, p, &plan);
   return c;
 }
@@ -262,7 +291,7 @@ static bool usable_s64(const filtra_device *dev, const gemm_problem *p, const ui
   const uint32_t packed = v[S64_PACK] & (PACK_A | PACK_B);
   const int64_t columns = 2 * v[S64_PAIRS] * (int64_t)ft_caps_of(dev)->info.subgroup_size;
   if (!(v[S64_PACK] & UNIFORM_LOADS)) return (packed & ~p->pack) == 0;
-  return (!packed || p->outer * p->inner == 1) &&
+  return ft_caps_of(dev)->uniform_loads && (!packed || p->outer * p->inner == 1) &&
          (packed & PACK_A || direct_a((filtra_dtype)p->type, p->a_column, p->m, v[S64_ROWS])) &&
          (packed & PACK_B || (p->paired_b && p->n % columns == 0));
 }
@@ -397,7 +426,7 @@ static ft_gemm_plan choose(const filtra_device *dev, const ft_gemm *p, bool kept
   const ft_configuration c = s64 && kept
                                  ? standard_s64(dev, p, true)
                                  : answer(dev, p, s64 ? FT_TUNE_GEMM_S64 : FT_TUNE_GEMM_TILED);
-  if (s64) return plan_s64(dev, &c);
+  if (s64) return plan_s64(dev, p, &c);
   ft_gemm_plan plan = plan_tiled(&c);
   plan.sums_rows = !ft_caps_of(dev)->few_registers; /* else they spill */
   return plan;

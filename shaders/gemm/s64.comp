@@ -8,6 +8,7 @@
 //@variant plain -DPLAIN=1
 #extension GL_KHR_shader_subgroup_basic : require
 #include "common/from_lane.glsl"
+#define STORES_IN_LOOP !PLAIN
 #include "gemm/s64.glsl"
 
 const uint LINE = STEP / 2;     // lanes that load a row of A

@@ -52,9 +52,8 @@ vec2 dropout_factors(Place at, uvec4 random, uint m, uint n) {
   return vec2(dropout_factor(word.x, p.rate), dropout_factor(word.y, p.rate));
 }
 
-// As store, for columns n and n + 1 of row m, as far as they exist.
+// As store, for column n and, if it exists, n + 1 of row m.
 void store_columns(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) {
-  if (m >= p.m || n >= p.n) return;
   bool both = n + 1 < p.n;
   uint i = at.c + m * p.ldc + n;
   vec2 x = p.scale * sum + bias;
@@ -69,30 +68,32 @@ void store_columns(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) 
   store_both(narrow_c, p.c, i, x, both);
 }
 
-// Stores all sums of the lane. Without PLAIN they go through shared memory, which a loop can index,
-// so that the module has the code of activations once. Lanes only read back their own sums.
-#if !PLAIN
+// Stores all sums of the lane as far as they lie in C. STORES_IN_LOOP: by way of shared memory,
+// which a loop can index, so that the module has the code of activations once. Lanes only read back
+// their own sums.
+#if STORES_IN_LOOP
 shared vec2 kept[ROWS * PAIRS * WIDTH];
 #endif
 
 void store_sums(Place at, uint m, uint n, uint lane) {
   uvec4 random = random_state();
-#if !PLAIN
+#if STORES_IN_LOOP
   [[unroll]] for (uint i = 0; i < ROWS * PAIRS; i++) kept[i * WIDTH + lane] = sum[i];
 #endif
   [[unroll]] for (uint j = 0; j < PAIRS; j++) {
-    uint even = column(n, j);
-    vec2 bias_pair = vec2(bias(min(even, p.n - 1)), bias(min(even + 1, p.n - 1)));
-#if PLAIN
-    [[unroll]] for (uint i = 0; i < ROWS; i++)
-      store_columns(at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
-#else
+    const uint even = column(n, j);
+    if (even >= p.n) continue;
+    const vec2 bias_pair = vec2(bias(even), bias(min(even + 1, p.n - 1)));
+#if STORES_IN_LOOP
     uint i = 0;
     do {
       vec2 x = kept[(i * PAIRS + j) * WIDTH + lane];
       store_columns(at, random, m + i, even, x, bias_pair);
       i++;
-    } while (i < ROWS);
+    } while (i < ROWS && m + i < p.m);
+#else
+    [[unroll]] for (uint i = 0; i < ROWS; i++)
+      if (m + i < p.m) store_columns(at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
 #endif
   }
 }

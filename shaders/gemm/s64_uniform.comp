@@ -9,6 +9,7 @@
 //@types f32 f16 bf16
 //@variant plain -DPLAIN=1
 #extension GL_KHR_shader_subgroup_basic : require
+#define STORES_IN_LOOP 0 // its tiles have few rows
 #include "gemm/s64.glsl"
 
 #define A_LINE (shape(GEMM_PACKED_A) ? ROWS : p.lda) // A transposed

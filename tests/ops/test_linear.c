@@ -176,15 +176,16 @@ TEST(test_s64) {
   check_variant("gemm=s64", 0);
 }
 
-/* The tiles that devices choose for large products only, with each epilogue. */
+/* The tiles that devices choose for large products only, and for uniform loads, with each epilogue.
+ */
 TEST(test_s64_large) {
   static const struct layer large[] = {
       {2, 9, 13, 21, GELU, 0.5f, .bias = true, .residual = true},
       {2, 17, 32, 34, NONE, 0.25f, .bias = true},
       {0, 7, 33, 130, NONE, 0, .bias = true},
   };
-  static const ft_configuration tiles[] = {
-      {{32, 2, 0, 1}}, {{64, 2, 0, 1}}, {{32, 4, 0, 1}}, {{8, 1, 7, 1}}, {{16, 1, 6, 1}}};
+  static const ft_configuration tiles[] = {{{32, 2, 0, 1}}, {{64, 2, 0, 1}}, {{32, 4, 0, 1}},
+                                           {{8, 1, 7, 1}},  {{6, 1, 7, 1}},  {{4, 1, 6, 1}}};
   owned_device *device = test_open_variant("gemm=s64");
   if (!device) skip();
   ft_tuning forced = {.forced = true, .forced_family = FT_TUNE_GEMM_S64};
