@@ -26,7 +26,8 @@
   VALUE(GEMM_ADD_ROW_SUMS, 4096)
 /* More of s64 and s64_uniform. */
 #define gemm_s64_VALUES(VALUE)                                                                     \
-  VALUE(GEMM_ACROSS_FIRST, 1024) /* tiles side by side follow each other, not those below */
+  VALUE(GEMM_ACROSS_FIRST, 1024) /* tiles side by side follow each other, not those below */       \
+  VALUE(GEMM_WHOLE_TILES, 8192)  /* C is a whole number of tiles: stores need no masks of lanes */
 /* Bits of EPILOGUE, with the activation above them. */
 #define gemm_epilogue_VALUES(VALUE)                                                                \
   VALUE(GEMM_ACCUMULATE, 1)                                                                        \

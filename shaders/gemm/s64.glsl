@@ -68,6 +68,9 @@ void store_columns(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) 
   store_both(narrow_c, p.c, i, x, both);
 }
 
+// Whether C has row m, of a tile that begins inside it.
+bool has_row(uint m) { return shape(GEMM_WHOLE_TILES) || m < p.m; }
+
 // Stores all sums of the lane as far as they lie in C. STORES_IN_LOOP: by way of shared memory,
 // which a loop can index, so that the module has the code of activations once. Lanes only read back
 // their own sums.
@@ -82,7 +85,7 @@ void store_sums(Place at, uint m, uint n, uint lane) {
 #endif
   [[unroll]] for (uint j = 0; j < PAIRS; j++) {
     const uint even = column(n, j);
-    if (even >= p.n) continue;
+    if (!shape(GEMM_WHOLE_TILES) && even >= p.n) continue;
     const vec2 bias_pair = vec2(bias(even), bias(min(even + 1, p.n - 1)));
 #if STORES_IN_LOOP
     uint i = 0;
@@ -90,10 +93,10 @@ void store_sums(Place at, uint m, uint n, uint lane) {
       vec2 x = kept[(i * PAIRS + j) * WIDTH + lane];
       store_columns(at, random, m + i, even, x, bias_pair);
       i++;
-    } while (i < ROWS && m + i < p.m);
+    } while (i < ROWS && has_row(m + i));
 #else
     [[unroll]] for (uint i = 0; i < ROWS; i++)
-      if (m + i < p.m) store_columns(at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
+      if (has_row(m + i)) store_columns(at, random, m + i, even, sum[i * PAIRS + j], bias_pair);
 #endif
   }
 }

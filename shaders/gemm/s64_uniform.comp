@@ -74,7 +74,8 @@ void add_part(Place at, uvec2 tile, uint lane) {
   const uint along = shape(GEMM_TRANSPOSED_A) ? A_LINE : 1;
   F32 a = after(p.a, at.a + first);
   F32 b = after(p.b, at.b + tile.y * columns * (shape(GEMM_PACKED_B) ? p.k : 1));
-  [[unroll]] for (uint i = 0; i < ROWS; i++) a_row[i] = (min(m + i, p.m - 1) - m) * p.lda;
+  const uint rows = shape(GEMM_WHOLE_TILES) ? ROWS : p.m - m;
+  [[unroll]] for (uint i = 0; i < ROWS; i++) a_row[i] = min(i, rows - 1) * p.lda;
   uint k = at.k_first, k_whole = k + (at.k_end - k) / STEP * STEP;
   if (k < k_whole) {
     do {
