@@ -77,7 +77,8 @@ static ft_attention_plan plan_of(const filtra_graph *g, const ft_attention *c,
   if (d->matrix) p = ft_attention_matrix_plan(dev, c, d->tile);
   const bool lanes = t->lanes && !d->workgroup, uniform = lanes && t->uniform;
   const bool pairs = lanes && !uniform && ft_caps_of(dev)->info.int64;
-  *wide = p.kernel || pairs || !ft_caps_of(dev)->cpu ? wide_flag(c, d, p.kernel) : 0;
+  const bool stores = p.kernel || uniform;
+  *wide = stores || pairs || !ft_caps_of(dev)->cpu ? wide_flag(c, d, stores) : 0;
   if (p.kernel) return p;
   const char *variant = uniform ? "uniform" : pairs ? "pairs" : lanes ? "lanes" : "";
   return (ft_attention_plan){ft_kernel_variant(d->kernel, filtra_tensor_dtype(c->q), variant),

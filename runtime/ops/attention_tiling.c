@@ -89,13 +89,25 @@ static bool fills_lanes(const filtra_device *dev, const ft_attention_problem *p)
   return p->type == FILTRA_F32 && p->queries >= lanes && p->keys >= lanes;
 }
 
+/* Whether one row of a lane is faster than two, which share loads: where few tiles of two rows are
+ * needed, and half of the last one would lie past the last query. Microseconds of the
+ * forward, key and query kernels on one core of a Zen 3, 256 bits, 2 heads of 32 columns: 32 x 24
+ * tokens 288, 630 and 490 with two rows, 222, 490 and 407 with one; 8 x 100 tokens (before pairs
+ * were stored) 790, 1,971 and 1,384 with two, 867, 1,846 and 1,611 with one. */
+static bool one_row_fits(const filtra_device *dev, const ft_attention_problem *p) {
+  const int64_t lanes = ft_caps_of(dev)->info.subgroup_size;
+  const int64_t last = p->queries % (2 * lanes);
+  return last > 0 && last <= lanes && p->queries <= 7 * lanes;
+}
+
 /* The op's own choice where loads are uniform. GFLOP/s of the forward, key and query kernels on 4 x
  * 1,024 tokens, 2 heads of 32 columns, two cores of a Xeon with AMX, lavapipe of Mesa 26, vectors
  * of 512 bits: 93, 104 and 107 by attention.lanes; 161, 165 and 204 so. Wide heads gain with 4
  * rows only, which take seconds to compile. */
-static ft_configuration standard_uniform(const ft_attention_problem *p) {
+static ft_configuration standard_uniform(const filtra_device *dev, const ft_attention_problem *p) {
   const bool many = scores_of(p) >= MANY_SCORES, wide = has_wide_heads(p);
   if (wide) return many ? (ft_configuration){{4, 4, 4}} : (ft_configuration){{0}};
+  if (scores_of(p) < FEW_SCORES && one_row_fits(dev, p)) return (ft_configuration){{1, 1, 1}};
   if (scores_of(p) < FEW_SCORES) return (ft_configuration){{2, 2, 2}};
   return p->op == FT_PROBLEM_PLAPLACIAN ? (ft_configuration){{4, 2, 2}}
                                         : (ft_configuration){{4, 2, 4}};
@@ -193,7 +205,7 @@ ft_tiling ft_attention_tiling(const filtra_device *dev, const char *op, const fi
   if (ft_tuning_reference(dev)) return tiled(&(ft_configuration){{128, 1, 1, 1, 8, 1}});
   if (style == FT_STYLE_UNIFORM && fills_lanes(dev, &p)) {
     ft_tuning_question asked = question(dev, &p, FT_TUNE_ATTENTION_UNIFORM);
-    asked.standard = standard_uniform(&p);
+    asked.standard = standard_uniform(dev, &p);
     const ft_configuration c = ft_tuning_choose(dev, &asked);
     if (c.value[UNIFORM_OWN_ROWS]) return uniform(dev, &c);
   }

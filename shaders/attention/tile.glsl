@@ -53,6 +53,12 @@ void add_weighted_from(inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own,
 // Rows `first` + r of m = factor[r] sum[r], or += it.
 void store_rows(Matrix m, uint first, float sum[OWN_ROWS][OWN_WIDTH], float factor[OWN_ROWS],
                 bool add) {
+#if FILTRA_UNIFORM
+  if (WIDE) {
+    store_pairs(m, first, sum, factor, add);
+    return;
+  }
+#endif
   for_rows(r) for_width(n) {
     const uint row = first + tile_row(r), column = sum_column(n);
     if (row < m.count && column < m.width) {

@@ -7,7 +7,7 @@
 #endif
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
-#include "common/word.glsl"
+#include "common/pairs.glsl"
 
 const uint OWN_COLS = 4;
 const uint TILE_ROWS = OWN_ROWS * gl_WorkGroupSize.x, TILE_COLS = OWN_COLS;
@@ -26,6 +26,33 @@ bool any_invocation(bool x) { return subgroupAny(x); }
 void rows_max(float x[OWN_ROWS]) {}
 void rows_sum(float x[OWN_ROWS]) {}
 
+// A row of m, or the last one. One sum of 64 bits: a carry would be computed in every lane.
+F32 row_of(Matrix m, uint row) {
+  const uint64_t bytes = 4ul * (min(row, m.count - 1) * m.stride);
+  return F32(unpack32(joined(uvec2(m.base)) + bytes));
+}
+
+// Columns n, which is even, and n + 1 of a row of `width`; 0 past the last one. A gather or a
+// scatter takes as long for a pair as for one element.
+vec2 load_columns(F32 row, uint n, uint width) {
+  if (WIDE && n < width) return load_two(false, row, n / 2);
+  return vec2(n < width ? row.v[n] : 0, n + 1 < width ? row.v[n + 1] : 0);
+}
+
+// As store_rows, of WIDE matrices.
+void store_pairs(Matrix m, uint first, float sum[OWN_ROWS][OWN_WIDTH], float factor[OWN_ROWS],
+                 bool add) {
+  [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
+    if (first + tile_row(r) >= m.count) continue;
+    F32 row = row_of(m, first + tile_row(r));
+    [[unroll]] for (uint n = 0; n < m.width; n += 2) {
+      vec2 x = factor[r] * vec2(sum[r][n], sum[r][n + 1]);
+      if (add) x += load_two(false, row, n / 2);
+      store_two(false, row, n / 2, x);
+    }
+  }
+}
+
 // The rows of m of the tile's rows.
 struct OwnRows {
   float x[OWN_ROWS][HELD_WIDTH];
@@ -34,16 +61,13 @@ struct OwnRows {
 void own_rows(out OwnRows own, Matrix m, uint first) {
   own.width = m.width;
   [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r) {
-    const uint row = min(first + tile_row(r), m.count - 1) * m.stride;
-    [[unroll]] for (uint n = 0; n < HELD_WIDTH; ++n)
-      own.x[r][n] = n < m.width ? load_element(m.base, row + n) : 0;
+    F32 row = row_of(m, first + tile_row(r));
+    [[unroll]] for (uint n = 0; n < HELD_WIDTH; n += 2) {
+      const vec2 x = load_columns(row, n, m.width);
+      own.x[r][n] = x.x;
+      if (n + 1 < HELD_WIDTH) own.x[r][n + 1] = x.y;
+    }
   }
-}
-
-// A row of m, or the last one. One sum of 64 bits: a carry would be computed in every lane.
-F32 row_of(Matrix m, uint row) {
-  const uint64_t bytes = 4ul * (min(row, m.count - 1) * m.stride);
-  return F32(unpack32(joined(uvec2(m.base)) + bytes));
 }
 
 // dot_tile or distance_tile.
