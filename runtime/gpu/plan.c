@@ -72,8 +72,9 @@ const ft_cap_key ft_cap_keys[KEYS] = {
                                 "kernels ask that subgroups meet again where they parted"),
     [MAXIMAL_RECONVERGENCE] = SWITCH("maximal_reconvergence", maximal_reconvergence,
                                      "kernels ask that whoever parted meets again"),
-    [UNIFORM_LOADS] = SWITCH("uniform_loads", uniform_loads,
-                             "products and attention rely on scalar loads from uniform addresses"),
+    [UNIFORM_LOADS] =
+        SWITCH("uniform_loads", uniform_loads,
+               "products, attention and norms rely on scalar loads from uniform addresses"),
     [TIMESTAMPS] = SWITCH("timestamps", info.timestamps, "clock on the device"),
     [PIPELINE_CACHE] = SWITCH("pipeline_cache", pipeline_cache, "compiled kernels kept on disk"),
     [CLASS] = NAMES("class", "plan as for a device of this kind", "discrete", "integrated",

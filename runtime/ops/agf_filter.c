@@ -117,7 +117,7 @@ static ft_row_part filter_rows(const filtra_device *dev, const filtra_tensor *u,
   enum { MOST_GROUPS = 2048 }; /* each writes one partial sum of theta's gradient */
   ft_row_part part = ft_row_parts(dev, ft_rows(u), ft_columns(u), in_pairs);
   if (part.grid.groups > MOST_GROUPS) part.grid.groups = MOST_GROUPS;
-  if (!part.lanes) part.subgroup = 0;
+  if (!part.variant) part.subgroup = 0;
   return part;
 }
 

@@ -9,14 +9,11 @@ struct layer_norm {
   filtra_tensor *x, *gain, *bias, *mean, *rstd, *y;
 };
 
-/* How rows are divided. y: the result or its gradient; dx: NULL in the forward pass. Lanes take F32
- * only: their gain with 16 bits was not measured. */
-static ft_row_part row_parts(const filtra_device *dev, const struct layer_norm *c,
-                             const filtra_tensor *y, const filtra_tensor *dx) {
-  const bool in_pairs = filtra_tensor_dtype(y) == FILTRA_F32 && ft_in_pairs(y) &&
-                        ft_in_pairs(c->x) && ft_in_pairs(c->gain) && ft_in_pairs(c->bias) &&
-                        ft_in_pairs(dx);
-  return ft_row_parts(dev, ft_rows(c->x), ft_columns(c->x), in_pairs);
+/* Whether rows are aligned pairs of F32. y: the result or its gradient; dx: NULL in the forward
+ * pass. Pairs are of F32 only: their gain with 16 bits was not measured. */
+static bool in_pairs(const struct layer_norm *c, const filtra_tensor *y, const filtra_tensor *dx) {
+  return filtra_tensor_dtype(y) == FILTRA_F32 && ft_in_pairs(y) && ft_in_pairs(c->x) &&
+         ft_in_pairs(c->gain) && ft_in_pairs(c->bias) && ft_in_pairs(dx);
 }
 
 /* The gradient of gain or bias: sums over parts of the rows, which are then added up in order. */
@@ -74,11 +71,11 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   const uint32_t most = ft_constants_of(ft_caps_of(dev))->sum_groups;
   bool accumulate = false;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
-  ft_row_part part = row_parts(dev, c, dy, dx);
+  ft_row_part part = ft_row_parts_uniform(dev, rows, columns, in_pairs(c, dy, dx));
   parameter_gradient gain = {0}, bias = {0};
-  if (part.lanes || (part.whole && most)) {
+  if (part.variant || (part.whole && most)) {
     const uint32_t groups = part.grid.groups;
-    const uint32_t parts = part.lanes || groups < most ? groups : most;
+    const uint32_t parts = part.variant || groups < most ? groups : most;
     gain = begin(g, c->gain, parts);
     bias = begin(g, c->bias, parts);
     if (gain.sums || bias.sums) part.grid.groups = parts;
@@ -148,7 +145,7 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
       !mean || !rstd)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  const ft_row_part part = row_parts(dev, &call, y, NULL);
+  const ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), in_pairs(&call, y, NULL));
   double elements = (double)filtra_tensor_elements(x);
   ft_record_call(g,
                  &(ft_kernel_call){

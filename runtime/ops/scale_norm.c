@@ -80,8 +80,8 @@ static void scale_norm_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dx = ft_grad_target(g, c->x, &add_x);
   const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(ft_grad(g, c->y)) && ft_in_pairs(dx);
   const ft_row_part part = ft_row_parts(ft_graph_device(g), rows_of(c), columns_of(c), in_pairs);
-  if (gain) sums = part.lanes && dx ? gain_sums(g, c, part.grid.groups) : emit_gain_sums(g, c);
-  if (dx) emit_x_gradient(g, c, &part, dx, add_x, part.lanes ? sums : NULL);
+  if (gain) sums = part.variant && dx ? gain_sums(g, c, part.grid.groups) : emit_gain_sums(g, c);
+  if (dx) emit_x_gradient(g, c, &part, dx, add_x, part.variant ? sums : NULL);
   if (gain) ft_emit_sum_leading(g, "scale_norm.backward", sums, gain, add_gain);
 }
 

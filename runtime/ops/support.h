@@ -26,11 +26,14 @@ typedef struct ft_row_part {
   uint32_t held, whole; /* the constants HELD and WHOLE */
   uint32_t numbers;     /* numbers of a whole row, including those after its end */
   uint32_t subgroup;    /* subgroup size that a kernel with whole rows must require; 0: any */
-  bool lanes;           /* use the variant "lanes": each invocation takes a row */
+  const char *variant;  /* "lanes": an invocation takes a row; "uniform": loads are; or NULL */
 } ft_row_part;
 /** in_pairs: ft_in_pairs of all tensors with such rows; then, on CPU drivers, lanes take short
  * rows. */
 ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs);
+/** The same for kernels that have the variant "uniform", too. */
+ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
+                                 bool in_pairs);
 /** The variant of a kernel over rows, as ft_kernel_typed. */
 const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dtype dtype,
                           const ft_row_part *part);

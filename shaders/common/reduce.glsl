@@ -18,12 +18,15 @@
 // for devices without subgroup arithmetic, and may declare
 //   //@variant lanes -DFILTRA_ROW_LANES=1
 // for CPU drivers, in which a team is one invocation: a gather takes equally long wherever the
-// lanes' numbers lie, and a row needs no reduction. Workgroups are then single subgroups.
+// lanes' numbers lie, and a row needs no reduction. Workgroups are then single subgroups. So they
+// are, and each a team, in
+//   //@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
+// for those CPU drivers that load by uniform addresses (common/uniform.glsl).
 #ifndef FILTRA_NO_SUBGROUP
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #endif
-#ifdef FILTRA_ROW_LANES
+#if FILTRA_ROW_LANES || FILTRA_ROW_UNIFORM
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 
@@ -100,7 +103,16 @@ float wg_max(float x) {
   return largest;
 }
 
-#ifdef FILTRA_ROW_LANES
+#if FILTRA_ROW_LANES || FILTRA_ROW_UNIFORM
+// The sum over a workgroup's lanes. A shuffle of 8 lanes is one instruction, as in from_lane.glsl.
+float lanes_sum(float x) {
+  if (gl_WorkGroupSize.x != 8) return subgroupAdd(x);
+  [[unroll]] for (uint step = 4; step > 0; step /= 2) x += subgroupShuffleXor(x, step);
+  return x;
+}
+#endif
+
+#if FILTRA_ROW_LANES
 
 uint team_lane() { return 0; }
 uint team_lanes() { return 1; }
@@ -110,12 +122,14 @@ bool team_goes_on(uint row, uint rows) { return row - gl_LocalInvocationID.x < r
 float team_sum(float x) { return x; }
 float team_max(float x) { return x; }
 
-// The sum over a workgroup's lanes. A shuffle of 8 lanes is one instruction, as in from_lane.glsl.
-float lanes_sum(float x) {
-  if (gl_WorkGroupSize.x != 8) return subgroupAdd(x);
-  [[unroll]] for (uint step = 4; step > 0; step /= 2) x += subgroupShuffleXor(x, step);
-  return x;
-}
+#elif FILTRA_ROW_UNIFORM
+
+uint team_lane() { return gl_SubgroupInvocationID; }
+uint team_lanes() { return gl_WorkGroupSize.x; }
+uint team_index() { return gl_WorkGroupID.x; }
+uint team_count() { return gl_NumWorkGroups.x; }
+bool team_goes_on(uint row, uint rows) { return row < rows; }
+float team_sum(float x) { return lanes_sum(x); }
 
 #else
 
@@ -131,3 +145,13 @@ float team_max(float x) { return subgroupMax(x); }
 
 #endif
 #endif
+
+// Whether the team has this row, for which team_goes_on is true; else it only keeps control flow
+// uniform.
+bool team_has(uint row, uint rows) {
+#if FILTRA_ROW_UNIFORM
+  return true;
+#else
+  return row < rows;
+#endif
+}

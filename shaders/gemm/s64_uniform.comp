@@ -11,35 +11,16 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #define STORES_IN_LOOP 0 // its tiles have few rows
 #include "gemm/s64.glsl"
+#include "common/uniform.glsl"
 
 #define A_LINE (shape(GEMM_PACKED_A) ? ROWS : p.lda) // A transposed
 #define B_LINE (shape(GEMM_PACKED_B) ? PAIRS * ACROSS : p.ldb)
-
-// As `advance`, but of floats also beside 16-bit elements, and by one sum of 64 bits.
-F32 after(F32 base, uint elements) {
-  return F32(unpack32(joined(uvec2(base)) + 4ul * uint64_t(elements)));
-}
-
-// Element first + lane, or the last one, in each lane. `first` and `last` are constants.
-float own_of(F32 from, const uint first, const uint last, uint lane) {
-  float x = from.v[first];
-  [[unroll]] for (uint i = 1; i < WIDTH; i++) {
-    const float y = from.v[min(first + i, last)];
-    x = lane == i ? y : x;
-  }
-  return x;
-}
 
 // Columns first + 2 lane and the next of a line of B in each lane. `first` is a constant.
 vec2 own_columns(F32 line, const uint first, uint lane) {
   if (shape(GEMM_PACKED_B))
     return vec2(own_of(line, first, ~0u, lane), own_of(line, first + WIDTH, ~0u, lane));
-  uint64_t x = Pairs(uvec2(line)).v[first / 2];
-  [[unroll]] for (uint i = 1; i < WIDTH; i++) {
-    const uint64_t y = Pairs(uvec2(line)).v[first / 2 + i];
-    x = lane == i ? y : x;
-  }
-  return uintBitsToFloat(unpack32(x));
+  return own_pair(line, first, lane);
 }
 
 uint a_row[ROWS]; // where the tile's rows of A begin, behind its first one; A not transposed

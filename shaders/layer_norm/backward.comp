@@ -3,6 +3,7 @@
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 //@variant lanes -DFILTRA_ROW_LANES=1
+//@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
@@ -21,7 +22,7 @@ float gain_sum[HELD], bias_sum[HELD];
 
 void load_gain(uint first) {
   [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-    const vec2 each = load_each(false, p.gain, row_inside(row_column(first, i), p.columns));
+    const vec2 each = load_columns(false, p.gain, 0, first, i, p.columns);
     [[unroll]] for (uint j = 0; j < EACH; j++) gain[i + j] = each[j];
   }
 }
@@ -29,8 +30,8 @@ void load_gain(uint first) {
 void load(uint start, uint first, float mean) {
   if (!WHOLE) load_gain(first);
   [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-    const uint at = start + row_inside(row_column(first, i), p.columns);
-    const vec2 ups = load_each(NARROW_ELEMENTS, p.y_grad, at), xs = load_each(false, p.x, at);
+    const vec2 ups = load_columns(NARROW_ELEMENTS, p.y_grad, start, first, i, p.columns);
+    const vec2 xs = load_columns(false, p.x, start, first, i, p.columns);
     [[unroll]] for (uint j = 0; j < EACH; j++) {
       up[i + j] = ups[j];
       centred[i + j] = xs[j] - mean;
@@ -38,11 +39,23 @@ void load(uint start, uint first, float mean) {
   }
 }
 
-#ifdef FILTRA_ROW_LANES
+#if FILTRA_ROW_LANES
 
 void write_sums() {
   if (present(p.gain_sums)) store_sums(p.gain_sums, gain_sum, HELD);
   if (present(p.bias_sums)) store_sums(p.bias_sums, bias_sum, HELD);
+}
+
+#elif FILTRA_ROW_UNIFORM
+
+void store_own(F32 to, float own[HELD]) {
+  [[unroll]] for (uint i = 0; i < HELD; i += 2)
+    store_columns(false, to, gl_WorkGroupID.x * p.columns, 0, i, vec2(own[i], own[i + 1]));
+}
+
+void write_sums() {
+  if (present(p.gain_sums)) store_own(p.gain_sums, gain_sum);
+  if (present(p.bias_sums)) store_own(p.bias_sums, bias_sum);
 }
 
 #else
@@ -76,17 +89,17 @@ void main() {
   [[unroll]] for (uint i = 0; i < HELD; i++) gain_sum[i] = bias_sum[i] = 0;
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint at = min(row, p.rows - 1), start = at * p.columns;
-    const bool here = row < p.rows; // else the team only keeps control flow uniform
+    const bool here = team_has(row, p.rows);
     const float mean = p.mean.v[at], rstd = p.rstd.v[at];
-    float sum = 0, product = 0;
+    vec2 sums = vec2(0), products = vec2(0);
     uint first = 0;
     do {
       load(start, first, mean);
       [[unroll]] for (uint i = 0; i < HELD; i++) {
         const bool there = row_has(row_column(first, i), p.columns);
         const float a = there ? up[i] * gain[i] : 0;
-        sum += a;
-        product += a * centred[i] * rstd;
+        sums[i % EACH] += a;
+        products[i % EACH] += a * centred[i] * rstd;
         if (SPACE > 0 && here) {
           gain_sum[i] += up[i] * centred[i] * rstd;
           bias_sum[i] += up[i];
@@ -94,21 +107,20 @@ void main() {
       }
     } while (row_goes_on(first, p.columns));
     if (SPACE > 0 && !present(p.x_grad)) continue;
-    sum = team_sum(sum) / float(p.columns);
-    product = team_sum(product) / float(p.columns);
+    const float sum = team_sum(both(sums)) / float(p.columns);
+    const float product = team_sum(both(products)) / float(p.columns);
     first = 0;
     do {
       if (!WHOLE) load(start, first, mean);
       [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-        const uint c = row_column(first, i);
         vec2 grad = vec2(0);
         [[unroll]] for (uint j = 0; j < EACH; j++) {
           const uint k = i + j;
           grad[j] = rstd * (up[k] * gain[k] - sum - centred[k] * rstd * product);
         }
-        if (row_has(c, p.columns) && here) {
-          if (accumulate) grad += load_each(false, p.x_grad, start + c);
-          store_each(false, p.x_grad, start + c, grad);
+        if (row_has(row_column(first, i), p.columns) && here) {
+          if (accumulate) grad += load_columns(false, p.x_grad, start, first, i, p.columns);
+          store_columns(false, p.x_grad, start, first, i, grad);
         }
       }
     } while (row_goes_on(first, p.columns));

@@ -17,15 +17,15 @@ float x[HELD], gain[HELD], bias[HELD];
 
 void load(uint start, uint first) {
   [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-    const vec2 each = load_each(false, p.x, start + row_inside(row_column(first, i), p.columns));
+    const vec2 each = load_columns(false, p.x, start, first, i, p.columns);
     [[unroll]] for (uint j = 0; j < EACH; j++) x[i + j] = each[j];
   }
 }
 
 void load_parameters(uint first) {
   [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-    const uint c = row_inside(row_column(first, i), p.columns);
-    const vec2 gains = load_each(false, p.gain, c), biases = load_each(false, p.bias, c);
+    const vec2 gains = load_columns(false, p.gain, 0, first, i, p.columns);
+    const vec2 biases = load_columns(false, p.bias, 0, first, i, p.columns);
     [[unroll]] for (uint j = 0; j < EACH; j++) {
       gain[i + j] = gains[j];
       bias[i + j] = biases[j];
@@ -37,23 +37,23 @@ void main() {
   if (WHOLE) load_parameters(0);
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint start = min(row, p.rows - 1) * p.columns;
-    float sum = 0, squares = 0;
+    vec2 sum = vec2(0), squares = vec2(0);
     uint first = 0;
     do {
       load(start, first);
       [[unroll]] for (uint i = 0; i < HELD; i++)
-        sum += row_has(row_column(first, i), p.columns) ? x[i] : 0;
+        sum[i % EACH] += row_has(row_column(first, i), p.columns) ? x[i] : 0;
     } while (row_goes_on(first, p.columns));
-    const float mean = team_sum(sum) / float(p.columns);
+    const float mean = team_sum(both(sum)) / float(p.columns);
     first = 0;
     do {
       if (!WHOLE) load(start, first);
       [[unroll]] for (uint i = 0; i < HELD; i++) {
         const float centred = row_has(row_column(first, i), p.columns) ? x[i] - mean : 0;
-        squares += centred * centred;
+        squares[i % EACH] += centred * centred;
       }
     } while (row_goes_on(first, p.columns));
-    const float rstd = inversesqrt(team_sum(squares) / float(p.columns) + p.eps);
+    const float rstd = inversesqrt(team_sum(both(squares)) / float(p.columns) + p.eps);
     first = 0;
     do {
       if (!WHOLE) {
@@ -61,12 +61,11 @@ void main() {
         load_parameters(first);
       }
       [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-        const uint c = row_column(first, i);
-        if (row_has(c, p.columns) && row < p.rows) {
+        if (row_has(row_column(first, i), p.columns) && row < p.rows) {
           vec2 each = vec2(0);
           [[unroll]] for (uint j = 0; j < EACH; j++)
             each[j] = (x[i + j] - mean) * rstd * gain[i + j] + bias[i + j];
-          store_each(NARROW_ELEMENTS, p.y, start + c, each);
+          store_columns(NARROW_ELEMENTS, p.y, start, first, i, each);
         }
       }
     } while (row_goes_on(first, p.columns));
