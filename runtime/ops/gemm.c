@@ -184,10 +184,10 @@ static uint32_t uniform_rows(const ft_caps *caps, const ft_gemm *p) {
 static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, bool kept,
                         ft_configuration *c) {
   enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
-  enum { REUSED = 256 }; /* from here on panels of B pay off: rows that read it, and its lines */
+  enum { REUSED = 256 }; /* from here on panels pay off: uses of an element, and lines of B */
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t rows = uniform_rows(caps, p);
-  const bool aliased = !kept && aliases(p, p->a.column == 1 ? p->a.row : p->a.column);
+  const bool aliased = !kept && a_aliases(p) && p->n >= REUSED;
   const bool pack_a = aliased || !direct_a(ft_gemm_type(p), p->a.column, p->m, rows);
   const bool much = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N &&
                     p->m * p->n * p->k >= S64_MUCH / (pack_a ? 1 : 2);
