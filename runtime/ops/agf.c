@@ -79,11 +79,11 @@ static void emit_ortho(filtra_graph *g, const struct ortho *c, filtra_tensor *du
              .kernel = ft_kernel_name(dev, "agf/ortho"),
              FT_ARGUMENTS(agf_ortho, .u_gram = FT_READ(c->u_gram), .v_gram = FT_READ(c->v_gram),
                           .v_scale = FT_READ(c->v_scale), .loss = loss, .u_grad = FT_WRITE(du),
-                          .v_grad = FT_WRITE(dv), .width = (uint32_t)gram->shape[3],
+                          .v_grad = FT_WRITE(dv),
                           .entries = (uint32_t)(gram->shape[1] * gram->shape[2] * gram->shape[3])),
              .workgroup = ft_caps_of(dev)->row_workgroup,
              .groups = {(uint32_t)gram->shape[0]},
-             FT_CONSTANTS(agf_ortho, .backward = backward)});
+             FT_CONSTANTS(agf_ortho, .backward = backward, .width = (uint32_t)gram->shape[3])});
 }
 
 static void ortho_backward(filtra_graph *g, const void *context) {

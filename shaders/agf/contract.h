@@ -98,16 +98,16 @@ FT_CONTRACT(agf_filter)
 FT_CONTRACT(agf_filter_backward)
 
 #define agf_ortho_TENSORS(TENSOR)                                                                  \
-  TENSOR(F32, u_gram)  /* [B,H,D,D] */                                                             \
-  TENSOR(F32, v_gram)  /* [B,H,D,D] */                                                             \
-  TENSOR(F32, v_scale) /* [B,H,D], or absent: 1 */                                                 \
-  TENSOR(F32, loss)    /* [B], or its gradient */                                                  \
-  TENSOR(F32, u_grad)  /* [B,H,D,D]; backward, or absent */                                        \
-  TENSOR(F32, v_grad)  /* [B,H,D,D]; backward, or absent */
-#define agf_ortho_SCALARS(SCALAR)                                                                  \
-  SCALAR(uint, width)   /* D */                                                                    \
-  SCALAR(uint, entries) /* H*D*D */
-#define agf_ortho_CONSTANTS(CONSTANT) CONSTANT(1, bool, backward, false)
+  TENSOR(F32, u_gram)                                   /* [B,H,D,D] */                            \
+  TENSOR(F32, v_gram)                                   /* [B,H,D,D] */                            \
+  TENSOR(F32, v_scale)                                  /* [B,H,D], or absent: 1 */                \
+  TENSOR(F32, loss)                                     /* [B], or its gradient */                 \
+  TENSOR(F32, u_grad)                                   /* [B,H,D,D]; backward, or absent */       \
+  TENSOR(F32, v_grad)                                   /* [B,H,D,D]; backward, or absent */
+#define agf_ortho_SCALARS(SCALAR) SCALAR(uint, entries) /* H*D*D */
+#define agf_ortho_CONSTANTS(CONSTANT)                                                              \
+  CONSTANT(1, bool, backward, false)                                                               \
+  CONSTANT(2, uint, width, 1) /* D; numbers that no compiler knows are slow to divide by */
 FT_CONTRACT(agf_ortho)
 
 #define agf_singular_values_TENSORS(TENSOR)                                                        \

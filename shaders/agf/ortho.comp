@@ -19,11 +19,11 @@ void main() {
   uint i = gl_LocalInvocationID.x;
   if (i < p.entries) {
     do {
-      const float diagonal = i % p.width == i / p.width % p.width ? 1 : 0;
+      const float diagonal = i % width == i / width % width ? 1 : 0;
       float scales = 1;
       if (present(p.v_scale)) {
-        const uint row = (start + i) / p.width, head = row / p.width * p.width;
-        scales = p.v_scale.v[row] * p.v_scale.v[head + i % p.width];
+        const uint row = (start + i) / width, head = row / width * width;
+        scales = p.v_scale.v[row] * p.v_scale.v[head + i % width];
       }
       const float u = p.u_gram.v[start + i] - diagonal;
       const float v = scales * p.v_gram.v[start + i] - diagonal;
