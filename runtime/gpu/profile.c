@@ -65,9 +65,10 @@ static filtra_status take_line(char *line, ft_profile_line take, void *to, int *
 static filtra_status take_lines(const char *name, char *text, size_t size, ft_profile_line take,
                                 void *to) {
   if (!text || memchr(text, '\0', size))
-    return ft_fail(FILTRA_ERROR_INPUT, "capability profile %.200s is no text file", name);
+    return ft_fail(FILTRA_ERROR_INPUT, "capability profile %.200s is no text file in UTF-8", name);
+  static const char MARK[] = "\xef\xbb\xbf"; /* as Windows' editors put before UTF-8 */
   int taken = 0;
-  char *rest = text, *line;
+  char *rest = strncmp(text, MARK, 3) ? text : text + 3, *line;
   for (int number = 1; (line = ft_strsep(&rest, "\n")) != NULL; number++) {
     filtra_status status = take_line(line, take, to, &taken);
     if (status) return ft_fail_context(status, "%.200s:%d", name, number);

@@ -124,8 +124,9 @@ TEST(test_shipped_profiles) {
 
 /* A profile of a larger device; what it claims and this one lacks stays as it is. */
 TEST(test_larger_profile) {
-  static const char text[] = "# a large GPU\r\n\n  shared=229376 # bytes\n\tinvocations = 512 \n"
-                             "fp16=1\nmemory = 18446744073709551615\ngroups=4294967295";
+  static const char text[] =
+      "\xef\xbb\xbf# a large GPU\r\n\n  shared=229376 # bytes\n\tinvocations = 512 \n"
+      "fp16=1\nmemory = 18446744073709551615\ngroups=4294967295";
   owned char *path = write_profile(text, strlen(text)), *item = ft_format("@%s", path);
   ft_caps caps = any_gpu();
   caps.info.fp16 = false;
@@ -155,6 +156,7 @@ TEST(test_damaged_profiles) {
                {"sharde=32768", "did you mean shared?", 0},
                {"@gpu", "no line of the form", 0},
                {"=", "unknown capability \"\"", 0},
+               {"\xff\xfei\0n\0t\0", "no text file in UTF-8", 8},
                {"int64=1\n\0", "no text file", 9}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     size_t size = cases[i].size ? cases[i].size : strlen(cases[i].text);
