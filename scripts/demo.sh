@@ -9,6 +9,7 @@ demo() {
   require_device
   if [ "$(device_class)" = cpu ]; then
     export FILTRA_DEVICE=cpu
+    say "No driver of a GPU was found; this runs on the CPU."
     find_newer_driver
     if [ -n "$newer_driver" ]; then
       say "Using lavapipe from backports, unpacked below build/: 5 times Debian 12's own speed."

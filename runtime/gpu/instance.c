@@ -24,8 +24,9 @@ static filtra_status load_loader(void) {
   ft_unlock(&load_lock);
   if (!ok) {
     return ft_fail(FILTRA_ERROR_NO_DEVICE,
-                   "no Vulkan loader (libvulkan.so.1) on this machine; install libvulkan1 or "
-                   "vulkan-loader, and a driver such as mesa-vulkan-drivers");
+                   "no Vulkan loader (libvulkan.so.1, on Windows vulkan-1.dll) on this machine; "
+                   "install the GPU vendor's driver, or libvulkan1 or vulkan-loader with a driver "
+                   "such as mesa-vulkan-drivers");
   }
   if (volkGetInstanceVersion() < VK_API_VERSION_1_3) {
     uint32_t version = volkGetInstanceVersion();

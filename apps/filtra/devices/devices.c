@@ -34,7 +34,7 @@ static void print_help(void) {
       "  FILTRA_CACHE_DIR  as --cache-dir; else $XDG_CACHE_HOME/filtra, else ~/.cache/filtra\n"
       "  FILTRA_TUNING     as --tuning; else this device's file in the cache folder\n"
       "  FILTRA_VALIDATION 1: as --validation\n"
-      "  FILTRA_PLUGINS    as --plugin, several with : between\n"
+      "  FILTRA_PLUGINS    as --plugin, several with : between (; on Windows)\n"
       "  FILTRA_UNPACKED_TIMES  how many times as long gzip data may become, beyond 64 MiB; 20\n"
       "  FILTRA_HEADER_BYTES    longest safetensors header; else 4 MiB and the file's data\n");
 }
