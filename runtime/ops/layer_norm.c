@@ -145,7 +145,10 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
       !mean || !rstd)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  const ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), in_pairs(&call, y, NULL));
+  /* Rows short enough for lanes: they wait together for their means, then for their variances. */
+  ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), in_pairs(&call, y, NULL));
+  if (!part.variant)
+    part = ft_row_parts_uniform(dev, rows, ft_columns(x), in_pairs(&call, y, NULL));
   double elements = (double)filtra_tensor_elements(x);
   ft_record_call(g,
                  &(ft_kernel_call){

@@ -3,6 +3,7 @@
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 //@variant lanes -DFILTRA_ROW_LANES=1
+//@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
@@ -61,7 +62,7 @@ void main() {
         load_parameters(first);
       }
       [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-        if (row_has(row_column(first, i), p.columns) && row < p.rows) {
+        if (row_has(row_column(first, i), p.columns) && team_has(row, p.rows)) {
           vec2 each = vec2(0);
           [[unroll]] for (uint j = 0; j < EACH; j++)
             each[j] = (x[i + j] - mean) * rstd * gain[i + j] + bias[i + j];
@@ -69,7 +70,7 @@ void main() {
         }
       }
     } while (row_goes_on(first, p.columns));
-    if (team_lane() == 0 && row < p.rows) {
+    if (team_lane() == 0 && team_has(row, p.rows)) {
       p.mean.v[row] = mean;
       p.rstd.v[row] = rstd;
     }

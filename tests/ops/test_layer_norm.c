@@ -39,8 +39,8 @@ static test_op make(int64_t rows, int64_t columns) {
                    .dims = {rows, columns}};
 }
 
-static const int64_t shapes[][2] = {{1, 5},   {7, 8},    {3, 9},    {33, 64},  {130, 16},
-                                    {2, 257}, {3, 1031}, {700, 12}, {65, 128}, {2, 4096}};
+static const int64_t shapes[][2] = {{1, 5},    {7, 8},    {3, 9},    {33, 64}, {130, 16}, {2, 257},
+                                    {3, 1031}, {700, 12}, {65, 128}, {9, 160}, {2, 4096}};
 
 static void check_shapes(filtra_device *device) {
   for (size_t i = 0; i < FT_COUNT(shapes); i++) {
