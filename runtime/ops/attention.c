@@ -48,9 +48,9 @@ static bool in_groups(const filtra_tensor *t, int64_t group) {
 }
 
 /* Which kernels may load and store groups of elements. GPU kernels stage tiles in groups of four if
- * possible (shaders/attention/problem.glsl), lane kernels of CPU drivers load pairs; kernels for
- * matrix units stage what they need not transpose in groups of eight, and store results in groups
- * of four. */
+ * possible (shaders/attention/problem.glsl), lane kernels of CPU drivers load pairs, and those of
+ * uniform loads store them, too; kernels for matrix units stage what they need not transpose in
+ * groups of eight, and store results in groups of four. */
 static uint32_t wide_flag(const ft_attention *c, const ft_attention_dispatch *d, bool results) {
   enum { FOUR = 4, EIGHT = 8 };
   /* dy is dense: its rows are whole groups if v's are. */
