@@ -3,7 +3,10 @@
 - Closing an object first closes what was made on it; using a closed one raises ClosedError. An
   object that is no longer referenced is closed when the last one made on it is, in any order.
 - A device, with all that was made on it, may be used from several threads: a lock lets one in at a
-  time. While one waits for the device, other threads of Python run.
+  time. While one waits for the device, other threads of Python run. A run lets others in between
+  its steps.
+- What a call uses is not closed before the call ends: other threads that close it wait, and its
+  own callbacks are refused.
 - A process that was forked cannot use objects from before: ForkError. Make them after the fork, or
   start processes by ``multiprocessing.get_context("spawn")``.
 """
@@ -13,13 +16,15 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
-from ._errors import Callbacks, ClosedError, ForkError, error_of, interruptible
+from ._errors import Callbacks, ClosedError, ForkError, UnsupportedError, error_of, interruptible
 from ._library import lib
 
 Self = TypeVar("Self", bound="Object")
@@ -49,7 +54,7 @@ class Gate:
     cannot be destroyed at once waits in `dead` for the next call.
     """
 
-    __slots__ = ("_depth", "_door", "_guests", "_owner", "_used", "dead")
+    __slots__ = ("_depth", "_door", "_guests", "_owner", "_used", "_waiting", "dead")
 
     def __init__(self) -> None:
         self._owner: Any = threading.RLock()  # held by the thread that has the device alone
@@ -57,6 +62,7 @@ class Gate:
         self._used = threading.Lock()  # held while anyone has the device
         self._door = threading.Lock()  # guards the guests
         self._guests: dict[int, int] = {}
+        self._waiting = 0  # threads in `_wait`; may be off by one for an instant
         self.dead: deque[Handle] = deque()
 
     def within(self) -> bool:
@@ -64,9 +70,10 @@ class Gate:
         return bool(self._owner._is_owned()) or threading.get_ident() in self._guests
 
     def __enter__(self) -> None:
-        if self._guests and threading.get_ident() in self._guests:
+        if self.guest():
             return
-        self._owner.acquire()
+        if not self._owner.acquire(blocking=False):
+            self._wait()
         if not self._depth:
             try:
                 self._used.acquire()
@@ -75,13 +82,53 @@ class Gate:
                 raise
         self._depth += 1
 
+    def _wait(self) -> None:
+        self._waiting += 1
+        try:
+            self._owner.acquire()
+        finally:
+            self._waiting -= 1
+
     def __exit__(self, *error: object) -> None:
-        if self._guests and threading.get_ident() in self._guests:
+        if self.guest():
             return
         self._depth -= 1
         if not self._depth:
             self._used.release()
         self._owner.release()
+
+    def guest(self) -> bool:
+        """Return whether this thread has the device together with others."""
+        return bool(self._guests) and threading.get_ident() in self._guests
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Let others have the device, which this thread has alone, within a callback."""
+        depth = self._depth
+        self._depth = 0
+        self._used.release()
+        for _ in range(depth):
+            self._owner.release()
+        try:
+            yield
+            if self._waiting:
+                time.sleep(0.001)  # a lock that is free goes to whoever runs
+        finally:
+            self._take_back(depth)
+
+    def _take_back(self, depth: int) -> None:
+        """End `lent`, also where Ctrl-C interrupts the waiting: the library expects it."""
+        interrupted: BaseException | None = None
+        for lock in [self._owner] * depth + [self._used]:
+            while True:
+                try:
+                    lock.acquire()
+                    break
+                except BaseException as error:
+                    interrupted = error
+        self._depth = depth
+        if interrupted is not None:
+            raise interrupted
 
     def join(self, thread: int) -> bool:
         """Have the device together with others; returns False if this thread has it alone."""
@@ -133,8 +180,8 @@ class Handle:
     """A pointer of the library's, with what it was made on and what was made on it."""
 
     __slots__ = (
-        "__weakref__", "children", "dropped", "forks", "free", "gate", "keep", "kind", "parents",
-        "pointer",
+        "__weakref__", "calls", "children", "dropped", "forks", "free", "gate", "keep", "kind",
+        "parents", "pointer",
     )
 
     def __init__(self, pointer: Any, kind: str, free: str | None, gate: Gate) -> None:
@@ -144,6 +191,7 @@ class Handle:
         self.gate = gate
         self.parents: list[Handle] = []
         self.children: set[Handle] = set()
+        self.calls = 0  # that are under way, with the gate alone
         self.dropped = False
         self.forks = _Process.forks
         self.keep: list[Any] = []
@@ -203,12 +251,43 @@ class Handle:
             return
         if self.forks != _Process.forks:
             self.refuse()
+        if self.gate.guest():
+            self._refuse_to_close()
         with self.gate:
+            if self.used():
+                self._refuse_to_close()
             while self.children:
                 next(iter(self.children)).close()
             status = self.destroy()
             if status:
                 raise error_of(status, lib.message())
+
+
+    def used(self) -> bool:
+        """Return whether a call of this or of what was made on it is under way. Within the gate."""
+        return self.calls > 0 or any(child.used() for child in self.children)
+
+    def _refuse_to_close(self) -> NoReturn:
+        raise UnsupportedError(
+            f"this {self.kind} is used by a call that is under way: close it when that has ended"
+        )
+
+
+@contextmanager
+def holding(objects: Iterable[Object]) -> Iterator[None]:
+    """Keep objects of other gates from being closed: for calls that read their memory."""
+    thread = threading.get_ident()
+    joined: list[Gate] = []
+    try:
+        for held in objects:
+            gate = held._handle.gate
+            if gate.join(thread):
+                joined.append(gate)
+            held._pointer  # noqa: B018  raises if it is closed
+        yield
+    finally:
+        for gate in reversed(joined):
+            gate.leave(thread)
 
 
 class Object:
@@ -224,6 +303,7 @@ class Object:
         *arguments: Any,
         parents: Iterable[Object] = (),
         gate: Gate | None = None,
+        held: Iterable[Object] = (),
     ) -> None:
         """Call a function whose last argument receives a new pointer, and take it over.
 
@@ -240,6 +320,8 @@ class Object:
             What must live longer than it.
         gate : Gate or None
             Lock of its calls; None: that of the first parent, or a new one.
+        held : iterable of Object
+            What the arguments point to besides, of other gates.
         """
         above = list(parents)
         if gate is None:
@@ -247,7 +329,8 @@ class Object:
         if gate.dead:
             gate.clear()
         made = ctypes.POINTER(kind)()
-        with gate:
+        others = [parent for parent in above if parent._handle.gate is not gate]
+        with gate, holding([*others, *held]):
             for parent in above:
                 parent._pointer  # noqa: B018  raises if it is closed
             try:
@@ -282,8 +365,11 @@ class Object:
             handle.refuse()
         return handle.pointer
 
-    def _call(self, function: Any, *arguments: Any) -> Any:
-        """Call a function of the library whose first argument is this, one thread at a time."""
+    def _call(self, function: Any, *arguments: Any, held: Iterable[Object] = ()) -> Any:
+        """Call a function of the library whose first argument is this, one thread at a time.
+
+        held: what the arguments point to, of other gates.
+        """
         handle = self._handle
         if handle.forks != _Process.forks:
             handle.refuse()
@@ -291,7 +377,14 @@ class Object:
         if gate.dead:
             gate.clear()
         with gate:
-            return handle.pass_to(function, arguments)
+            handle.calls += 1
+            try:
+                if not held:
+                    return handle.pass_to(function, arguments)
+                with holding(held):
+                    return handle.pass_to(function, arguments)
+            finally:
+                handle.calls -= 1
 
     def _share(self, function: Any, *arguments: Any) -> Any:
         """As `_call`, for functions that several threads may call at the same time."""

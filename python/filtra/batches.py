@@ -12,7 +12,7 @@ from . import _arrays, _c, _convert
 from ._edges import pack_edges
 from ._errors import ArgumentError, ClosedError
 from ._library import lib
-from ._object import Gate, Object
+from ._object import Gate, Object, holding
 
 if TYPE_CHECKING:
     from .data import Dataset
@@ -196,11 +196,17 @@ class Batch:
             )
         return self.struct
 
+    @property
+    def held(self) -> list[Loader]:
+        """What its memory belongs to, but for its own arrays."""
+        return [] if self.loader is None else [self.loader]
+
     def __getattr__(self, name: str) -> Any:
         if name not in _ARRAYS:
             raise AttributeError(f"a Batch has no {name}")
         if name not in self.arrays and self.loader is not None:
-            self.arrays[name] = self._copied(name)
+            with holding(self.held):
+                self.arrays[name] = self._copied(name)
         return self.arrays.get(name)
 
     @property

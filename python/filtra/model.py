@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +88,16 @@ class Model(Object):
     ) -> None:
         device = device_of(device)
         filled = _config(data, config)
-        self._create(device, lib.filtra_model_create, ctypes.byref(filled))
+        held = [] if data is None else [data]
+        self._create(device, lib.filtra_model_create, ctypes.byref(filled), held=held)
 
-    def _create(self, device: Device, function: Any, *arguments: Any) -> None:
+    def _create(
+        self, device: Device, function: Any, *arguments: Any, held: Sequence[Dataset] = ()
+    ) -> None:
         self.device = device
         self._make(
             _c.filtra_model, "filtra_model_destroy", function, device._pointer, *arguments,
-            parents=[device],
+            parents=[device], held=held,
         )
 
     @classmethod
@@ -234,13 +237,13 @@ class Model(Object):
         """
         if not isinstance(data, Dataset):
             raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
-        self._call(lib.filtra_model_set_data, data._pointer)
+        self._call(lib.filtra_model_set_data, data._pointer, held=[data])
 
     def check_data(self, data: Dataset) -> None:
         """Raise InputError for data of other sizes, vocabulary, classes or standardisation."""
         if not isinstance(data, Dataset):
             raise TypeError(f"data must be a filtra.Dataset, not {type(data).__name__}")
-        self._call(lib.filtra_model_check_data, data._pointer)
+        self._call(lib.filtra_model_check_data, data._pointer, held=[data])
 
     # ---- what it does ----
 
@@ -267,7 +270,8 @@ class Model(Object):
             shape = (struct.size, struct.length, self.outputs)
         found = _arrays.room(out, _arrays.F32, shape)
         self._call(
-            lib.filtra_model_predict_batch, ctypes.byref(struct), _arrays.pointer(found)
+            lib.filtra_model_predict_batch, ctypes.byref(struct), _arrays.pointer(found),
+            held=batch.held,
         )
         return found
 
@@ -278,6 +282,7 @@ class Model(Object):
         self._call(
             lib.filtra_model_predict_split, data._pointer, which,
             _convert.whole(batch_size, "batch_size", 1, 65535), _arrays.pointer(found),
+            held=[data],
         )
         return found
 
@@ -286,7 +291,7 @@ class Model(Object):
         loss, score, weight = ctypes.c_double(), ctypes.c_double(), ctypes.c_double()
         self._call(
             lib.filtra_model_evaluate_batch, ctypes.byref(self._fitting(batch)), ctypes.byref(loss),
-            ctypes.byref(score), ctypes.byref(weight),
+            ctypes.byref(score), ctypes.byref(weight), held=batch.held,
         )
         return loss.value, score.value, weight.value
 
@@ -315,11 +320,13 @@ class Model(Object):
         which = _split_of(data, split)
         size = _convert.whole(batch_size, "batch_size", 1, 65535)
         if stride is None:
-            self._call(lib.filtra_model_evaluate_split, data._pointer, which, size, reference)
+            self._call(
+                lib.filtra_model_evaluate_split, data._pointer, which, size, reference, held=[data]
+            )
         else:
             self._call(
                 lib.filtra_model_evaluate_text, data._pointer, which, size,
-                _convert.whole(stride, "stride", 1, 1 << 31), reference,
+                _convert.whole(stride, "stride", 1, 1 << 31), reference, held=[data],
             )
         return results.evaluation(found)
 
@@ -327,13 +334,13 @@ class Model(Object):
         """Score a classifier on a split: per class, averaged, and the confusion matrix."""
         which = _split_of(data, split)
         return results.make_scores(
-            self._call_with(lib.filtra_model_score_split), data._pointer, which,
+            self._call_with(lib.filtra_model_score_split, held=[data]), data._pointer, which,
             _convert.whole(batch_size, "batch_size", 1, 65535),
         )
 
-    def _call_with(self, function: Any) -> Any:
+    def _call_with(self, function: Any, held: Sequence[Dataset] = ()) -> Any:
         """Return a function that calls with this as the first argument."""
-        return lambda *arguments: self._call(function, *arguments)
+        return lambda *arguments: self._call(function, *arguments, held=held)
 
     def __repr__(self) -> str:
         if self.closed:

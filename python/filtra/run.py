@@ -214,16 +214,24 @@ def train(
     options.config, options.folder, options.allow_changes = text, given, allow_changes
     options.steps = _convert.whole(steps, "steps")
     options.epochs = _convert.whole(epochs, "epochs")
+    held: list[Dataset] = []
     if isinstance(data, Dataset):
         options.data = data._pointer
-    told = type(options.progress)(_errors.guarded(listener, False))
+        held.append(data)
+    gate = opened._handle.gate
+
+    def tell(*arguments: Any) -> Any:
+        with gate.lent():
+            return listener(*arguments)
+
+    told = type(options.progress)(_errors.guarded(tell, False))
     options.progress = told
     # Python handles Ctrl-C as a function of its own begins; without one, after the evaluation.
     asked = type(options.stop)(_errors.guarded(lambda user: False, True))
     options.stop = asked
     try:
         with _errors.interruptible():
-            opened._call(lib.filtra_run_train, ctypes.byref(options))
+            opened._call(lib.filtra_run_train, ctypes.byref(options), held=held)
     except _errors.CancelledError:
         if not listener.stopped:
             raise
@@ -256,7 +264,8 @@ def measure(
     if data is not None:
         options.data = data._pointer
     found, reference = results.new(_c.filtra_run_memory_use)
-    device_of(device)._call(lib.filtra_run_measure, ctypes.byref(options), reference)
+    held = [] if data is None else [data]
+    device_of(device)._call(lib.filtra_run_measure, ctypes.byref(options), reference, held=held)
     return _convert.values(found)
 
 

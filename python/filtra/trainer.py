@@ -160,7 +160,8 @@ class Trainer(Object):
             If an earlier step produced a NaN or an infinity. That step and this were not taken.
         """
         found, reference = results.new(_c.filtra_trainer_metrics)
-        self._call(lib.filtra_trainer_step, ctypes.byref(self.model._fitting(batch)), reference)
+        struct = self.model._fitting(batch)
+        self._call(lib.filtra_trainer_step, ctypes.byref(struct), reference, held=batch.held)
         return results.metrics(found)
 
     def finish(self) -> results.TrainerMetrics:
