@@ -303,7 +303,15 @@ class Dataset(Object):
         for key, rows in frame.groupby(group, sort=False):
             if len(rows[labels or y].drop_duplicates()) != 1:
                 raise ArgumentError(f"rows of group {key!r} have more than one {y!r}")
-            rows = rows if time is None else rows.sort_values(time, kind="stable")
+            if time is not None:
+                rows = rows.sort_values(time, kind="stable")
+                same = rows[time].duplicated()
+                if same.any():
+                    at = int(np.argmax(same))
+                    raise ArgumentError(
+                        f"rows {rows.index[at - 1]!r} and {rows.index[at]!r} of group {key!r} have "
+                        f"the same time"
+                    )
             series.append(_numbers(rows[chosen]))
             targets.append(rows[labels or y].iloc[0])
         learned = type(frame)(targets, columns=labels) if labels else np.asarray(targets)

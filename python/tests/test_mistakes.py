@@ -149,6 +149,7 @@ def frame_of(times: list[Any]) -> Any:
     (["2023-01-01T12:30:00.5Z", "2023-01-01 13:00+0100", "2023-01-01T12:30:00"], [1, 2, 0]),
     (["2023-01-01T10:00-05", "2023-01-01T12:00+00:00", "2023-01-01T14:00-0200"], [1, 0, 2]),
     ([10, 9, 11], [1, 0, 2]),
+    ([f"2023-05-01T12:00:00.00000{i}Z" for i in (3, 1, 2, 0)], [3, 1, 2, 0]),
 ])
 def test_times_that_are_texts(times: list[Any], order: list[int], tmp_path: Path) -> None:
     frame = frame_of(times)
@@ -185,6 +186,9 @@ def test_texts_that_are_no_times() -> None:
                        (["1", "nan"], 1), (["2023-02-30", "2023-01-01"], 0)):
         with pytest.raises(ValueError, match=rf"column 't' has '\S+' in row {row}: texts of times"):
             Dataset.from_frame(frame_of(times), "y", group="g", time="t")
+    for same in ([4, 5, 5], ["1", "2", "2.0"], ["2023-02-01", "2023-02-02", "2023-02-02T00:00"]):
+        with pytest.raises(ValueError, match="rows 1 and 2 of group 0 have the same time"):
+            Dataset.from_frame(frame_of(same), "y", group="g", time="t")
 
 
 def test_frames_as_they_come() -> None:
