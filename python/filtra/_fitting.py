@@ -51,6 +51,19 @@ def warn_of_scale(X: Any) -> None:
         )
 
 
+def warn_of_targets(first: tuple[float, float], values: Any) -> None:
+    """Warn of numbers to learn far beyond those of the first call of partial_fit."""
+    least, most = first
+    room = 10 * (most - least)
+    outside = int(((values < least - room) | (values > most + room)).sum())
+    if outside:
+        warnings.warn(
+            f"{outside} of {len(values)} targets lie far outside {least:g} to {most:g}, those of "
+            f"the first call of partial_fit, which decided how targets are scaled: the model will "
+            f"hardly learn them; begin with more rows", FiltraWarning, stacklevel=5,
+        )
+
+
 SHAPING = (
     "mixer", "kind", "layers", "heads", "width", "ffn_width", "dropout", "model_options",
     "tokenizer",

@@ -38,6 +38,8 @@ class _Logger(Callback):
     def on_step(self, trainer: Any, metrics: Any) -> None:
         """Write a step's measures, once a step."""
         self.step = int(metrics.step)
+        if self.step < self.last:  # of another training
+            self.last = -1
         if self.step > self.last and self.step > 0 and self.step // self.every > (
             max(self.last, 0) // self.every
         ):

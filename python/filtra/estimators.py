@@ -40,6 +40,7 @@ from ._fitting import (
     refuse_changes,
     shape_of,
     warn_of_scale,
+    warn_of_targets,
     weighted,
 )
 from ._packing import Targets, one_type
@@ -231,7 +232,13 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return 1 + max(int(np.max(row)) for row in X) if self.kind_ == "tokens" else 0
 
     def _new_model(self, data: Dataset, seed: int, vocabulary: int) -> Model:
-        options: dict[str, Any] = {"vocabulary": vocabulary, **(self.model_options or {})}
+        given = self.model_options or {}
+        for name in given:
+            if name in OWN_OPTIONS:
+                raise ArgumentError(
+                    f"model_options has {name!r}, which {OWN_OPTIONS[name]}: leave it out"
+                )
+        options: dict[str, Any] = {"vocabulary": vocabulary, **given}
         if self.kind_ == "vectors":  # columns differ by their positions alone
             options.setdefault("embedding_init", 0.5)
         return Model(
@@ -355,6 +362,16 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Write the trained model to a file that every command of filtra reads."""
         with Model.from_bytes(self.model_, device=device_of(self.device)) as model:
             model.save(path)
+
+
+OWN_OPTIONS = {
+    "classes": "the data decide",
+    **dict.fromkeys(
+        ("mixer", "layers", "heads", "width", "ffn_width", "dropout"),
+        "is a parameter of the estimator itself",
+    ),
+}
+"""What model_options may not have, and why."""
 
 
 class FiltraClassifier(ClassifierMixin, _Estimator):
@@ -550,7 +567,10 @@ class FiltraRegressor(RegressorMixin, _Estimator):
         return self._fit(X, y, sample_weight, epochs, bool(self.warm_start))
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> FiltraRegressor:
-        """Train by one pass over samples, at a constant learning rate."""
+        """Train by one pass over samples, at a constant learning rate.
+
+        The first call decides how columns and targets are scaled: begin with rows like the later.
+        """
         return self._fit(X, y, sample_weight, 0, True)
 
     @all_or_nothing
@@ -562,7 +582,12 @@ class FiltraRegressor(RegressorMixin, _Estimator):
         X, y, weights = weighted(
             X, np.asarray(y, np.float64), self._weights(X, sample_weight)
         )
+        first = self.__dict__.get("_first_targets")
+        if again and first is not None:
+            warn_of_targets(first, y)
         self._train(X, y, weights, epochs, again)
+        if not again:
+            self._first_targets = (float(y.min()), float(y.max()))
         return self
 
     def predict(self, X: Any) -> Any:

@@ -37,12 +37,16 @@ def test_measures_are_passed_on(kind: Any, device: filtra.Device) -> None:
     data = filtra.Dataset.from_arrays(X, (X[:, 0] > 0).astype(int))
     model = filtra.Model(data, device=device, width=16, layers=1)
     writer = Writer()
-    filtra.Trainer(model).fit(data, epochs=2, batch_size=16, callbacks=[kind(writer, every=4)])
+    callback = kind(writer, every=4)
+    filtra.Trainer(model).fit(data, epochs=2, batch_size=16, callbacks=[callback])
     steps = [step for step, _ in writer.seen["train/loss"]]
     assert steps == sorted(set(steps)) and 3 <= len(steps) <= 4
     assert [step for step, _ in writer.seen["validation/accuracy"]] == [6, 12]
     assert "train/step" not in writer.seen
     assert writer.ended == ("flushed" if kind is filtra.TensorBoard else "")
+    other = filtra.Model(data, device=device, width=16, layers=1)
+    filtra.Trainer(other).fit(data, epochs=2, batch_size=16, callbacks=[callback])
+    assert len(writer.seen["train/loss"]) >= 2 * len(steps) - 1
 
 
 def test_event_files(device: filtra.Device, tmp_path: Any) -> None:

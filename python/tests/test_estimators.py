@@ -170,6 +170,15 @@ def test_partial_fit_warns_of_rows_that_give_no_scale() -> None:
         warnings.simplefilter("error", filtra.FiltraWarning)
         model.partial_fit(X[:1], [1.0])
         FiltraRegressor(layers=1, width=16, epochs=1).partial_fit(X[:, 1:2], [1.0, 2.0, 3.0])
+        model.partial_fit(X[:2], [-10.0, 20.0])
+    with pytest.warns(filtra.FiltraWarning, match="1 of 2 targets lie far outside 1 to 3"):
+        model.partial_fit(X[:2], [1.0, 30.0])
+
+
+@pytest.mark.parametrize("name", ["classes", "width"])
+def test_model_options_that_are_not_the_models(name: str) -> None:
+    with pytest.raises(filtra.ArgumentError, match=f"model_options has '{name}', which"):
+        FiltraClassifier(**QUICK, model_options={name: 8}).fit(np.eye(4), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("kind", [FiltraClassifier, FiltraRegressor])
