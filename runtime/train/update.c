@@ -25,7 +25,7 @@ static filtra_tensor *loss_of(filtra_graph *g, const filtra_optimizer *o, bool s
 static filtra_status check_device(const filtra_optimizer *o, filtra_graph *g) {
   if (ft_graph_device(g) == o->params->device) return FILTRA_OK;
   ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "the graph is another device's than the optimizer");
-  return FILTRA_ERROR_ARGUMENT;
+  return ft_graph_status(g);
 }
 
 filtra_status filtra_optimizer_watch_loss(filtra_optimizer *optimizer, filtra_graph *g,
