@@ -60,14 +60,14 @@ class Gate:
         self._owner: Any = threading.RLock()  # held by the thread that has the device alone
         self._depth = 0
         self._used = threading.Lock()  # held while anyone has the device
-        self._door = threading.Lock()  # guards the guests
+        self._door = threading.Lock()  # guards the guests and the number of those that wait
         self._guests: dict[int, int] = {}
-        self._waiting = 0  # threads in `_wait`; may be off by one for an instant
+        self._waiting = 0  # threads in `_wait`
         self.dead: deque[Handle] = deque()
 
     def within(self) -> bool:
         """Return whether this thread has the device: it is in a callback, or collects garbage."""
-        return bool(self._owner._is_owned()) or threading.get_ident() in self._guests
+        return bool(self._owner._is_owned()) or self.guest()
 
     def __enter__(self) -> None:
         if self.guest():
@@ -83,11 +83,13 @@ class Gate:
         self._depth += 1
 
     def _wait(self) -> None:
-        self._waiting += 1
+        with self._door:
+            self._waiting += 1
         try:
             self._owner.acquire()
         finally:
-            self._waiting -= 1
+            with self._door:
+                self._waiting -= 1
 
     def __exit__(self, *error: object) -> None:
         if self.guest():

@@ -198,7 +198,7 @@ class Batch:
 
     @property
     def held(self) -> list[Loader]:
-        """What its memory belongs to, but for its own arrays."""
+        """The loader whose memory it points to, if any."""
         return [] if self.loader is None else [self.loader]
 
     def __getattr__(self, name: str) -> Any:

@@ -146,9 +146,9 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
     return NULL;
   filtra_device *dev = ft_graph_device(g);
   /* Rows short enough for lanes: they wait together for their means, then for their variances. */
-  ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), in_pairs(&call, y, NULL));
-  if (!part.variant)
-    part = ft_row_parts_uniform(dev, rows, ft_columns(x), in_pairs(&call, y, NULL));
+  const bool pairs = in_pairs(&call, y, NULL);
+  ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), pairs);
+  if (!part.variant) part = ft_row_parts_uniform(dev, rows, ft_columns(x), pairs);
   double elements = (double)filtra_tensor_elements(x);
   ft_record_call(g,
                  &(ft_kernel_call){

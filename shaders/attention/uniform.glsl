@@ -8,6 +8,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #include "common/pairs.glsl"
+#include "common/uniform.glsl"
 
 const uint OWN_COLS = 4;
 const uint TILE_ROWS = OWN_ROWS * gl_WorkGroupSize.x, TILE_COLS = OWN_COLS;
@@ -26,10 +27,9 @@ bool any_invocation(bool x) { return subgroupAny(x); }
 void rows_max(float x[OWN_ROWS]) {}
 void rows_sum(float x[OWN_ROWS]) {}
 
-// A row of m, or the last one. One sum of 64 bits: a carry would be computed in every lane.
+// A row of m, or the last one.
 F32 row_of(Matrix m, uint row) {
-  const uint64_t bytes = 4ul * (min(row, m.count - 1) * m.stride);
-  return F32(unpack32(joined(uvec2(m.base)) + bytes));
+  return after(F32(uvec2(m.base)), min(row, m.count - 1) * m.stride);
 }
 
 // Columns n, which is even, and n + 1 of a row of `width`; 0 past the last one. A gather or a

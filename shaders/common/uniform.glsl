@@ -3,7 +3,8 @@
 // adjacent elements becomes one vector load, where an address of each lane's own becomes a gather.
 // Include common/pairs.glsl first.
 
-// As `advance`, but of floats also beside 16-bit elements, and by one sum of 64 bits.
+// As `advance`, but of floats also beside 16-bit elements, and by one sum of 64 bits: a carry would
+// be computed in every lane.
 F32 after(F32 base, uint elements) {
   return F32(unpack32(joined(uvec2(base)) + 4ul * uint64_t(elements)));
 }
