@@ -82,15 +82,12 @@ static uint32_t uniform_step(int64_t k, uint32_t most) {
   return best;
 }
 
-/* The code of a step grows with its length, and must fit into the processor's cache of decoded
- * instructions. Where A is transposed each of its terms has an address of its own. Steps of 64
- * terms are a tenth faster if they are all, else no faster than 32, and take the driver twice as
- * long. */
+/* The code of a step grows with its length. Steps of 64 terms are a tenth faster if they are all or
+ * B is read where it is, else no faster than 32, and take the driver twice as long. */
 static uint32_t s64_step(const ft_gemm *p, const uint32_t *value) {
   if (!(value[S64_PACK] & UNIFORM_LOADS)) return value[S64_ROWS] * value[S64_PAIRS] > 64 ? 4 : 8;
   const int64_t k = chunk_of(p->k, value[S64_PARTS]);
-  const bool transposed = p->a.column != 1 && !(value[S64_PACK] & PACK_A);
-  return uniform_step(k, transposed ? 16 : k <= 64 ? 64 : 32);
+  return uniform_step(k, k <= 64 || !(value[S64_PACK] & PACK_B) ? 64 : 32);
 }
 
 static ft_gemm_plan plan_s64(const filtra_device *dev, const ft_gemm *p,
@@ -154,14 +151,13 @@ static void take_large_s64(const filtra_device *dev, const ft_gemm *p, ft_config
 }
 
 /* Whether uniform addresses can read A as it is, not in panels. */
-static bool direct_a(filtra_dtype type, int64_t column, int64_t m, int64_t rows) {
-  return type == FILTRA_F32 && (column == 1 || m % rows == 0);
+static bool direct_a(filtra_dtype type, int64_t m, int64_t rows) {
+  return type == FILTRA_F32 && m >= rows;
 }
 
-/* Likewise B, of which lanes read pairs, a tile's columns at a time. */
-static bool paired_b(const ft_gemm *p) {
-  return ft_gemm_type(p) == FILTRA_F32 && p->b.column == 1 &&
-         describe(p, &p->b, p->k, p->n, 2).wide;
+/* Likewise B, of which a tile reads so many columns. */
+static bool direct_b(filtra_dtype type, int64_t stride, int64_t n, int64_t columns) {
+  return type == FILTRA_F32 && stride == 1 && n % columns == 0;
 }
 
 /* As many rows as the processor's registers hold sums of, since others come and go by way of
@@ -171,7 +167,7 @@ static bool paired_b(const ft_gemm *p) {
  * 35 and 52, 6 rows 48 and 67, in steps of 32 76 and 100. */
 static uint32_t uniform_rows(const ft_caps *caps, const ft_gemm *p) {
   enum { WIDE = 16 }; /* lanes */
-  if (caps->info.subgroup_size >= WIDE || p->a.column != 1) return 8;
+  if (caps->info.subgroup_size >= WIDE) return 8;
   return ft_ceil_div(p->m, 6) * 6 * 7 <= ft_ceil_div(p->m, 4) * 4 * 8 ? 6 : 4;
 }
 
@@ -184,16 +180,19 @@ static uint32_t uniform_rows(const ft_caps *caps, const ft_gemm *p) {
 static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, bool kept,
                         ft_configuration *c) {
   enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
-  enum { REUSED = 256 }; /* from here on panels pay off: uses of an element, and lines of B */
+  /* From here on panels pay off: uses of an element, and lines of B; bytes between lines of A. */
+  enum { REUSED = 256, FAR = 1024 };
   const ft_caps *caps = ft_caps_of(dev);
-  const uint32_t rows = uniform_rows(caps, p);
-  const bool aliased = !kept && a_aliases(p) && p->n >= REUSED;
-  const bool pack_a = aliased || !direct_a(ft_gemm_type(p), p->a.column, p->m, rows);
-  const bool much = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N &&
-                    p->m * p->n * p->k >= S64_MUCH / (pack_a ? 1 : 2);
+  const uint32_t rows = uniform_rows(caps, p), columns = 2 * caps->info.subgroup_size;
+  const filtra_dtype type = ft_gemm_type(p);
+  const bool often = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N;
+  const int64_t terms = often ? p->m * p->n * p->k : 0;
+  const bool far = p->a.column * ft_element_bytes(p->a.tensor) >= FAR;
+  const bool pack_a =
+      !direct_a(type, p->m, rows) || (far && !kept && p->n >= REUSED && terms >= S64_MUCH);
+  const bool much = terms >= S64_MUCH / (pack_a ? 1 : 2);
   const bool reused = much && p->m >= REUSED && p->k >= REUSED;
-  const bool pack_b =
-      kept || reused || !paired_b(p) || p->n % (2 * (int64_t)caps->info.subgroup_size) != 0;
+  const bool pack_b = kept || reused || !direct_b(type, p->b.column, p->n, columns);
   if (!caps->uniform_loads || p->m < rows || ((pack_a || (pack_b && !kept)) && !much)) return false;
   *c = (ft_configuration){
       {rows, 1, UNIFORM_LOADS | (pack_a ? PACK_A : 0) | (pack_b ? PACK_B : 0), 1}};
@@ -280,8 +279,7 @@ typedef struct gemm_problem {
   int64_t m, n, k, outer, inner;
   int64_t a_row, a_column, a_outer, a_inner, b_row, b_column, b_outer, b_inner;
   int64_t bias, activation, splittable, pack; /* pack: operands whose lines alias */
-  int64_t paired_b;
-  int64_t type; /* of the operands */
+  int64_t type;                               /* of the operands */
 } gemm_problem;
 
 static gemm_problem problem_of(const ft_tuning_question *q) {
@@ -295,8 +293,8 @@ static bool usable_s64(const filtra_device *dev, const gemm_problem *p, const ui
   const int64_t columns = 2 * v[S64_PAIRS] * (int64_t)ft_caps_of(dev)->info.subgroup_size;
   if (!(v[S64_PACK] & UNIFORM_LOADS)) return (packed & ~p->pack) == 0;
   return ft_caps_of(dev)->uniform_loads && (!packed || p->outer * p->inner == 1) &&
-         (packed & PACK_A || direct_a((filtra_dtype)p->type, p->a_column, p->m, v[S64_ROWS])) &&
-         (packed & PACK_B || (p->paired_b && p->n % columns == 0));
+         (packed & PACK_A || direct_a((filtra_dtype)p->type, p->m, v[S64_ROWS])) &&
+         (packed & PACK_B || direct_b((filtra_dtype)p->type, p->b_column, p->n, columns));
 }
 
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
@@ -389,7 +387,6 @@ static ft_tuning_question question(const filtra_device *dev, const ft_gemm *p,
                                 (int64_t)p->activation,
                                 ft_gemm_splittable(p),
                                 (a_aliases(p) ? PACK_A : 0) | (b_aliases(p) ? PACK_B : 0),
-                                paired_b(p),
                                 (int64_t)ft_gemm_type(p)};
   ft_tuning_question q = {.family = family, .standard = standard(dev, p, family), .usable = usable};
   memcpy(q.number, &numbers, sizeof numbers);

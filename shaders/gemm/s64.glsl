@@ -68,8 +68,10 @@ void store_columns(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) 
   store_both(narrow_c, p.c, i, x, both);
 }
 
-// Whether C has row m, of a tile that begins inside it.
-bool has_row(uint m) { return shape(GEMM_WHOLE_TILES) || m < p.m; }
+uint own_row = 0; // the tile's first row that no other tile stores
+
+// Whether this tile stores row m.
+bool has_row(uint m) { return shape(GEMM_WHOLE_TILES) || (m >= own_row && m < p.m); }
 
 // Stores all sums of the lane as far as they lie in C. STORES_IN_LOOP: by way of shared memory,
 // which a loop can index, so that the module has the code of activations once. Lanes only read back
