@@ -22,35 +22,53 @@ static int64_t rows_of(const struct gfsa *c) {
   return ft_rows(c->first.y);
 }
 
-static const char *kernel_of(filtra_graph *g, const struct gfsa *c, const char *name) {
-  return ft_kernel_typed(ft_graph_device(g), name, filtra_tensor_dtype(c->first.v));
-}
-
 /* Bytes for reading or writing `elements` elements of v's type. */
 static double bytes_of(const struct gfsa *c, double elements) {
   return elements * (double)filtra_dtype_bytes(filtra_tensor_dtype(c->first.v));
+}
+
+static bool in_pairs(const struct gfsa *c) {
+  return ft_in_pairs(c->first.v) && ft_in_pairs(c->first.y) && ft_in_pairs(c->second.y);
+}
+
+/* How kernels divide rows of [B,N,H,D]; `pairs`: ft_in_pairs of all such tensors of the call. */
+static ft_row_part parts_of(filtra_graph *g, const struct gfsa *c, bool pairs) {
+  const filtra_device *dev = ft_graph_device(g);
+  ft_row_part part = {.grid = ft_teams(dev, rows_of(c)), .held = 1};
+  ft_take_uniform_rows(dev, rows_of(c), c->first.v->shape[3],
+                       pairs && filtra_tensor_dtype(c->first.v) == FILTRA_F32, &part);
+  return part;
+}
+
+static const char *kernel_of(filtra_graph *g, const struct gfsa *c, const char *name,
+                             const ft_row_part *part) {
+  return ft_row_kernel(ft_graph_device(g), name, filtra_tensor_dtype(c->first.v), part);
 }
 
 /* ---- forward ---- */
 
 static void emit_combine(filtra_graph *g, const struct gfsa *c) {
   const filtra_tensor *v = c->first.v;
-  int64_t count = filtra_tensor_elements(c->y);
+  const int64_t count = filtra_tensor_elements(c->y);
+  const ft_row_part part = parts_of(g, c, in_pairs(c) && ft_in_pairs(c->y));
+  const bool rows = part.variant != NULL;
   ft_record_call(
-      g,
-      &(ft_kernel_call){
-          .label = "gfsa.combine",
-          .kernel = kernel_of(g, c, "gfsa/combine"),
-          FT_ARGUMENTS(gfsa_combine, .v = FT_READ(v), .u = FT_READ(c->first.y),
-                       .au = FT_READ(c->second.y), .y = FT_WRITE(c->y), .w0 = FT_READ(c->w[0]),
-                       .w1 = FT_READ(c->w[1]), .wK = FT_READ(c->w[2]), .order = c->order,
-                       .count = (uint32_t)count, .tokens = (uint32_t)v->shape[2],
-                       .v_batch = (uint32_t)v->stride[0], .v_head = (uint32_t)v->stride[1],
-                       .v_token = (uint32_t)v->stride[2]),
-          FT_CONSTANTS(gfsa_heads, .HEADS = (uint32_t)v->shape[1], .WIDTH = (uint32_t)v->shape[3]),
-          FT_FLAT(g, count),
-          .flops = 6.0 * (double)count,
-          .bytes = bytes_of(c, 4 * (double)count)});
+      g, &(ft_kernel_call){
+             .label = "gfsa.combine",
+             .kernel = kernel_of(g, c, "gfsa/combine", &part),
+             FT_ARGUMENTS(gfsa_combine, .v = FT_READ(v), .u = FT_READ(c->first.y),
+                          .au = FT_READ(c->second.y), .y = FT_WRITE(c->y), .w0 = FT_READ(c->w[0]),
+                          .w1 = FT_READ(c->w[1]), .wK = FT_READ(c->w[2]), .order = c->order,
+                          .count = (uint32_t)count, .tokens = (uint32_t)v->shape[2],
+                          .v_batch = (uint32_t)v->stride[0], .v_head = (uint32_t)v->stride[1],
+                          .v_token = (uint32_t)v->stride[2]),
+             FT_CONSTANTS(gfsa_rows, .HELD = part.held, .WHOLE = part.whole,
+                          .HEADS = (uint32_t)v->shape[1], .WIDTH = (uint32_t)v->shape[3]),
+             .workgroup = rows ? part.grid.workgroup : FT_FLAT_WORKGROUP,
+             .subgroup = part.subgroup,
+             .groups = {rows ? part.grid.groups : ft_flat_groups(g, count)},
+             .flops = 6.0 * (double)count,
+             .bytes = bytes_of(c, 4 * (double)count)});
 }
 
 /* ---- gradients ---- */
@@ -77,14 +95,15 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
   both.flags |= FT_ATTENTION_PAIRED;
   both.kept = second.kept = ft_attention_kept(g, &both, true);
   ft_attention_emit_transposed(g, &second, dy, ady);
-  filtra_device *dev = ft_graph_device(g);
   const int64_t *stride = a->v->stride;
-  ft_team_grid grid = ft_teams(dev, rows_of(c));
+  const bool paired =
+      in_pairs(c) && ft_in_pairs(dy) && ft_in_pairs(ady) && ft_in_pairs(pairs) && ft_in_pairs(dv);
+  const ft_row_part part = parts_of(g, c, paired);
   double elements = (double)filtra_tensor_elements(dy);
   ft_record_call(
       g, &(ft_kernel_call){
              .label = "gfsa.backward",
-             .kernel = kernel_of(g, c, "gfsa/upstream"),
+             .kernel = kernel_of(g, c, "gfsa/upstream", &part),
              FT_ARGUMENTS(gfsa_upstream, .dy = FT_READ(dy), .ady = FT_READ(ady), .v = FT_READ(a->v),
                           .u = FT_READ(a->y), .au = FT_READ(c->second.y), .w0 = FT_READ(c->w[0]),
                           .w1 = FT_READ(c->w[1]), .wK = FT_READ(c->w[2]), .pairs = FT_WRITE(pairs),
@@ -92,10 +111,12 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
                           .rows = (uint32_t)rows_of(c), .tokens = (uint32_t)a->v->shape[2],
                           .v_batch = (uint32_t)stride[0], .v_head = (uint32_t)stride[1],
                           .v_token = (uint32_t)stride[2]),
-             .workgroup = grid.workgroup,
-             FT_CONSTANTS(gfsa_upstream, .HEADS = (uint32_t)a->v->shape[1],
-                          .WIDTH = (uint32_t)a->v->shape[3], .ADD = add),
-             .groups = {grid.groups},
+             .workgroup = part.grid.workgroup,
+             .subgroup = part.subgroup,
+             FT_CONSTANTS(gfsa_upstream, .HELD = part.held, .WHOLE = part.whole,
+                          .HEADS = (uint32_t)a->v->shape[1], .WIDTH = (uint32_t)a->v->shape[3],
+                          .ADD = add),
+             .groups = {part.grid.groups},
              .flops = 9 * elements,
              .bytes = bytes_of(c, 10 * elements)});
   ft_attention_emit_backward(g, &both, pairs, delta);
@@ -104,26 +125,26 @@ static void emit_inputs(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy
 /* <dy, v>, <dy, u> and <dy, A u - u> of each row, [B,N,H,3]. */
 static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtra_tensor *dy) {
   const filtra_tensor *v = c->first.v;
-  filtra_device *dev = ft_graph_device(g);
   filtra_tensor *products = ft_tensor_new(g, "products", FILTRA_F32, 2, (int64_t[]){rows_of(c), 3});
   if (!products) return NULL;
-  ft_team_grid grid = ft_teams(dev, rows_of(c));
+  const ft_row_part part = parts_of(g, c, in_pairs(c) && ft_in_pairs(dy));
   double elements = (double)filtra_tensor_elements(dy);
   ft_record_call(
-      g,
-      &(ft_kernel_call){
-          .label = "gfsa.backward",
-          .kernel = kernel_of(g, c, "gfsa/products"),
-          FT_ARGUMENTS(gfsa_products, .dy = FT_READ(dy), .v = FT_READ(v), .u = FT_READ(c->first.y),
-                       .au = FT_READ(c->second.y), .products = FT_WRITE(products),
-                       .rows = (uint32_t)rows_of(c), .tokens = (uint32_t)v->shape[2],
-                       .v_batch = (uint32_t)v->stride[0], .v_head = (uint32_t)v->stride[1],
-                       .v_token = (uint32_t)v->stride[2]),
-          .workgroup = grid.workgroup,
-          FT_CONSTANTS(gfsa_heads, .HEADS = (uint32_t)v->shape[1], .WIDTH = (uint32_t)v->shape[3]),
-          .groups = {grid.groups},
-          .flops = 7 * elements,
-          .bytes = bytes_of(c, 4 * elements)});
+      g, &(ft_kernel_call){
+             .label = "gfsa.backward",
+             .kernel = kernel_of(g, c, "gfsa/products", &part),
+             FT_ARGUMENTS(gfsa_products, .dy = FT_READ(dy), .v = FT_READ(v),
+                          .u = FT_READ(c->first.y), .au = FT_READ(c->second.y),
+                          .products = FT_WRITE(products), .rows = (uint32_t)rows_of(c),
+                          .tokens = (uint32_t)v->shape[2], .v_batch = (uint32_t)v->stride[0],
+                          .v_head = (uint32_t)v->stride[1], .v_token = (uint32_t)v->stride[2]),
+             .workgroup = part.grid.workgroup,
+             .subgroup = part.subgroup,
+             FT_CONSTANTS(gfsa_rows, .HELD = part.held, .WHOLE = part.whole,
+                          .HEADS = (uint32_t)v->shape[1], .WIDTH = (uint32_t)v->shape[3]),
+             .groups = {part.grid.groups},
+             .flops = 7 * elements,
+             .bytes = bytes_of(c, 4 * elements)});
   return products;
 }
 

@@ -76,21 +76,29 @@ ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns
 /* Microseconds of layer norm's kernels, one core of a Zen 3 with lavapipe of Mesa 26: 768 rows of
  * 64 forward 69 by lanes, 83 so, backward 168 and 75; 1,024 rows of 384 forward 1,866 by teams, 384
  * so, backward with the sums 3,437 and 586. */
-ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
-                                 bool in_pairs) {
+bool ft_take_uniform_rows(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs,
+                          ft_row_part *part) {
   enum { MOST_HELD = 64 };
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t size = caps->info.subgroup_size;
   if (!in_pairs || !caps->cpu || !caps->uniform_loads || !caps->info.int64 ||
       !ft_caps_runs(caps, size, size) || columns % (2 * (int64_t)size) != 0 ||
       columns / size > MOST_HELD)
-    return ft_row_parts(dev, rows, columns, in_pairs);
-  return (ft_row_part){.grid = {size, rows < MOST_GROUPS ? (uint32_t)rows : MOST_GROUPS},
-                       .held = (uint32_t)(columns / size),
-                       .whole = true,
-                       .numbers = (uint32_t)columns,
-                       .subgroup = size,
-                       .variant = "uniform"};
+    return false;
+  *part = (ft_row_part){.grid = {size, rows < MOST_GROUPS ? (uint32_t)rows : MOST_GROUPS},
+                        .held = (uint32_t)(columns / size),
+                        .whole = true,
+                        .numbers = (uint32_t)columns,
+                        .subgroup = size,
+                        .variant = "uniform"};
+  return true;
+}
+
+ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
+                                 bool in_pairs) {
+  ft_row_part part;
+  if (ft_take_uniform_rows(dev, rows, columns, in_pairs, &part)) return part;
+  return ft_row_parts(dev, rows, columns, in_pairs);
 }
 
 const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dtype dtype,

@@ -31,7 +31,10 @@ typedef struct ft_row_part {
 /** in_pairs: ft_in_pairs of all tensors with such rows; then, on CPU drivers, lanes take short
  * rows. */
 ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs);
-/** The same for kernels that have the variant "uniform", too. */
+/** Sets *part to that of the variant "uniform", and returns true, where it fits. */
+bool ft_take_uniform_rows(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs,
+                          ft_row_part *part);
+/** ft_row_parts for kernels that have the variant "uniform", too. */
 ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
                                  bool in_pairs);
 /** The variant of a kernel over rows, as ft_kernel_typed. */

@@ -69,7 +69,8 @@ FT_CONTRACT(agf_column_stats)
   CONSTANT(2, uint, rho, rho_softmax)                                                              \
   CONSTANT(3, bool, filtered, true)   /* false: all singular values 1 */                           \
   CONSTANT(4, bool, symmetric, false) /* basis argument 2 sigmoid(s) - 1 */                        \
-  CONSTANT(5, bool, masked, false)    /* some tokens' rows of the factor are 0 */
+  CONSTANT(5, bool, masked, false)    /* some tokens' rows of the factor are 0 */                  \
+  CONSTANT(6, uint, WIDTH, 0)         /* the width, in the variant "uniform" */
 FT_CONTRACT(agf_filter)
 
 #define agf_filter_backward_TENSORS(TENSOR)                                                        \
@@ -91,8 +92,8 @@ FT_CONTRACT(agf_filter)
   SCALAR(uint, u_stride[3])                                                                        \
   SCALAR(uint, s_stride[3])
 #define agf_filter_backward_own_CONSTANTS(CONSTANT)                                                \
-  CONSTANT(6, bool, accumulate_u, false)                                                           \
-  CONSTANT(7, bool, accumulate_s, false)
+  CONSTANT(7, bool, accumulate_u, false)                                                           \
+  CONSTANT(8, bool, accumulate_s, false)
 #define agf_filter_backward_CONSTANTS(CONSTANT)                                                    \
   agf_filter_CONSTANTS(CONSTANT) agf_filter_backward_own_CONSTANTS(CONSTANT)
 FT_CONTRACT(agf_filter_backward)

@@ -5,6 +5,9 @@
 #include "common/each.glsl"
 #include "agf/contract.h"
 #include "agf/rho.glsl"
+#if FILTRA_ROW_UNIFORM
+#include "common/uniform.glsl"
+#endif
 
 FT_CONSTANTS(agf_filter)
 
@@ -16,10 +19,40 @@ void load_table(F32x4 from) {
   [[unroll]] for (uint k = 0; k <= order; ++k) table[k] = from.v[k];
 }
 
-vec2 load_features(Elements t, uint i) { return load_each(NARROW_ELEMENTS, F32(uvec2(t)), i); }
-void store_features(Elements t, uint i, vec2 x) {
-  store_each(NARROW_ELEMENTS, F32(uvec2(t)), i, x);
+// A lane's features of a row, EACH at a time: from `first` + EACH team_lane() on. In the variant
+// "uniform" a row is a whole number of pairs per lane, and `first` is a constant.
+#if FILTRA_ROW_UNIFORM
+
+#define for_features(first) \
+  [[unroll]] for (uint first = 0; first < WIDTH; first += EACH * team_lanes())
+
+bool has_feature(uint row, uint rows, uint first, uint width) { return true; }
+
+vec2 load_features(Elements t, uint start, const uint first) {
+  return own_pair(after(F32(uvec2(t)), start), first, team_lane());
 }
+
+void store_features(Elements t, uint start, const uint first, vec2 x) {
+  store_each(false, after(F32(uvec2(t)), start), first + EACH * team_lane(), x);
+}
+
+#else
+
+#define for_features(first) for (uint first = 0; first < p.width; first += EACH * team_lanes())
+
+bool has_feature(uint row, uint rows, uint first, uint width) {
+  return row < rows && first + EACH * team_lane() < width;
+}
+
+vec2 load_features(Elements t, uint start, uint first) {
+  return load_each(NARROW_ELEMENTS, F32(uvec2(t)), start + first + EACH * team_lane());
+}
+
+void store_features(Elements t, uint start, uint first, vec2 x) {
+  store_each(NARROW_ELEMENTS, F32(uvec2(t)), start + first + EACH * team_lane(), x);
+}
+
+#endif
 
 // g at a singular value.
 float filter_at(float unit) {

@@ -3,6 +3,7 @@
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 //@variant lanes -DFILTRA_ROW_LANES=1
+//@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
 #include "agf/filter.glsl"
 
 // Gradients of filter.comp; U, the basis and its derivative (the differentiated recurrence) are
@@ -14,13 +15,11 @@ FT_CONSTANTS(agf_filter_backward_own)
 FT_ARGUMENTS(agf_filter_backward)
 
 void main() {
-  const uint lane = team_lane() * EACH, step = team_lanes() * EACH;
   load_table(p.table);
   float theta_grad[order + 1];
   [[unroll]] for (uint k = 0; k <= order; ++k) theta_grad[k] = 0;
 
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const bool idle = lane >= p.width || row >= p.rows;
     const bool factored = present_elements(p.factor_grad) &&
                           row_counts(p.mask, min(row, p.rows - 1), p.heads);
     const uint u = row_offset(row, p.heads, p.tokens, p.u_stride);
@@ -29,14 +28,13 @@ void main() {
     float largest = lowest_float, scale = 1, mean = 0;
     if (rho == rho_softmax) {
       float sum = 0, product = 0, weighted = 0; // of exp, of W dW, of exp times the rest of dU
-      for (uint first = 0; first < p.width; first += step) {
-        const uint d = first + lane;
-        if (idle || d >= p.width) continue;
-        const vec2 xs = load_features(p.u, u + d), ups = load_features(p.w_grad, dense + d);
+      for_features(first) {
+        if (!has_feature(row, p.rows, first, p.width)) continue;
+        const vec2 xs = load_features(p.u, u, first), ups = load_features(p.w_grad, dense, first);
         vec2 rests = vec2(0), singular = vec2(0), w = vec2(0);
-        if (NARROW_ELEMENTS && filtered) singular = load_features(p.s, s + d);
-        if (!NARROW_ELEMENTS) w = load_features(Elements(uvec2(p.w)), dense + d);
-        if (factored) rests = load_features(p.factor_grad, dense + d);
+        if (NARROW_ELEMENTS && filtered) singular = load_features(p.s, s, first);
+        if (!NARROW_ELEMENTS) w = load_features(Elements(uvec2(p.w)), dense, first);
+        if (factored) rests = load_features(p.factor_grad, dense, first);
         [[unroll]] for (uint j = 0; j < EACH; ++j) {
           const float x = xs[j], e = exp(-abs(x - largest)), up = ups[j];
           const float old = x > largest ? e : 1, new = x > largest ? 1 : e;
@@ -56,12 +54,11 @@ void main() {
       scale = 1 / team_sum(sum * shift);
       mean = team_sum(product + weighted * shift * scale);
     }
-    for (uint first = 0; first < p.width; first += step) {
-      const uint d = first + lane;
-      if (idle || d >= p.width) continue;
-      const vec2 xs = load_features(p.u, u + d), ups = load_features(p.w_grad, dense + d);
+    for_features(first) {
+      if (!has_feature(row, p.rows, first, p.width)) continue;
+      const vec2 xs = load_features(p.u, u, first), ups = load_features(p.w_grad, dense, first);
       vec2 value = vec2(0), g = vec2(1), singular = vec2(0), s_grad = vec2(0);
-      if (filtered) singular = load_features(p.s, s + d);
+      if (filtered) singular = load_features(p.s, s, first);
       [[unroll]] for (uint j = 0; j < EACH; ++j) {
         value[j] =
             rho == rho_softmax ? exp(xs[j] - largest) * scale : elementwise_rho(rho, xs[j]);
@@ -88,17 +85,17 @@ void main() {
         }
       }
       if (filtered && present_elements(p.s_grad)) {
-        if (accumulate_s) s_grad += load_features(p.s_grad, s + d);
-        store_features(p.s_grad, s + d, s_grad);
+        if (accumulate_s) s_grad += load_features(p.s_grad, s, first);
+        store_features(p.s_grad, s, first, s_grad);
       }
       if (present_elements(p.u_grad)) {
         vec2 u_grad = ups * g;
-        if (factored) u_grad += load_features(p.factor_grad, dense + d);
+        if (factored) u_grad += load_features(p.factor_grad, dense, first);
         [[unroll]] for (uint j = 0; j < EACH; ++j)
           u_grad[j] = rho == rho_softmax ? value[j] * (u_grad[j] - mean)
                                          : u_grad[j] * elementwise_rho_slope(rho, value[j]);
-        if (accumulate_u) u_grad += load_features(p.u_grad, u + d);
-        store_features(p.u_grad, u + d, u_grad);
+        if (accumulate_u) u_grad += load_features(p.u_grad, u, first);
+        store_features(p.u_grad, u, first, u_grad);
       }
     }
   }

@@ -130,6 +130,11 @@ uint team_index() { return gl_WorkGroupID.x; }
 uint team_count() { return gl_NumWorkGroups.x; }
 bool team_goes_on(uint row, uint rows) { return row < rows; }
 float team_sum(float x) { return lanes_sum(x); }
+float team_max(float x) {
+  if (gl_WorkGroupSize.x != 8) return subgroupMax(x);
+  [[unroll]] for (uint step = 4; step > 0; step /= 2) x = max(x, subgroupShuffleXor(x, step));
+  return x;
+}
 
 #else
 

@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
+//@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
-#include "common/elements.glsl"
 #include "common/reduce.glsl"
 #include "gfsa/filter.glsl"
 
@@ -11,21 +11,28 @@
 // <dy, A u - u>. One team per row of [B,N,H].
 FT_ARGUMENTS(gfsa_products)
 
+vec2 load(F32 t, uint start, uint first, const uint i) {
+  return load_columns(NARROW_ELEMENTS, t, start, first, i, WIDTH);
+}
+
 void main() {
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
-    const uint token = row / HEADS, h = row % HEADS, first = row * WIDTH;
-    const uint v_first = token / p.tokens * p.v_batch + h * p.v_head +
-                         token % p.tokens * p.v_token;
-    vec3 sum = vec3(0);
-    uint c = team_lane();
-    if (c < WIDTH && row < p.rows) do {
-        const float dy = load_element(p.dy, first + c), u = load_element(p.u, first + c);
-        const float v = load_element(p.v, v_first + c);
-        sum += dy * vec3(v, u, load_element(p.au, first + c) - u);
-        c += team_lanes();
-      } while (c < WIDTH);
-    sum = vec3(team_sum(sum.x), team_sum(sum.y), team_sum(sum.z));
-    if (team_lane() == 0 && row < p.rows)
-      [[unroll]] for (uint i = 0; i < 3; ++i) p.products.v[3 * row + i] = sum[i];
+    const uint at = min(row, p.rows - 1), token = at / HEADS, h = at % HEADS, start = at * WIDTH;
+    const uint v_start = token / p.tokens * p.v_batch + h * p.v_head + token % p.tokens * p.v_token;
+    vec2 of_v = vec2(0), of_u = vec2(0), of_more = vec2(0);
+    uint first = 0;
+    do {
+      [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
+        if (!row_has(row_column(first, i), WIDTH) || !team_has(row, p.rows)) continue;
+        const vec2 dy = load(p.dy, start, first, i), u = load(p.u, start, first, i);
+        of_v += dy * load(p.v, v_start, first, i);
+        of_u += dy * u;
+        of_more += dy * (load(p.au, start, first, i) - u);
+      }
+    } while (row_goes_on(first, WIDTH));
+    const vec3 sum = vec3(team_sum(both(of_v)), team_sum(both(of_u)), team_sum(both(of_more)));
+    const uint lane = team_lane();
+    if (lane < 3 && team_has(row, p.rows))
+      p.products.v[3 * at + lane] = lane == 0 ? sum.x : lane == 1 ? sum.y : sum.z;
   }
 }
