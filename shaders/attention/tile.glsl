@@ -73,10 +73,11 @@ void store_rows(Matrix m, uint first, float sum[OWN_ROWS][OWN_WIDTH], float fact
 // Dropout factors of a tile with queries from `query` on as rows and keys from `key` on as columns;
 // head = b * HEADS + h.
 void factors_keys_across(out float f[OWN_ROWS][OWN_COLS], uint head, uint query, uint key) {
-  const uint first = key + tile_col(0);  // OWN_COLS divides 4: one block of random words per row
-  for_rows(r) {
-    const vec4 x = dropout_factors(head * args.queries + query + tile_row(r), first / 4);
-    for_cols(c) f[r][c] = x[first % 4 + c];
+  const uint first = key + tile_col(0);
+  const uint STEP = OWN_COLS < 4 ? OWN_COLS : 4;  // a block of random words covers them
+  for_rows(r) [[unroll]] for (uint c = 0; c < OWN_COLS; c += STEP) {
+    const vec4 x = dropout_factors(head * args.queries + query + tile_row(r), (first + c) / 4);
+    [[unroll]] for (uint i = 0; i < STEP; ++i) f[r][c + i] = x[first % 4 + i];
   }
 }
 

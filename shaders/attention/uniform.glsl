@@ -10,7 +10,13 @@
 #include "common/pairs.glsl"
 #include "common/uniform.glsl"
 
+// Streamed rows of a step. At its end lavapipe copies every sum by a mask of lanes; a forward
+// kernel of one row a lane has registers for the scores of more.
+#if FILTRA_FORWARD
+const uint OWN_COLS = OWN_ROWS == 1 ? 8 : 4;
+#else
 const uint OWN_COLS = 4;
+#endif
 const uint TILE_ROWS = OWN_ROWS * gl_WorkGroupSize.x, TILE_COLS = OWN_COLS;
 const uint OWN_WIDTH = HEAD > VALUE ? HEAD : VALUE;
 const uint UPSTREAM = PAIRED ? 2 * VALUE : VALUE;  // columns of dy and of its factor
@@ -89,8 +95,11 @@ void pair_tile(const bool distances, out float t[OWN_ROWS][OWN_COLS], OwnRows a,
 // add_weighted, or add_weighted_from.
 void add_rows(const bool from_own, inout float sum[OWN_ROWS][OWN_WIDTH], OwnRows own,
               float t[OWN_ROWS][OWN_COLS], Matrix b, uint b_first) {
+  // 0, which the compiler does not know: of elements that it knows to be those of a pair_tile it
+  // keeps copies for all lanes in memory. Where a lane has one row, loading each again is faster.
+  const uint nothing = OWN_ROWS == 1 ? args.queries >> 31 : 0;
   F32 row[OWN_COLS];
-  [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) row[c] = row_of(b, b_first + c);
+  [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) row[c] = after(row_of(b, b_first + c), nothing);
   [[unroll]] for (uint n = 0; n < b.width; ++n)
     [[unroll]] for (uint r = 0; r < OWN_ROWS; ++r)
       [[unroll]] for (uint c = 0; c < OWN_COLS; ++c) {

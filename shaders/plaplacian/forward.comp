@@ -8,6 +8,7 @@
 // [B,H,Nq]: log-sum-exp of each query's scores, 0 where it sees no key.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
+#define FILTRA_FORWARD 1
 #include "common/types.glsl"
 #include "plaplacian/norms.glsl"
 #include "attention/online.glsl"
