@@ -56,14 +56,18 @@ static void emit_link(filtra_graph *g, const char *label, filtra_tensor *tokens,
 
 static void emit_chunk_sums(filtra_graph *g, const char *label, filtra_tensor *dy,
                             filtra_tensor *link, filtra_tensor *sums) {
-  uint32_t count = (uint32_t)filtra_tensor_elements(dy);
+  const uint32_t count = (uint32_t)filtra_tensor_elements(dy);
+  const ft_row_way way = ft_row_or_flat(g, "embedding/chunk_sums", FILTRA_F32, ft_rows(sums),
+                                        ft_columns(sums), ft_in_pairs(dy) && ft_in_pairs(sums));
   ft_record_call(g, &(ft_kernel_call){
                         .label = label,
-                        .kernel = "embedding/chunk_sums",
+                        .kernel = way.kernel,
                         FT_ARGUMENTS(embedding_chunk_sums, .dy = FT_READ(dy), .link = FT_READ(link),
                                      .sums = FT_WRITE(sums), .count = count),
                         FT_CONSTANTS(embedding_chunk_sums, .columns = (uint32_t)ft_columns(sums)),
-                        FT_FLAT(g, count),
+                        .workgroup = way.workgroup,
+                        .subgroup = way.subgroup,
+                        .groups = {way.groups},
                         .flops = count,
                         .bytes = 8.0 * count});
 }
@@ -136,15 +140,18 @@ filtra_tensor *filtra_embedding(filtra_graph *g, filtra_tensor *table, filtra_te
   filtra_tensor *y = ft_tensor_new(g, "embedding", FILTRA_F32, 3, shape);
   if (!y) return NULL;
   const uint32_t count = (uint32_t)filtra_tensor_elements(y);
+  const ft_row_way way = ft_row_or_flat(g, "embedding/embedding", filtra_tensor_dtype(table),
+                                        ft_rows(y), shape[2], ft_in_pairs(table) && ft_in_pairs(y));
   ft_record_call(
       g, &(ft_kernel_call){.label = "embedding",
-                           .kernel = ft_kernel_typed(ft_graph_device(g), "embedding/embedding",
-                                                     filtra_tensor_dtype(table)),
+                           .kernel = way.kernel,
                            FT_ARGUMENTS(embedding_embedding, .table = FT_READ(table),
                                         .tokens = FT_READ(tokens), .y = FT_WRITE(y), .count = count,
                                         .vocabulary = (uint32_t)table->shape[0]),
                            FT_CONSTANTS(embedding_embedding, .columns = (uint32_t)shape[2]),
-                           FT_FLAT(g, count),
+                           .workgroup = way.workgroup,
+                           .subgroup = way.subgroup,
+                           .groups = {way.groups},
                            .bytes = 8.0 * count});
   const struct embedding call = {table, tokens, y};
   return ft_record_op(g, "embedding", embedding_backward, &call, sizeof call, 2,
@@ -179,14 +186,21 @@ filtra_tensor *filtra_add_positions(filtra_graph *g, filtra_tensor *x, filtra_te
   if (!y) return NULL;
   const uint32_t period = (uint32_t)(x->shape[1] * x->shape[2]);
   const uint32_t batch = (uint32_t)x->shape[0];
-  ft_record_call(g, &(ft_kernel_call){
-                        .label = "add_positions",
-                        .kernel = "embedding/positions",
-                        FT_ARGUMENTS(embedding_positions, .x = FT_READ(x), .table = FT_READ(table),
-                                     .y = FT_WRITE(y), .period = period, .batch = batch),
-                        .workgroup = FT_FLAT_WORKGROUP,
-                        .groups = {ft_flat_groups(g, period), ft_batch_groups(g, period, batch)},
-                        .bytes = 8.0 * (double)filtra_tensor_elements(x)});
+  const ft_row_way way =
+      ft_row_or_flat(g, "embedding/positions", FILTRA_F32, ft_rows(x), x->shape[2],
+                     ft_in_pairs(x) && ft_in_pairs(table) && ft_in_pairs(y));
+  const uint32_t along = ft_flat_groups(g, period), across = ft_batch_groups(g, period, batch);
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = "add_positions",
+             .kernel = way.kernel,
+             FT_ARGUMENTS(embedding_positions, .x = FT_READ(x), .table = FT_READ(table),
+                          .y = FT_WRITE(y), .period = period, .batch = batch),
+             FT_CONSTANTS(embedding_positions, .columns = way.rows ? (uint32_t)x->shape[2] : 0),
+             .workgroup = way.workgroup,
+             .subgroup = way.subgroup,
+             .groups = {way.rows ? way.groups : along, way.rows ? 1 : across},
+             .bytes = 8.0 * (double)filtra_tensor_elements(x)});
   const struct positions call = {x, table, y};
   return ft_record_op(g, "add_positions", positions_backward, &call, sizeof call, 2,
                       (filtra_tensor *[]){x, table}, 1, &y);

@@ -47,19 +47,24 @@ static void pool_mean_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   if (!dx) return;
   int64_t batch = dx->shape[0], n = dx->shape[1], columns = dx->shape[2];
-  ft_record_call(
-      g,
-      &(ft_kernel_call){
-          .label = "pool_mean.backward",
-          .kernel = "pool/mean_gradient",
-          FT_ARGUMENTS(pool_mean_gradient, .dy = FT_READ(ft_grad(g, c->y)),
-                       .scale = FT_READ(c->scale), .mask = FT_READ(c->mask),
-                       .dx = FT_TARGET(dx, accumulate), .n = (uint32_t)n, .batch = (uint32_t)batch),
-          .workgroup = FT_FLAT_WORKGROUP,
-          FT_CONSTANTS(pool_mean_gradient, .columns = (uint32_t)columns, .masked = c->mask != NULL,
-                       .accumulate = accumulate),
-          .groups = {ft_flat_groups(g, n * columns), ft_batch_groups(g, n * columns, batch)},
-          .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
+  filtra_tensor *dy = ft_grad(g, c->y);
+  const ft_row_way way = ft_row_or_flat(g, "pool/mean_gradient", FILTRA_F32, batch * n, columns,
+                                        ft_in_pairs(dy) && ft_in_pairs(dx));
+  const uint32_t along = ft_flat_groups(g, n * columns);
+  const uint32_t across = ft_batch_groups(g, n * columns, batch);
+  ft_record_call(g,
+                 &(ft_kernel_call){
+                     .label = "pool_mean.backward",
+                     .kernel = way.kernel,
+                     FT_ARGUMENTS(pool_mean_gradient, .dy = FT_READ(dy), .scale = FT_READ(c->scale),
+                                  .mask = FT_READ(c->mask), .dx = FT_TARGET(dx, accumulate),
+                                  .n = (uint32_t)n, .batch = (uint32_t)batch),
+                     .workgroup = way.workgroup,
+                     .subgroup = way.subgroup,
+                     FT_CONSTANTS(pool_mean_gradient, .columns = (uint32_t)columns,
+                                  .masked = c->mask != NULL, .accumulate = accumulate),
+                     .groups = {way.rows ? way.groups : along, way.rows ? 1 : across},
+                     .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
 }
 
 /* Sums in two stages, so that many workgroups sum a long sequence, in a fixed order. */

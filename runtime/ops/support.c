@@ -94,6 +94,17 @@ bool ft_take_uniform_rows(const filtra_device *dev, int64_t rows, int64_t column
   return true;
 }
 
+ft_row_way ft_row_or_flat(filtra_graph *g, const char *name, filtra_dtype dtype, int64_t rows,
+                          int64_t columns, bool in_pairs) {
+  const filtra_device *dev = ft_graph_device(g);
+  ft_row_part part;
+  if (ft_take_uniform_rows(dev, rows, columns, in_pairs && dtype == FILTRA_F32, &part))
+    return (ft_row_way){ft_kernel_variant(name, dtype, "uniform"), part.grid.workgroup,
+                        part.subgroup, part.grid.groups, true};
+  return (ft_row_way){ft_kernel_typed(dev, name, dtype), FT_FLAT_WORKGROUP, 0,
+                      ft_flat_groups(g, rows * columns), false};
+}
+
 ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
                                  bool in_pairs) {
   ft_row_part part;

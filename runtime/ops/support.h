@@ -34,6 +34,15 @@ ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns
 /** Sets *part to that of the variant "uniform", and returns true, where it fits. */
 bool ft_take_uniform_rows(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs,
                           ft_row_part *part);
+/** The grid of a kernel with an invocation per element of [rows, columns] that has the variant
+ * "uniform", too, in which a team takes a row. */
+typedef struct ft_row_way {
+  const char *kernel;
+  uint32_t workgroup, subgroup, groups;
+  bool rows; /* the variant "uniform" */
+} ft_row_way;
+ft_row_way ft_row_or_flat(filtra_graph *g, const char *name, filtra_dtype dtype, int64_t rows,
+                          int64_t columns, bool in_pairs);
 /** ft_row_parts for kernels that have the variant "uniform", too. */
 ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
                                  bool in_pairs);

@@ -6,7 +6,7 @@
 #include "agf/contract.h"
 #include "agf/rho.glsl"
 #if FILTRA_ROW_UNIFORM
-#include "common/uniform.glsl"
+#include "common/uniform_row.glsl"
 #endif
 
 FT_CONSTANTS(agf_filter)
@@ -23,17 +23,16 @@ void load_table(F32x4 from) {
 // "uniform" a row is a whole number of pairs per lane, and `first` is a constant.
 #if FILTRA_ROW_UNIFORM
 
-#define for_features(first) \
-  [[unroll]] for (uint first = 0; first < WIDTH; first += EACH * team_lanes())
+#define for_features(first) for_pairs(first, WIDTH)
 
 bool has_feature(uint row, uint rows, uint first, uint width) { return true; }
 
 vec2 load_features(Elements t, uint start, const uint first) {
-  return own_pair(after(F32(uvec2(t)), start), first, team_lane());
+  return load_pair(F32(uvec2(t)), start, first);
 }
 
 void store_features(Elements t, uint start, const uint first, vec2 x) {
-  store_each(false, after(F32(uvec2(t)), start), first + EACH * team_lane(), x);
+  store_pair(F32(uvec2(t)), start, first, x);
 }
 
 #else

@@ -1,6 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+//@variant uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
+#if FILTRA_ROW_UNIFORM
+#include "common/elements.glsl"
+#include "common/reduce.glsl"
+#include "common/pairs.glsl"
+#include "common/uniform_row.glsl"
+#endif
 #include "embedding/contract.h"
 
 // Second step of the embedding gradient: the row of each chunk's first occurrence of a token
@@ -10,6 +17,28 @@ FT_CONSTANTS(embedding_chunk_sums)
 FT_ARGUMENTS(embedding_chunk_sums)
 
 const uint leader = 0x80000000u;
+
+#if FILTRA_ROW_UNIFORM
+
+void main() {
+  for (uint row = team_index(); team_goes_on(row, p.count / columns); row += team_count()) {
+    const uint first = p.link.v[row];
+    if ((first & leader) == 0) continue;
+    vec2 sum[columns / (2 * gl_WorkGroupSize.x)];
+    for_pairs(i, columns) sum[i / (2 * team_lanes())] = load_pair(p.dy, row * columns, i);
+    uint t = row, link = first & ~leader;
+    if (link != 0) {
+      do {
+        t += link;
+        for_pairs(i, columns) sum[i / (2 * team_lanes())] += load_pair(p.dy, t * columns, i);
+        link = p.link.v[t];
+      } while (link != 0);
+    }
+    for_pairs(i, columns) store_pair(p.sums, row * columns, i, sum[i / (2 * team_lanes())]);
+  }
+}
+
+#else
 
 void main() {
   uint i = gl_GlobalInvocationID.x;
@@ -34,3 +63,5 @@ void main() {
     i += step;
   } while (i < p.count);
 }
+
+#endif

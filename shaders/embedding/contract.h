@@ -40,7 +40,9 @@ FT_CONTRACT_PLAIN(embedding_link)
 #define embedding_positions_SCALARS(SCALAR)                                                        \
   SCALAR(uint, period) /* elements per sample */                                                   \
   SCALAR(uint, batch)
-FT_CONTRACT_PLAIN(embedding_positions)
+#define embedding_positions_CONSTANTS(CONSTANT)                                                    \
+  CONSTANT(1, uint, columns, 0) /* in the variant "uniform" */
+FT_CONTRACT(embedding_positions)
 
 #define embedding_row_sums_TENSORS(TENSOR)                                                         \
   TENSOR(F32, sums)  /* [tokens, columns] */                                                       \
