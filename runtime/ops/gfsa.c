@@ -50,23 +50,23 @@ static const char *kernel_of(filtra_graph *g, const struct gfsa *c, const char *
 static void emit_combine(filtra_graph *g, const struct gfsa *c) {
   const filtra_tensor *v = c->first.v;
   const int64_t count = filtra_tensor_elements(c->y);
-  const ft_row_part part = parts_of(g, c, in_pairs(c) && ft_in_pairs(c->y));
-  const bool rows = part.variant != NULL;
+  const uint32_t width = (uint32_t)v->shape[3];
+  const ft_row_way way = ft_row_or_flat(g, "gfsa/combine", filtra_tensor_dtype(v), rows_of(c),
+                                        width, in_pairs(c) && ft_in_pairs(c->y));
   ft_record_call(
       g, &(ft_kernel_call){
              .label = "gfsa.combine",
-             .kernel = kernel_of(g, c, "gfsa/combine", &part),
+             .kernel = way.kernel,
              FT_ARGUMENTS(gfsa_combine, .v = FT_READ(v), .u = FT_READ(c->first.y),
                           .au = FT_READ(c->second.y), .y = FT_WRITE(c->y), .w0 = FT_READ(c->w[0]),
                           .w1 = FT_READ(c->w[1]), .wK = FT_READ(c->w[2]), .order = c->order,
                           .count = (uint32_t)count, .tokens = (uint32_t)v->shape[2],
                           .v_batch = (uint32_t)v->stride[0], .v_head = (uint32_t)v->stride[1],
                           .v_token = (uint32_t)v->stride[2]),
-             FT_CONSTANTS(gfsa_rows, .HELD = part.held, .WHOLE = part.whole,
-                          .HEADS = (uint32_t)v->shape[1], .WIDTH = (uint32_t)v->shape[3]),
-             .workgroup = rows ? part.grid.workgroup : FT_FLAT_WORKGROUP,
-             .subgroup = part.subgroup,
-             .groups = {rows ? part.grid.groups : ft_flat_groups(g, count)},
+             FT_CONSTANTS(gfsa_combine, .HEADS = (uint32_t)v->shape[1], .WIDTH = width),
+             .workgroup = way.workgroup,
+             .subgroup = way.subgroup,
+             .groups = {way.groups},
              .flops = 6.0 * (double)count,
              .bytes = bytes_of(c, 4 * (double)count)});
 }
@@ -148,23 +148,27 @@ static filtra_tensor *emit_products(filtra_graph *g, const struct gfsa *c, filtr
   return products;
 }
 
-static void emit_coefficient(filtra_graph *g, const struct gfsa *c, filtra_tensor *w,
-                             const filtra_tensor *products, const float slope[3]) {
-  bool add;
-  filtra_tensor *dw = ft_grad_target(g, w, &add);
-  if (!dw || !products) return;
-  const filtra_tensor *v = c->first.v;
+/* The gradients of w[first] to w[last - 1]. */
+static void emit_coefficients(filtra_graph *g, const struct gfsa *c, const filtra_tensor *products,
+                              int first, int last) {
+  const int64_t *shape = c->first.v->shape;
   filtra_device *dev = ft_graph_device(g);
-  ft_record_call(g, &(ft_kernel_call){.label = "gfsa.backward",
-                                      .kernel = ft_kernel_name(dev, "gfsa/coefficient"),
-                                      FT_ARGUMENTS(gfsa_coefficient, .products = FT_READ(products),
-                                                   .dw = FT_TARGET(dw, add), .of_v = slope[0],
-                                                   .of_u = slope[1], .of_more = slope[2],
-                                                   .tokens = (uint32_t)(v->shape[0] * v->shape[2])),
-                                      .workgroup = ft_caps_of(dev)->row_workgroup,
-                                      FT_CONSTANTS(gfsa_coefficient, .ADD = add),
-                                      .groups = {(uint32_t)v->shape[1]},
-                                      .bytes = 12.0 * (double)rows_of(c)});
+  filtra_tensor *dw[3] = {NULL};
+  bool add[3] = {false};
+  for (int i = first; i < last; i++)
+    if (wants(c->w[i])) dw[i] = ft_grad_target(g, c->w[i], &add[i]);
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = "gfsa.backward",
+             .kernel = ft_kernel_name(dev, "gfsa/coefficients"),
+             FT_ARGUMENTS(gfsa_coefficients, .products = FT_READ(products),
+                          .dw0 = FT_TARGET(dw[0], add[0]), .dw1 = FT_TARGET(dw[1], add[1]),
+                          .dwK = FT_TARGET(dw[2], add[2]), .order = c->order,
+                          .tokens = (uint32_t)(shape[0] * shape[2])),
+             .workgroup = ft_caps_of(dev)->row_workgroup,
+             FT_CONSTANTS(gfsa_coefficients, .ADD_0 = add[0], .ADD_1 = add[1], .ADD_K = add[2]),
+             .groups = {(uint32_t)shape[1]},
+             .bytes = 12.0 * (double)rows_of(c)});
 }
 
 static void gfsa_backward(filtra_graph *g, const void *context) {
@@ -174,9 +178,13 @@ static void gfsa_backward(filtra_graph *g, const void *context) {
   if (wants(a->q) || wants(a->k) || wants(a->v) || wants(a->bias)) emit_inputs(g, c, dy);
   if (!wants(c->w[0]) && !wants(c->w[1]) && !wants(c->w[2])) return;
   const filtra_tensor *products = emit_products(g, c, dy);
-  const float slopes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 1, (float)(c->order - 1)}};
-  for (int i = 0; i < 3; i++)
-    emit_coefficient(g, c, c->w[i], products, slopes[i]);
+  if (!products) return;
+  if (c->w[0] != c->w[1] && c->w[0] != c->w[2] && c->w[1] != c->w[2]) {
+    emit_coefficients(g, c, products, 0, 3);
+    return;
+  }
+  for (int i = 0; i < 3; i++) /* each adds to the last's */
+    emit_coefficients(g, c, products, i, i + 1);
 }
 
 /* ---- the op ---- */

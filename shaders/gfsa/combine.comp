@@ -3,11 +3,17 @@
 //@types f32 f16 bf16
 //@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
+#include "common/elements.glsl"
+#if FILTRA_ROW_UNIFORM
 #include "common/reduce.glsl"
-#include "gfsa/filter.glsl"
+#include "common/pairs.glsl"
+#include "common/uniform_row.glsl"
+#endif
+#include "gfsa/contract.h"
 
 // Computes y from v, u = A v and au = A u; an invocation per element or, in the variant "uniform",
 // a team per row.
+FT_CONSTANTS(gfsa_combine)
 FT_ARGUMENTS(gfsa_combine)
 
 uint v_row(uint token, uint h) {
@@ -24,13 +30,11 @@ vec2 filtered(uint h, vec2 v, vec2 u, vec2 au) {
 #if FILTRA_ROW_UNIFORM
 
 void main() {
-  for (uint row = team_index(); row * WIDTH < p.count; row += team_count()) {
+  for (uint row = team_index(); team_goes_on(row, p.count / WIDTH); row += team_count()) {
     const uint start = row * WIDTH, h = row % HEADS, v_start = v_row(row / HEADS, h);
-    [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-      const vec2 v = load_columns(false, p.v, v_start, 0, i, WIDTH);
-      const vec2 u = load_columns(false, p.u, start, 0, i, WIDTH);
-      const vec2 au = load_columns(false, p.au, start, 0, i, WIDTH);
-      store_columns(false, p.y, start, 0, i, filtered(h, v, u, au));
+    for_pairs(i, WIDTH) {
+      const vec2 v = load_pair(p.v, v_start, i), u = load_pair(p.u, start, i);
+      store_pair(p.y, start, i, filtered(h, v, u, load_pair(p.au, start, i)));
     }
   }
 }

@@ -11,16 +11,19 @@
 #define gfsa_rows_CONSTANTS(CONSTANT) ft_row_CONSTANTS(CONSTANT) gfsa_own_CONSTANTS(CONSTANT)
 FT_DECLARE_CONSTANTS(gfsa_rows)
 
-#define gfsa_coefficient_TENSORS(TENSOR)                                                           \
+#define gfsa_coefficients_TENSORS(TENSOR)                                                          \
   TENSOR(F32, products) /* [tokens, heads, 3] */                                                   \
-  TENSOR(F32, dw)       /* [heads] */
-#define gfsa_coefficient_SCALARS(SCALAR)                                                           \
-  SCALAR(float, of_v)    /* dw's factor of <dy, v> */                                              \
-  SCALAR(float, of_u)    /* of <dy, u> */                                                          \
-  SCALAR(float, of_more) /* of <dy, A u - u> */                                                    \
+  TENSOR(F32, dw0)      /* [heads], or absent; likewise the others */                              \
+  TENSOR(F32, dw1)                                                                                 \
+  TENSOR(F32, dwK)
+#define gfsa_coefficients_SCALARS(SCALAR)                                                          \
+  SCALAR(uint, order)                                                                              \
   SCALAR(uint, tokens)
-#define gfsa_coefficient_CONSTANTS(CONSTANT) CONSTANT(1, bool, ADD, false)
-FT_CONTRACT(gfsa_coefficient)
+#define gfsa_coefficients_CONSTANTS(CONSTANT)                                                      \
+  CONSTANT(1, bool, ADD_0, false) /* to dw0 */                                                     \
+  CONSTANT(2, bool, ADD_1, false)                                                                  \
+  CONSTANT(3, bool, ADD_K, false)
+FT_CONTRACT(gfsa_coefficients)
 
 #define gfsa_combine_TENSORS(TENSOR)                                                               \
   TENSOR(F32, v)  /* [B,H,N,D], any view with a dense last axis */                                 \
@@ -37,8 +40,8 @@ FT_CONTRACT(gfsa_coefficient)
   SCALAR(uint, v_batch) /* strides of v, in elements */                                            \
   SCALAR(uint, v_head)                                                                             \
   SCALAR(uint, v_token)
-FT_DECLARE_ARGUMENTS(gfsa_combine)
-FT_KERNEL(gfsa_combine, gfsa_combine, gfsa_rows)
+#define gfsa_combine_CONSTANTS(CONSTANT) CONSTANT(1, uint, HEADS, 1) CONSTANT(2, uint, WIDTH, 1)
+FT_CONTRACT(gfsa_combine)
 
 #define gfsa_products_TENSORS(TENSOR)                                                              \
   TENSOR(F32, dy)       /* [B,N,H,D] */                                                            \
