@@ -180,19 +180,19 @@ static uint32_t uniform_rows(const ft_caps *caps, const ft_gemm *p) {
 static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, bool kept,
                         ft_configuration *c) {
   enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
-  /* From here on panels pay off: uses of an element, and lines of B; bytes between lines of A. */
-  enum { REUSED = 256, FAR = 1024 };
+  /* From here on panels pay off: uses of an element, and lines of B; bytes between lines. */
+  enum { REUSED = 256, FAR_A = 1024, FAR_B = 512 };
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t rows = uniform_rows(caps, p), columns = 2 * caps->info.subgroup_size;
   const filtra_dtype type = ft_gemm_type(p);
   const bool often = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N;
   const int64_t terms = often ? p->m * p->n * p->k : 0;
-  const bool far = p->a.column * ft_element_bytes(p->a.tensor) >= FAR;
-  const bool pack_a =
-      !direct_a(type, p->m, rows) || (far && !kept && p->n >= REUSED && terms >= S64_MUCH);
+  const int64_t bytes = ft_element_bytes(p->a.tensor);
+  const bool far_a = p->a.column * bytes >= FAR_A && p->n >= REUSED;
+  const bool far_b = p->b.row * bytes >= FAR_B && p->m >= REUSED && p->k >= REUSED;
+  const bool pack_a = !direct_a(type, p->m, rows) || (far_a && !kept && terms >= S64_MUCH);
   const bool much = terms >= S64_MUCH / (pack_a ? 1 : 2);
-  const bool reused = much && p->m >= REUSED && p->k >= REUSED;
-  const bool pack_b = kept || reused || !direct_b(type, p->b.column, p->n, columns);
+  const bool pack_b = kept || (far_b && much) || !direct_b(type, p->b.column, p->n, columns);
   if (!caps->uniform_loads || p->m < rows || ((pack_a || (pack_b && !kept)) && !much)) return false;
   *c = (ft_configuration){
       {rows, 1, UNIFORM_LOADS | (pack_a ? PACK_A : 0) | (pack_b ? PACK_B : 0), 1}};
