@@ -183,8 +183,8 @@ static void gfsa_backward(filtra_graph *g, const void *context) {
     emit_coefficients(g, c, products, 0, 3);
     return;
   }
-  for (int i = 0; i < 3; i++) /* each adds to the last's */
-    emit_coefficients(g, c, products, i, i + 1);
+  for (int i = 0; i < 3; i++) /* a tensor's second gradient adds to its first */
+    if (wants(c->w[i])) emit_coefficients(g, c, products, i, i + 1);
 }
 
 /* ---- the op ---- */

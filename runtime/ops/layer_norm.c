@@ -71,7 +71,10 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   const uint32_t most = ft_constants_of(ft_caps_of(dev))->sum_groups;
   bool accumulate = false;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
-  ft_row_part part = ft_row_parts_uniform(dev, rows, columns, in_pairs(c, dy, dx));
+  const bool pairs = in_pairs(c, dy, dx);
+  ft_row_part part;
+  if (!ft_take_uniform_rows(dev, rows, columns, pairs, &part))
+    part = ft_row_parts(dev, rows, columns, pairs);
   parameter_gradient gain = {0}, bias = {0};
   if (part.variant || (part.whole && most)) {
     const uint32_t groups = part.grid.groups;
@@ -148,7 +151,7 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
   /* Rows short enough for lanes: they wait together for their means, then for their variances. */
   const bool pairs = in_pairs(&call, y, NULL);
   ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), pairs);
-  if (!part.variant) part = ft_row_parts_uniform(dev, rows, ft_columns(x), pairs);
+  if (!part.variant) ft_take_uniform_rows(dev, rows, ft_columns(x), pairs, &part);
   double elements = (double)filtra_tensor_elements(x);
   ft_record_call(g,
                  &(ft_kernel_call){

@@ -105,13 +105,6 @@ ft_row_way ft_row_or_flat(filtra_graph *g, const char *name, filtra_dtype dtype,
                       ft_flat_groups(g, rows * columns), false};
 }
 
-ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
-                                 bool in_pairs) {
-  ft_row_part part;
-  if (ft_take_uniform_rows(dev, rows, columns, in_pairs, &part)) return part;
-  return ft_row_parts(dev, rows, columns, in_pairs);
-}
-
 const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dtype dtype,
                           const ft_row_part *part) {
   return part->variant ? ft_kernel_variant(name, dtype, part->variant)

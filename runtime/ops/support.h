@@ -43,9 +43,6 @@ typedef struct ft_row_way {
 } ft_row_way;
 ft_row_way ft_row_or_flat(filtra_graph *g, const char *name, filtra_dtype dtype, int64_t rows,
                           int64_t columns, bool in_pairs);
-/** ft_row_parts for kernels that have the variant "uniform", too. */
-ft_row_part ft_row_parts_uniform(const filtra_device *dev, int64_t rows, int64_t columns,
-                                 bool in_pairs);
 /** The variant of a kernel over rows, as ft_kernel_typed. */
 const char *ft_row_kernel(const filtra_device *dev, const char *name, filtra_dtype dtype,
                           const ft_row_part *part);

@@ -7,3 +7,8 @@
 #include "gfsa/contract.h"
 
 FT_CONSTANTS(gfsa_own)
+
+// A row's columns, by load_columns of common/row.glsl.
+vec2 load(F32 t, uint start, uint first, const uint i) {
+  return load_columns(NARROW_ELEMENTS, t, start, first, i, WIDTH);
+}

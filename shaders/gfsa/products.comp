@@ -11,10 +11,6 @@
 // <dy, A u - u>. One team per row of [B,N,H].
 FT_ARGUMENTS(gfsa_products)
 
-vec2 load(F32 t, uint start, uint first, const uint i) {
-  return load_columns(NARROW_ELEMENTS, t, start, first, i, WIDTH);
-}
-
 void main() {
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint at = min(row, p.rows - 1), token = at / HEADS, h = at % HEADS, start = at * WIDTH;

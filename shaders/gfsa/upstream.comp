@@ -15,10 +15,6 @@
 FT_CONSTANTS(gfsa_upstream_own)
 FT_ARGUMENTS(gfsa_upstream)
 
-vec2 load(F32 t, uint start, uint first, const uint i) {
-  return load_columns(NARROW_ELEMENTS, t, start, first, i, WIDTH);
-}
-
 void store(F32 t, uint start, uint first, const uint i, vec2 x) {
   store_columns(NARROW_ELEMENTS, t, start, first, i, x);
 }
