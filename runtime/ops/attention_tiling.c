@@ -90,25 +90,28 @@ static bool fills_lanes(const filtra_device *dev, const ft_attention_problem *p)
 }
 
 /* Whether one row of a lane is faster than two, which share loads: where few tiles of two rows are
- * needed, and half of the last one would lie past the last query. Microseconds of the
- * forward, key and query kernels on one core of a Zen 3, 256 bits, 2 heads of 32 columns: 32 x 24
- * tokens 288, 630 and 490 with two rows, 222, 490 and 407 with one; 8 x 100 tokens (before pairs
- * were stored) 790, 1,971 and 1,384 with two, 867, 1,846 and 1,611 with one. */
+ * needed, and half of the last one would lie past the last query. */
 static bool one_row_fits(const filtra_device *dev, const ft_attention_problem *p) {
   const int64_t lanes = ft_caps_of(dev)->info.subgroup_size;
   const int64_t last = p->queries % (2 * lanes);
-  return last > 0 && last <= lanes && p->queries <= 7 * lanes;
+  return scores_of(p) < FEW_SCORES && last > 0 && last <= lanes && p->queries <= 7 * lanes;
 }
 
-/* The op's own choice where loads are uniform. GFLOP/s of the forward, key and query kernels on 4 x
- * 1,024 tokens, 2 heads of 32 columns, two cores of a Xeon with AMX, lavapipe of Mesa 26, vectors
- * of 512 bits: 93, 104 and 107 by attention.lanes; 161, 165 and 204 so. Wide heads gain with 4
- * rows only, which take seconds to compile. */
+/* The op's own choice where loads are uniform. Milliseconds of the forward, key and query kernels,
+ * 2 heads of 32 columns, Mesa 26:
+ *   256 bits, one core of a Zen 3 | 1 x 1,024 tokens | 8 x 100 tokens   | 32 x 24
+ *   1 row                         | 7.1, 13.5, 8.9   | 0.61, 1.16, 0.80 | 0.20, 0.35, 0.25
+ *   2 rows                        | 5.6, 11.7, 7.4   | 0.56, 1.14, 0.72 | 0.23, 0.42, 0.31
+ *   4 rows                        | 8.4, 18.2, 12.5  |
+ * With vectors of 512 bits there are twice the registers; 4, 2 and 4 rows were the fastest there.
+ * Wide heads take seconds to compile: of 128 columns 10, 25 and 66 with 1, 2 and 4 rows. */
 static ft_configuration standard_uniform(const filtra_device *dev, const ft_attention_problem *p) {
   const bool many = scores_of(p) >= MANY_SCORES, wide = has_wide_heads(p);
-  if (wide) return many ? (ft_configuration){{4, 4, 4}} : (ft_configuration){{0}};
-  if (scores_of(p) < FEW_SCORES && one_row_fits(dev, p)) return (ft_configuration){{1, 1, 1}};
-  if (scores_of(p) < FEW_SCORES) return (ft_configuration){{2, 2, 2}};
+  const bool short_vectors = ft_caps_of(dev)->info.subgroup_size <= 8;
+  if (wide && !many) return (ft_configuration){{0}};
+  if (one_row_fits(dev, p)) return (ft_configuration){{1, 1, 1}};
+  if (short_vectors || scores_of(p) < FEW_SCORES) return (ft_configuration){{2, 2, 2}};
+  if (wide) return (ft_configuration){{4, 4, 4}};
   return p->op == FT_PROBLEM_PLAPLACIAN ? (ft_configuration){{4, 2, 2}}
                                         : (ft_configuration){{4, 2, 4}};
 }

@@ -8,6 +8,7 @@
 // dq.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
+#define FILTRA_STREAMED (OWN_ROWS == 1 ? 8 : 4)
 #include "common/types.glsl"
 #include "attention/tile.glsl"
 #include "attention/backward.glsl"

@@ -8,7 +8,7 @@
 // each query's scores, 0 where it sees no key; written, or read if KNOWN.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
-#define FILTRA_FORWARD 1
+#define FILTRA_STREAMED 8
 #include "common/types.glsl"
 #include "attention/tile.glsl"
 #include "attention/online.glsl"

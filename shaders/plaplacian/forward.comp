@@ -8,7 +8,7 @@
 // [B,H,Nq]: log-sum-exp of each query's scores, 0 where it sees no key.
 // Grid: blocks of queries x B H.
 #extension GL_GOOGLE_include_directive : require
-#define FILTRA_FORWARD 1
+#define FILTRA_STREAMED 8 // as attention/forward, with which a head of p = 2 agrees bit for bit
 #include "common/types.glsl"
 #include "plaplacian/norms.glsl"
 #include "attention/online.glsl"
