@@ -14,27 +14,37 @@ struct columns {
 struct plan {
   uint32_t tokens, columns, width, chunk;
   uint32_t stride[3]; /* batch, head, token of the view */
-  uint32_t workgroup;
+  bool uniform;       /* kernels of the variant "uniform", for CPU drivers */
+  uint32_t workgroup, subgroup;
   uint32_t groups[3];
   double elements, bytes; /* bytes of all elements */
 };
 
-static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view) {
+/* view: [B,H,N,D], read or written beside `factor` [B,N,H,D]. */
+static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view,
+                             const filtra_tensor *factor) {
   /* The kernel that writes V adds up the statistics of all chunks in each chunk, so there must be
    * few. */
   const int64_t shortest = 128, balance = 4;
   int64_t tokens = view->shape[2], columns = view->shape[1] * view->shape[3];
   int64_t chunk = balance * (int64_t)ceil(sqrt((double)tokens));
   if (chunk < shortest) chunk = shortest;
-  uint32_t workgroup = ft_caps_of(dev)->row_workgroup;
+  ft_row_part part;
+  const bool uniform = filtra_tensor_dtype(factor) == FILTRA_F32 &&
+                       ft_take_uniform_rows(dev, tokens, view->shape[3],
+                                            ft_in_pairs(view) && ft_in_pairs(factor), &part);
+  const uint32_t workgroup = uniform ? part.grid.workgroup : ft_caps_of(dev)->row_workgroup;
+  const int64_t together = uniform ? 2 * (int64_t)workgroup : workgroup; /* columns */
   return (struct plan){
       .tokens = (uint32_t)tokens,
       .columns = (uint32_t)columns,
       .width = (uint32_t)view->shape[3],
       .chunk = (uint32_t)chunk,
       .stride = {(uint32_t)view->stride[0], (uint32_t)view->stride[1], (uint32_t)view->stride[2]},
+      .uniform = uniform,
       .workgroup = workgroup,
-      .groups = {(uint32_t)((columns + workgroup - 1) / workgroup),
+      .subgroup = uniform ? part.subgroup : 0,
+      .groups = {(uint32_t)((columns + together - 1) / together),
                  (uint32_t)((tokens + chunk - 1) / chunk), (uint32_t)view->shape[0]},
       .elements = (double)filtra_tensor_elements(view),
       .bytes = (double)filtra_tensor_elements(view) *
@@ -48,8 +58,11 @@ static struct plan make_plan(const filtra_device *dev, const filtra_tensor *view
 
 static void emit_columns(filtra_graph *g, const struct plan *plan, const struct columns *c,
                          ft_kernel_call call) {
-  call.kernel = ft_kernel_typed(ft_graph_device(g), call.kernel, filtra_tensor_dtype(c->factor));
+  const filtra_dtype type = filtra_tensor_dtype(c->factor);
+  call.kernel = plan->uniform ? ft_kernel_variant(call.kernel, type, "uniform")
+                              : ft_kernel_typed(ft_graph_device(g), call.kernel, type);
   call.workgroup = plan->workgroup;
+  call.subgroup = plan->subgroup;
   for (int i = 0; i < 3; i++)
     call.groups[i] = plan->groups[i];
   ft_record_call(g, &call);
@@ -93,7 +106,7 @@ static void columns_backward(filtra_graph *g, const void *context) {
   bool accumulate;
   filtra_tensor *target = ft_grad_target(g, c->v, &accumulate);
   if (!grad || !target) return;
-  struct plan plan = make_plan(ft_graph_device(g), target);
+  struct plan plan = make_plan(ft_graph_device(g), target, c->factor);
   filtra_tensor *stats = c->rho == FILTRA_RHO_SOFTMAX ? backward_stats(g, &plan, c, grad) : NULL;
   emit_columns(
       g, &plan, c,
@@ -119,7 +132,7 @@ filtra_tensor *ft_agf_columns(filtra_graph *g, filtra_tensor *v, filtra_tensor *
   const struct columns call = {v, mask, factor, *scale, rho};
   if (!ft_record_op(g, "agf.columns", columns_backward, &call, sizeof call, 1, &v, 1, &factor))
     return NULL;
-  struct plan plan = make_plan(ft_graph_device(g), v);
+  struct plan plan = make_plan(ft_graph_device(g), v, factor);
   filtra_tensor *stats = rho == FILTRA_RHO_SOFTMAX ? forward_stats(g, &plan, &call) : NULL;
   emit_columns(g, &plan, &call,
                (ft_kernel_call){.label = "agf.columns",

@@ -1,9 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
-#include "common/types.glsl"
-#include "common/elements.glsl"
-#include "agf/contract.h"
+//@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
+#include "agf/columns.glsl"
 #include "agf/rho.glsl"
 
 // V = rho(v), padding rows zero. Softmax runs over the tokens of each column c = head * D + d: each
@@ -12,33 +11,31 @@
 // `inverse` holds 1 / their sum in F32.
 FT_CONSTANTS(agf_column)
 
-const float lowest_float = -3.402823466e38;
-
 FT_ARGUMENTS(agf_column)
 
 void main() {
-  const uint column = gl_GlobalInvocationID.x, batch = gl_WorkGroupID.z;
+  const uint column = first_column(), batch = gl_WorkGroupID.z;
   const uint chunks = gl_NumWorkGroups.y;
   const uint first = gl_WorkGroupID.y * p.chunk, last = min(first + p.chunk, p.tokens);
   if (column >= p.columns || first >= last) return;
 
-  float largest = lowest_float, scale = 1;
+  vec2 largest = vec2(lowest_float), scale = vec2(1);
   if (rho == rho_softmax) {
     const uint stats = 2 * batch * chunks * p.columns + column;
-    float sum = 0;
+    vec2 sum = vec2(0);
     uint i = 0;
     do {
-      const float top = p.stats.v[stats + 2 * i * p.columns];
-      const float part = p.stats.v[stats + (2 * i + 1) * p.columns];
-      const float most = max(largest, top);
+      const vec2 top = load_own(false, p.stats, stats + 2 * i * p.columns);
+      const vec2 part = load_own(false, p.stats, stats + (2 * i + 1) * p.columns);
+      const vec2 most = max(largest, top);
       sum = sum * exp(largest - most) + part * exp(top - most);
       largest = most;
       ++i;
     } while (i < chunks);
-    scale = sum > 0 ? 1 / sum : 0;
+    [[unroll]] for (uint j = 0; j < EACH; ++j) scale[j] = sum[j] > 0 ? 1 / sum[j] : 0;
     if (NARROW_ELEMENTS) {
-      if (gl_WorkGroupID.y == 0) p.inverse.v[batch * p.columns + column] = scale;
-      scale = 1;
+      if (gl_WorkGroupID.y == 0) p.inverse.v[batch * p.columns + column] = scale.x;
+      scale = vec2(1);
     }
   }
 
@@ -47,12 +44,13 @@ void main() {
               head * p.width;
   uint to = (batch * p.tokens + first) * p.columns + column, n = first;
   do {
-    float y = 0;
+    vec2 y = vec2(0);
     if (!present(p.mask) || p.mask.v[batch * p.tokens + n] > 0) {
-      const float x = load_element(p.v, from);
-      y = rho == rho_softmax ? exp(x - largest) * scale : elementwise_rho(rho, x);
+      const vec2 x = load_own(p.v, from);
+      [[unroll]] for (uint j = 0; j < EACH; ++j)
+        y[j] = rho == rho_softmax ? exp(x[j] - largest[j]) * scale[j] : elementwise_rho(rho, x[j]);
     }
-    store_element(p.factor, to, y);
+    store_own(p.factor, to, y);
     from += p.stride[2];
     to += p.columns;
     ++n;
