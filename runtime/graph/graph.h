@@ -220,7 +220,7 @@ filtra_tensor *ft_graph_constant(filtra_graph *g, const char *name, filtra_dtype
 
 /** Numbers that say how a kept tensor is computed. */
 typedef struct ft_keep_numbers {
-  int64_t number[8];
+  int64_t number[10];
 } ft_keep_numbers;
 /** Records the calls that compute the kept tensor y from the parameter x, both dense. */
 typedef void (*ft_keep_fn)(filtra_graph *g, filtra_tensor *x, filtra_tensor *y,

@@ -173,25 +173,30 @@ static uint32_t uniform_rows(const ft_caps *caps, const ft_gemm *p) {
 
 /* The op's own choice where loads can be uniform: panels for products that use each element often
  * enough to pay for them. GFLOP/s of 1024 x 384 x 1536 on two cores of a Xeon (Cascade Lake) with
- * lavapipe of Mesa 26: 20 without and 39 with them, in vectors of 512 bits 33 and 69. Smaller ones
- * are read where they are: a train step of 32 x 24 tokens, width 64, 7.7 ms in place of 8.7. With
- * panels of B that are `kept`, copies of A do not pay off: kernels of MiniLM for 32 and 128 tokens
- * take 9.7 and 25.8 ms with them, 8.4 and 23.8 without. */
+ * lavapipe of Mesa 26: 20 without and 39 with them, in vectors of 512 bits 33 and 69. Panels of B
+ * pay off sooner: cosFormer's products of 8 x 100 tokens, 16 of up to 100 x 64 x 33 each, take 2.0
+ * ms with them, 4.0 without, on a core of a Zen 5. With panels of B that are `kept`, copies of A do
+ * not pay off: kernels of MiniLM for 32 and 128 tokens take 9.7 and 25.8 ms with them, 8.4 and 23.8
+ * without. */
 static bool uniform_s64(const filtra_device *dev, const ft_gemm *p, bool kept,
                         ft_configuration *c) {
-  enum { LEAST_M = 128, LEAST_N = 64 }; /* uses of an element of B, and of A */
+  enum { LEAST_M = 96, LEAST_N = 64 }; /* uses of an element of B, and of A */
+  enum { LEAST_M_UNPAIRED = 64 };      /* of B that gemm/s64 does not read in pairs */
   /* From here on panels pay off: uses of an element, and lines of B; bytes between lines. */
   enum { REUSED = 256, FAR_A = 1024, FAR_B = 512 };
   const ft_caps *caps = ft_caps_of(dev);
   const uint32_t rows = uniform_rows(caps, p), columns = 2 * caps->info.subgroup_size;
   const filtra_dtype type = ft_gemm_type(p);
-  const bool often = ft_gemm_batches(p) == 1 && p->m >= LEAST_M && p->n >= LEAST_N;
-  const int64_t terms = often ? p->m * p->n * p->k : 0;
+  const int64_t batches = ft_gemm_batches(p), terms = batches * p->m * p->n * p->k;
   const int64_t bytes = ft_element_bytes(p->a.tensor);
-  const bool far_a = p->a.column * bytes >= FAR_A && p->n >= REUSED;
-  const bool far_b = p->b.row * bytes >= FAR_B && p->m >= REUSED && p->k >= REUSED;
+  const bool often = batches == 1 && p->m >= LEAST_M;
+  const bool far_a = often && p->a.column * bytes >= FAR_A && p->n >= REUSED;
+  const bool far_b = often && p->b.row * bytes >= FAR_B && p->m >= REUSED && p->k >= REUSED;
   const bool pack_a = !direct_a(type, p->m, rows) || (far_a && !kept && terms >= S64_MUCH);
-  const bool much = terms >= S64_MUCH / (pack_a ? 1 : 2);
+  const bool in_pairs = describe(p, &p->b, p->k, p->n, 2).wide;
+  const bool much = p->m >= (in_pairs ? LEAST_M : LEAST_M_UNPAIRED) &&
+                    terms >= S64_MUCH / (pack_a ? 1 : 8) &&
+                    (!pack_a || (batches == 1 && p->n >= LEAST_N));
   const bool pack_b = kept || (far_b && much) || !direct_b(type, p->b.column, p->n, columns);
   if (!caps->uniform_loads || p->m < rows || ((pack_a || (pack_b && !kept)) && !much)) return false;
   *c = (ft_configuration){
@@ -292,7 +297,7 @@ static bool usable_s64(const filtra_device *dev, const gemm_problem *p, const ui
   const uint32_t packed = v[S64_PACK] & (PACK_A | PACK_B);
   const int64_t columns = 2 * v[S64_PAIRS] * (int64_t)ft_caps_of(dev)->info.subgroup_size;
   if (!(v[S64_PACK] & UNIFORM_LOADS)) return (packed & ~p->pack) == 0;
-  return ft_caps_of(dev)->uniform_loads && (!packed || p->outer * p->inner == 1) &&
+  return ft_caps_of(dev)->uniform_loads &&
          (packed & PACK_A || direct_a((filtra_dtype)p->type, p->m, v[S64_ROWS])) &&
          (packed & PACK_B || direct_b((filtra_dtype)p->type, p->b_column, p->n, columns));
 }
@@ -450,7 +455,7 @@ ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose) {
 /* The variant "plain" of s64 knows no activation and no dropout, and compiles sooner. */
 static const char *kernel_of(const filtra_device *dev, const ft_gemm_plan *plan, filtra_dtype type,
                              uint32_t epilogue) {
-  const uint32_t plain = GEMM_ACCUMULATE | GEMM_BIAS | GEMM_STORE_Z | GEMM_RESIDUAL;
+  const uint32_t plain = GEMM_ACCUMULATE | GEMM_BIAS | GEMM_STORE_Z | GEMM_RESIDUAL | GEMM_SLOPE;
   return plan->s64 && !(epilogue & ~plain) ? ft_kernel_variant(plan->kernel, type, "plain")
                                            : ft_kernel_typed(dev, plan->kernel, type);
 }
@@ -483,7 +488,8 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
                    (row_sums ? GEMM_ROW_SUMS : 0) | (add_sums ? GEMM_ADD_ROW_SUMS : 0);
   uint32_t epilogue = (accumulate ? GEMM_ACCUMULATE : 0) | (p->bias ? GEMM_BIAS : 0) |
                       (p->z ? p->slope ? GEMM_SLOPE : GEMM_STORE_Z : 0) |
-                      (random ? GEMM_DROPOUT : 0) | (p->residual ? GEMM_RESIDUAL : 0) |
+                      (p->keep_slope ? GEMM_KEEP_SLOPE : 0) | (random ? GEMM_DROPOUT : 0) |
+                      (p->residual ? GEMM_RESIDUAL : 0) |
                       ((uint32_t)p->activation << GEMM_ACTIVATION_SHIFT);
   uint32_t down = (uint32_t)ft_ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ft_ceil_div(p->n, plan->tile_n);
@@ -573,16 +579,7 @@ void ft_emit_gemm(filtra_graph *g, const ft_gemm *gemm) {
   const bool kept = keeps_b(g, &p);
   ft_gemm_plan chosen = choose(ft_graph_device(g), &p, kept);
   if (!chosen.sums_rows || p.a.column == 1 || p.k == 1) p.row_sums = NULL;
-  if (chosen.pack_a) {
-    const ft_panels panels = {p.k, p.m, p.a.column, p.a.row, chosen.tile_m, 0};
-    const ft_matrix a = ft_gemm_pack(g, p.label, p.a.tensor, &panels, false);
-    p.a = (ft_matrix){.tensor = a.tensor, .row = a.column, .column = a.row};
-  }
-  if (chosen.pack_b) {
-    const ft_panels panels = {
-        p.k, p.n, p.b.row, p.b.column, chosen.tile_n, chosen.uniform_loads ? chosen.subgroup : 0};
-    p.b = ft_gemm_pack(g, p.label, p.b.tensor, &panels, kept);
-  }
+  ft_gemm_pack(g, &p, &chosen, kept);
   if (!p.a.tensor || !p.b.tensor) return;
   emit_gemm(g, &p, &chosen, type);
   if (gemm->row_sums && !p.row_sums)

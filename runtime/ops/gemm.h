@@ -21,7 +21,8 @@ ft_matrix ft_matrix_of(filtra_tensor *t, bool transpose);
 ft_matrix ft_matrix_rows(filtra_tensor *t, bool transpose);
 
 /** C[b,m,n] (+)= residual + dropout(activation(scale * sum_k A[b,m,k] B[b,k,n] + bias[n])), for
- * `outer` x `inner` batch entries; with `slope`, dropout(activation'(z[b,m,n]) * scale * sum).
+ * `outer` x `inner` batch entries; with `slope`, dropout(activation'(z[b,m,n]) * scale * sum), or
+ * without activation dropout(z[b,m,n] * scale * sum).
  * A and B are of one type, F32, F16 or BF16; C is F32 or of that type. Sums and epilogue are fp32,
  * in an order that depends on shape and device only; C and z are rounded once. k is at least 1. */
 typedef struct ft_gemm {
@@ -38,8 +39,9 @@ typedef struct ft_gemm {
   bool add_row_sums; /* add to row_sums */
   /* Epilogue; if any of these is used, C's columns must be dense. */
   filtra_tensor *bias;     /* F32 [n] */
-  filtra_tensor *z;        /* as C: receives the activation's argument; or NULL */
+  filtra_tensor *z;        /* as C: receives the activation's argument or its slope; or NULL */
   bool slope;              /* z is read, see above; without bias, residual and accumulate */
+  bool keep_slope;         /* z receives activation' at the argument */
   filtra_tensor *residual; /* as C, which must be F32; or NULL */
   filtra_activation activation;
   float dropout;      /* rate; elements are numbered as in a dense [outer, inner, m, n] */

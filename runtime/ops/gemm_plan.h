@@ -46,17 +46,10 @@ static inline bool ft_aligned(const filtra_tensor *t, int64_t elements) {
   return ft_begins_at(t, (size_t)(elements * ft_element_bytes(t)));
 }
 
-/** How an operand of k lines and some columns becomes panels of `width` columns; `lanes` as LANES
- * in gemm/pack. */
-typedef struct ft_panels {
-  int64_t k, columns;
-  int64_t line, column; /* strides of the operand */
-  int64_t width, lanes;
-} ft_panels;
-/** Records the copy of the operand into F32 panels, each with its k lines one after the other, and
- * returns them as a matrix. `keep`: the operand is a parameter, and graphs share the panels. */
-ft_matrix ft_gemm_pack(filtra_graph *g, const char *label, filtra_tensor *x,
-                       const ft_panels *panels, bool keep);
+/** Records the copies of operands into panels that the plan asks for, and lets p read them: F32,
+ * each panel with its k lines one after the other. kept: B is a parameter, and graphs share its
+ * panels. An operand is NULL after an error. */
+void ft_gemm_pack(filtra_graph *g, ft_gemm *p, const ft_gemm_plan *plan, bool kept);
 
 filtra_dtype ft_gemm_type(const ft_gemm *p);
 /** Number of tiles of C. */

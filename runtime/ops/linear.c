@@ -8,6 +8,7 @@ struct linear {
   filtra_tensor *x, *w, *b, *residual, *y;
   filtra_tensor *left, *right; /* x and w as the product reads them, both of one type */
   filtra_tensor *z; /* as y; decides the activation's derivative; NULL without activation */
+  bool slope;       /* z is that derivative */
   filtra_activation activation;
   float dropout;
   uint32_t random_id;
@@ -15,6 +16,11 @@ struct linear {
 
 static double bytes_of(const filtra_tensor *t) {
   return (double)filtra_dtype_bytes(filtra_tensor_dtype(t));
+}
+
+/* The activation whose derivative at z is wanted: none where z is the derivative. */
+static filtra_activation activation_at_z(const struct linear *s) {
+  return s->slope ? FILTRA_ACTIVATION_NONE : s->activation;
 }
 
 /* dz = dy * dropout factor * activation'(z), in the product's type; dy if both factors are 1, or if
@@ -35,8 +41,8 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
       FT_ARGUMENTS(linear_backward, .dy = FT_READ(dy), .z = FT_READ(s->z), .dz = FT_WRITE(dz),
                    .random = FT_READ(random ? ft_graph_random_state(g) : NULL), .count = count,
                    .op_id = s->random_id, .rate = s->dropout),
-      FT_CONSTANTS(linear_backward, .ACTIVATION = s->activation, .DROPOUT = random, .WHOLE = whole,
-                   .NARROW = filtra_tensor_dtype(dy) != FILTRA_F32),
+      FT_CONSTANTS(linear_backward, .ACTIVATION = activation_at_z(s), .DROPOUT = random,
+                   .WHOLE = whole, .NARROW = filtra_tensor_dtype(dy) != FILTRA_F32),
       .sequence_elements = random ? ft_graph_sequence_elements(g, dz) : 0,
       FT_FLAT(g, count),
       .bytes = (bytes_of(dz) + (s->z ? 2 : 1) * bytes_of(dy)) * count};
@@ -57,7 +63,7 @@ static const struct linear *layer_before(const filtra_graph *g, const filtra_ten
 
 /* The product that computes dx applies the dropout and activation' of the layer before. */
 static void give_argument(const struct linear *before, ft_gemm *dx) {
-  dx->activation = before->activation;
+  dx->activation = activation_at_z(before);
   dx->z = before->activation ? before->z : NULL;
   dx->slope = before->activation;
   dx->dropout = before->dropout;
@@ -181,6 +187,7 @@ static void emit_forward(filtra_graph *g, const struct linear *s, filtra_tensor 
                              .k = ft_columns(s->x),
                              .bias = s->b,
                              .z = stored_z,
+                             .keep_slope = s->slope,
                              .residual = s->residual,
                              .activation = s->activation,
                              .dropout = s->dropout,
@@ -223,11 +230,15 @@ filtra_tensor *filtra_linear(filtra_graph *g, filtra_tensor *x, filtra_tensor *w
   if (piecewise && s.dropout == 0 && !s.residual) {
     s.z = s.y; /* y > 0 if z > 0, except where F16 rounds y to 0 */
   } else if (s.activation && differentiable) {
-    s.z = stored_z = ft_tensor_new(g, "linear.z", result, ndim, shape);
+    /* GELU's value and slope share what costs most. What computes y again needs the argument; in
+     * 16 bits the argument loses less. */
+    s.slope = s.activation == FILTRA_ACTIVATION_GELU && result == FILTRA_F32 &&
+              ft_graph_recompute(g) == FT_RECOMPUTE_NONE;
+    s.z = stored_z = ft_tensor_new(g, s.slope ? "linear.slope" : "linear.z", result, ndim, shape);
     if (!s.z) return NULL;
   }
   emit_forward(g, &s, stored_z);
-  if (stored_z && !s.residual) offer_again(g, &s);
+  if (stored_z && !s.slope && !s.residual) offer_again(g, &s);
   return ft_record_op(g, "linear", linear_backward, &s, sizeof s, 4,
                       (filtra_tensor *[]){x, w, b, s.residual}, 1, &s.y);
 }

@@ -13,13 +13,17 @@ float sine_polynomial(float r) {
 // -1 to the power k, for whole k of any size.
 float alternating_sign(float k) { return 1.0 - 2.0 * (k - 2.0 * floor(0.5 * k)); }
 
+// x; |x| is less than 1e6 where sines are accurate, but compilers do not know. Without this they
+// merge x - k a - k b into x - k (a + b), which rounds otherwise. What is `precise` they leave, but
+// glslc loses that when it unrolls a loop around it.
+float as_it_is(float x) { return min(max(x, -1e6), 1e6); }
+
 // x - k pi in three steps (Cody & Waite 1980): the first two products are exact for |k| < 4096
 // (half integers too), so nothing is lost where x is close to k pi.
 float subtract_half_turns(float x, float k) {
-  precise float r = x - k * 3.140625;
-  r = r - k * 0.00096750259399414062;
-  r = r - k * 1.50995803e-07;
-  return r;
+  float r = as_it_is(x - k * 3.140625);
+  r = as_it_is(r - k * 0.00096750259399414062);
+  return r - k * 1.50995803e-07;
 }
 
 const float ONE_OVER_PI = 0.318309886;

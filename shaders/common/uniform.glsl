@@ -29,3 +29,8 @@ vec2 own_pair(F32 from, const uint first, uint lane) {
   }
   return uintBitsToFloat(unpack32(x));
 }
+
+// True, since addresses are even, but compilers cannot know. So what this guards stays a block of
+// its own, whose instructions they do not mix with others. Blocks with one address differ in
+// `number`.
+bool in_one_block(F32 address, const uint number) { return uvec2(address).x != 2 * number + 1; }

@@ -10,11 +10,6 @@
 FT_CONSTANTS(elementwise_activate)
 FT_ARGUMENTS(elementwise_activate)
 
-// Called four times instead of in a loop, since glslc loses `precise` when it unrolls a loop.
-float apply(float x) {
-  return gradient ? activate_derivative(activation, x) : activate(activation, x);
-}
-
 void main() {
   uint quad = gl_GlobalInvocationID.x;
   const uint quads = (p.count + 3) / 4;
@@ -22,7 +17,9 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const vec4 x = load_quad(WHOLE, false, p.x, quad, p.count);
-    vec4 r = vec4(apply(x.x), apply(x.y), apply(x.z), apply(x.w));
+    vec4 r;
+    [[unroll]] for (uint j = 0; j < 4; j++)
+      r[j] = gradient ? activate_derivative(activation, x[j]) : activate(activation, x[j]);
     if (gradient) r *= load_quad(WHOLE, false, p.dy, quad, p.count);
     if (accumulate) r += load_quad(WHOLE, false, p.y, quad, p.count);
     store_quad(WHOLE, false, p.y, quad, p.count, r);

@@ -35,8 +35,9 @@
   VALUE(GEMM_STORE_Z, 4)                                                                           \
   VALUE(GEMM_DROPOUT, 8)                                                                           \
   VALUE(GEMM_RESIDUAL, 16)                                                                         \
-  VALUE(GEMM_SLOPE, 32) /* times the activation's derivative at z, in place of the activation */   \
-  VALUE(GEMM_ACTIVATION_SHIFT, 6)
+  VALUE(GEMM_SLOPE, 32) /* times the activation's derivative at z, or without activation, z */     \
+  VALUE(GEMM_KEEP_SLOPE, 64) /* stores the derivative at z as z */                                 \
+  VALUE(GEMM_ACTIVATION_SHIFT, 7)
 FT_DECLARE_VALUES(gemm_shape)
 FT_DECLARE_VALUES(gemm_s64)
 FT_DECLARE_VALUES(gemm_epilogue)
@@ -46,7 +47,7 @@ FT_DECLARE_VALUES(gemm_epilogue)
   TENSOR(F32, b)                                                                                   \
   TENSOR(F32, c)                                                                                   \
   TENSOR(F32, bias)                                                                                \
-  TENSOR(F32, z) /* what the activation is applied to: kept for backward, or read there */         \
+  TENSOR(F32, z) /* the activation's argument or its slope: kept for backward, or read there */    \
   TENSOR(F32, residual)                                                                            \
   TENSOR(U32, random) /* ft_graph_random_state */
 #define gemm_SCALARS(SCALAR)                                                                       \
@@ -110,12 +111,16 @@ FT_DECLARE_VALUES(gemm_pack_block)
   TENSOR(Elements, x)                                                                              \
   TENSOR(F32, y)
 #define gemm_pack_SCALARS(SCALAR)                                                                  \
-  SCALAR(uint, count) /* of a panel: elements or pairs, in whole blocks along columns */           \
-  SCALAR(uint, panels)                                                                             \
+  SCALAR(uint, count)  /* of a panel: elements or pairs, in whole blocks along columns */          \
+  SCALAR(uint, across) /* panels of a batch entry */                                               \
+  SCALAR(uint, panels) /* of all entries */                                                        \
+  SCALAR(uint, inner)  /* inner entries per outer one */                                           \
   SCALAR(uint, k)                                                                                  \
   SCALAR(uint, n)                                                                                  \
-  SCALAR(uint, line)   /* stride of x */                                                           \
-  SCALAR(uint, column) /* stride of x */
+  SCALAR(uint, line) /* strides of x */                                                            \
+  SCALAR(uint, column)                                                                             \
+  SCALAR(uint, x_outer)                                                                            \
+  SCALAR(uint, x_inner)
 #define gemm_pack_CONSTANTS(CONSTANT)                                                              \
   CONSTANT(1, uint, WIDTH, 2)          /* even */                                                  \
   CONSTANT(2, bool, ALONG_LINE, false) /* x can be read in aligned pairs: neighbours in a line */  \

@@ -92,9 +92,15 @@ float as_stored(float z) {
   return z;
 }
 
-// The activation of x, or x times its derivative at z.
+// What is stored as z, where x is the activation's argument.
+float kept_of(float x) {
+  return epilogue(GEMM_KEEP_SLOPE) ? activate_derivative(ACTIVATION, x) : x;
+}
+
+// The activation of x, or x times its derivative, which is z or that at z.
 float activated(float x, float z) {
-  if (epilogue(GEMM_SLOPE)) return x * activate_derivative(ACTIVATION, z);
+  if (epilogue(GEMM_SLOPE))
+    return x * (ACTIVATION == ACTIVATION_NONE ? z : activate_derivative(ACTIVATION, z));
   return activate(ACTIVATION, as_stored(x));
 }
 
@@ -102,7 +108,7 @@ float activated(float x, float z) {
 void store(Place at, uvec4 random, uint m, uint n, float sum, float bias) {
   uint i = at.c + m * p.ldc + n;
   float x = p.scale * sum + bias;
-  if (epilogue(GEMM_STORE_Z)) store_one(narrow_c, p.z, i, x);
+  if (epilogue(GEMM_STORE_Z)) store_one(narrow_c, p.z, i, kept_of(x));
   x = activated(x, epilogue(GEMM_SLOPE) ? load_one(narrow_c, p.z, i) : 0.0);
   if (epilogue(GEMM_DROPOUT)) {
     uint element = dropout_element(at, m, n);

@@ -4,7 +4,11 @@
 void store_quad(Place at, uvec4 random, uint m, uint n, vec4 sum, vec4 bias) {
   uint i = at.c + m * p.ldc + n;
   vec4 x = p.scale * sum + bias;
-  if (epilogue(GEMM_STORE_Z)) store_four(narrow_c, p.z, i / 4, x);
+  if (epilogue(GEMM_STORE_Z)) {
+    vec4 kept;
+    [[unroll]] for (uint j = 0; j < 4; j++) kept[j] = kept_of(x[j]);
+    store_four(narrow_c, p.z, i / 4, kept);
+  }
   const vec4 z = epilogue(GEMM_SLOPE) ? load_four(narrow_c, p.z, i / 4) : vec4(0);
   [[unroll]] for (uint j = 0; j < 4; j++) x[j] = activated(x[j], z[j]);
   if (epilogue(GEMM_DROPOUT)) {

@@ -29,6 +29,21 @@ vec2 load_both(const bool narrow, F32 t, uint i, bool both) {
   return x;
 }
 
+#if UNIFORM_LOADS
+#include "common/uniform.glsl"
+uint first_column = 0; // of the pairs that are stored
+#endif
+
+// load_both, of row m and column n of a tensor like C.
+vec2 load_like_c(const bool narrow, F32 t, Place at, uint m, uint n, bool both) {
+  const uint row = at.c + m * p.ldc;
+#if UNIFORM_LOADS
+  if (shape(GEMM_WHOLE_TILES) && shape(GEMM_WIDE_C) && !narrow)
+    return own_pair(after(t, row + first_column), 0, gl_SubgroupInvocationID);
+#endif
+  return load_both(narrow, t, row + n, both);
+}
+
 void store_both(const bool narrow, F32 t, uint i, vec2 x, bool both) {
   if (shape(GEMM_WIDE_C)) {
     store_two(narrow, t, i >> 1, x);
@@ -57,14 +72,22 @@ void store_columns(Place at, uvec4 random, uint m, uint n, vec2 sum, vec2 bias) 
   bool both = n + 1 < p.n;
   uint i = at.c + m * p.ldc + n;
   vec2 x = p.scale * sum + bias;
-  if (epilogue(GEMM_STORE_Z)) store_both(narrow_c, p.z, i, x, both);
+  vec2 z = epilogue(GEMM_SLOPE) ? load_like_c(narrow_c, p.z, at, m, n, both) : x;
+#if PLAIN
+  if (epilogue(GEMM_SLOPE)) x *= z;
+#else
+  for (uint k = 0; k < 2; k++) { // the module has its code once
+    const float argument = x[k];
+    x[k] = activated(x[k], z[k]);
+    if (epilogue(GEMM_STORE_Z)) z[k] = kept_of(argument);
+  }
+#endif
+  if (epilogue(GEMM_STORE_Z)) store_both(narrow_c, p.z, i, z, both);
 #if !PLAIN
-  const vec2 z = epilogue(GEMM_SLOPE) ? load_both(narrow_c, p.z, i, both) : vec2(0);
-  for (uint k = 0; k < 2; k++) x[k] = activated(x[k], z[k]); // the module has its code once
   if (epilogue(GEMM_DROPOUT)) x *= dropout_factors(at, random, m, n);
 #endif
-  if (epilogue(GEMM_RESIDUAL)) x += load_both(false, p.residual, i, both);
-  if (epilogue(GEMM_ACCUMULATE)) x += load_both(narrow_c, p.c, i, both);
+  if (epilogue(GEMM_RESIDUAL)) x += load_like_c(false, p.residual, at, m, n, both);
+  if (epilogue(GEMM_ACCUMULATE)) x += load_like_c(narrow_c, p.c, at, m, n, both);
   store_both(narrow_c, p.c, i, x, both);
 }
 
@@ -87,6 +110,9 @@ void store_sums(Place at, uint m, uint n, uint lane) {
 #endif
   [[unroll]] for (uint j = 0; j < PAIRS; j++) {
     const uint even = column(n, j);
+#if UNIFORM_LOADS
+    first_column = column(tile_of_c().y * (PAIRS * ACROSS), j);
+#endif
     if (!shape(GEMM_WHOLE_TILES) && even >= p.n) continue;
     const vec2 bias_pair = vec2(bias(even), bias(min(even + 1, p.n - 1)));
 #if STORES_IN_LOOP

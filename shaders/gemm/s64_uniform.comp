@@ -11,8 +11,8 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #define STORES_IN_LOOP 0 // its tiles have few rows
+#define UNIFORM_LOADS 1
 #include "gemm/s64.glsl"
-#include "common/uniform.glsl"
 
 #define A_LINE (shape(GEMM_PACKED_A) ? ROWS : p.lda) // A transposed
 #define B_LINE (shape(GEMM_PACKED_B) ? PAIRS * ACROSS : p.ldb)

@@ -1,5 +1,6 @@
-// Gradient of the linear layer's epilogue: dz = dy * dropout factor * activation'(z), four elements
-// per invocation and step. dz has the kernel's type, dy and z have that or F32.
+// Gradient of the linear layer's epilogue: dz = dy * dropout factor * activation'(z), or, without
+// ACTIVATION, times z, which is that derivative, or absent; four elements per invocation and step.
+// dz has the kernel's type, dy and z have that or F32.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
@@ -21,9 +22,12 @@ void main() {
   do {
     const vec4 factor = dropout_factors(p.random, random, p.op_id, p.rate, quad);
     vec4 slope = vec4(1);
-    if (ACTIVATION != ACTIVATION_NONE) {
-      const vec4 z = load_quad(WHOLE, NARROW, p.z, quad, p.count);
-      [[unroll]] for (uint j = 0; j < 4; j++) slope[j] = activate_derivative(ACTIVATION, z[j]);
+    if (present(p.z)) {
+      slope = load_quad(WHOLE, NARROW, p.z, quad, p.count);
+      if (ACTIVATION != ACTIVATION_NONE) {
+        [[unroll]] for (uint j = 0; j < 4; j++)
+          slope[j] = activate_derivative(ACTIVATION, slope[j]);
+      }
     }
     const vec4 dy = load_quad(WHOLE, NARROW, p.dy, quad, p.count);
     store_quad(WHOLE, NARROW_ELEMENTS, p.dz, quad, p.count, dy * factor * slope);

@@ -275,6 +275,55 @@ TEST(test_dropout) {
   }
 }
 
+enum { SLOPE_ROWS = 64, SLOPE_WIDTH = 12, SLOPES = SLOPE_ROWS * SLOPE_WIDTH };
+
+/* The gradient of activation(x I)^2 by x. `alone`: the activation is an op of its own. */
+static void take_slopes(filtra_device *device, filtra_activation activation, ft_recompute how,
+                        bool alone, float dx[SLOPES]) {
+  float x_data[SLOPES], identity[SLOPE_WIDTH * SLOPE_WIDTH] = {0};
+  test_random(5, -0.01f, 0.01f, x_data, SLOPES);
+  for (int i = 0; i < SLOPES; i++)
+    x_data[i] += 1.57079633f * (float)(1 + i % 9);
+  for (int i = 0; i < SLOPE_WIDTH; i++)
+    identity[i * SLOPE_WIDTH + i] = 1;
+  const filtra_linear_options options = {.activation = alone ? NONE : activation};
+  filtra_graph *g = test_graph(device, &(filtra_graph_options){.training = true});
+  ft_graph_set_recompute(g, how);
+  filtra_tensor *x = test_input(g, "x", SLOPE_ROWS, SLOPE_WIDTH);
+  filtra_tensor *w = test_input(g, "w", SLOPE_WIDTH, SLOPE_WIDTH);
+  filtra_graph_require_gradient(g, x);
+  ft_segment_begin(g, how);
+  filtra_tensor *h = filtra_linear(g, x, w, NULL, &options);
+  if (alone) h = filtra_activate(g, h, activation);
+  filtra_tensor *y = filtra_multiply(g, h, h); /* its rule reads h, kept or computed again */
+  ft_segment_end(g);
+  assert_ok(filtra_graph_backward(g, 1, &y, NULL));
+  filtra_tensor *gradient = filtra_graph_output(g, filtra_graph_gradient(g, x));
+  test_evaluate(&g, TEST_SET({x, x_data}, {w, identity}), TEST_GET({gradient, dx}));
+}
+
+/* Whether a layer keeps its activation's slope or argument, in whichever kernel: the gradient has
+ * the same bits as the activation's own. Close to zeros of sine and cosine every rounding shows. */
+static void check_slopes(filtra_device *device) {
+  float alone[SLOPES], layer[SLOPES];
+  for (filtra_activation a = RELU; a < FILTRA_ACTIVATION_IDENTITY; a++) {
+    take_slopes(device, a, FT_RECOMPUTE_NONE, true, alone);
+    for (ft_recompute how = FT_RECOMPUTE_NONE; how <= FT_RECOMPUTE_CHEAP; how++) {
+      take_slopes(device, a, how, false, layer);
+      if (memcmp(alone, layer, sizeof alone))
+        fail_msg("activation %d, recompute %d: other bits", (int)a, (int)how);
+    }
+  }
+}
+
+TEST(test_slopes) {
+  check_slopes(test_device());
+}
+
+TEST(test_slopes_tiled) {
+  test_with_device("gemm=tiled", check_slopes);
+}
+
 /* ---- layers one after the other ---- */
 
 enum { PAIR_ROWS = 9, PAIR_WIDTH = 12, PAIR = PAIR_ROWS * PAIR_WIDTH };

@@ -138,6 +138,10 @@ static const struct product other_products[] = {
     {.outer = 2, .inner = 3, .m = 9, .n = 6, .k = 7, .scale = -0.5f, .residual = LAST},
     {.outer = 2, .inner = 2, .m = 64, .n = 32, .k = 64, .scale = 2, .residual = LAST},
     {.inner = 3, .m = 33, .n = 33, .k = 33, .residual = ITSELF},
+    /* large enough for panels of B */
+    {HEADS, 2, 3, .m = 100, .n = 34, .k = 34, .transpose_b = true},
+    {.outer = 2, .inner = 3, .m = 97, .n = 35, .k = 33},
+    {.inner = 5, .m = 100, .n = 34, .k = 40, .scale = 0.5f},
     {TWICE, .m = 5, .n = 5, .k = 2112, .transpose_b = true, .residual = LAST},
 };
 
