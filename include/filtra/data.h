@@ -32,7 +32,7 @@
  *                  images is the validation split
  *   "idx"          MNIST's format: a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte
  *                  and the same two of t10k (or one pair), or one file of images with its file of
- *                  labels beside it
+ *                  labels beside it. With `unlabelled`, images may have no labels
  *   "numpy"        arrays that NumPy saved: X and y in one .npz file, or a folder with X.npy and
  *                  y.npy, or with x_train, y_train, x_val, x_test ... (train_images, train_labels,
  *                  X_validation ...; in any case). X is numbers [samples, steps] or [samples,

@@ -2,6 +2,8 @@
  * text. */
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t ft_utf8_next(const char *text, size_t length, uint32_t *code_point) {
   static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
   if (length == 0) return 0;
@@ -64,4 +66,18 @@ void ft_hide_controls(char *text, size_t length, bool lines) {
     for (size_t i = 0; i < bytes && !kept && ft_utf8_obeyed(c); i++)
       text[at + i] = '?';
   }
+}
+
+size_t ft_utf8_mark(const char *text, size_t length) {
+  static const char MARK[] = "\xef\xbb\xbf";
+  const size_t size = sizeof MARK - 1;
+  return length >= size && !memcmp(text, MARK, size) ? size : 0;
+}
+
+size_t ft_join_line_ends(char *text, size_t length) {
+  const char *first = length ? memchr(text, '\r', length) : NULL;
+  size_t to = first ? (size_t)(first - text) : length;
+  for (size_t from = to; from < length; from++)
+    if (text[from] != '\r' || from + 1 == length || text[from + 1] != '\n') text[to++] = text[from];
+  return to;
 }

@@ -18,6 +18,11 @@ bool ft_utf8_valid(const char *text, size_t length);
  * bidirectional formatting characters, and Unicode's line and paragraph separators. */
 bool ft_utf8_obeyed(uint32_t code_point);
 
+/** Bytes of the byte order mark that the text begins with: 3, or 0 without one. */
+size_t ft_utf8_mark(const char *text, size_t length);
+/** Replaces CR LF by LF; returns the new length. */
+size_t ft_join_line_ends(char *text, size_t length);
+
 /** Replaces by "?" each byte that a terminal would obey instead of showing: control characters
  * (those of C1 also as single bytes outside UTF-8) and bidirectional formatting characters. `lines`
  * keeps tab and line feed. */

@@ -12,7 +12,7 @@
 
 enum { MAGIC_LABELS = 0x801, MAGIC_IMAGES = 0x803 };
 
-/* A pair of files being read. */
+/* A pair of files being read; without labels, the images alone. */
 typedef struct pair {
   ft_source *images, *labels;
   const char *images_path, *labels_path;
@@ -48,18 +48,24 @@ static filtra_status check_magic(const char *path, uint32_t magic, uint32_t expe
                  magic, what, expected);
 }
 
-static filtra_status read_headers(pair *p) {
-  uint32_t images[4], labels[2];
-  FT_TRY(read_numbers(p->images, p->images_path, images, 1));
-  FT_TRY(check_magic(p->images_path, images[0], MAGIC_IMAGES, "images"));
-  FT_TRY(read_numbers(p->images, p->images_path, images + 1, 3));
+/* Reads the header of that many images' labels. */
+static filtra_status read_header_of_labels(const pair *p, uint32_t images) {
+  uint32_t labels[2];
   FT_TRY(read_numbers(p->labels, p->labels_path, labels, 1));
   FT_TRY(check_magic(p->labels_path, labels[0], MAGIC_LABELS, "labels"));
   FT_TRY(read_numbers(p->labels, p->labels_path, labels + 1, 1));
+  if (images == labels[1]) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s has %u images but %s has %u labels", p->images_path,
+                 images, p->labels_path, labels[1]);
+}
+
+static filtra_status read_headers(pair *p) {
+  uint32_t images[4];
+  FT_TRY(read_numbers(p->images, p->images_path, images, 1));
+  FT_TRY(check_magic(p->images_path, images[0], MAGIC_IMAGES, "images"));
+  FT_TRY(read_numbers(p->images, p->images_path, images + 1, 3));
   if (images[1] == 0) return ft_fail(FILTRA_ERROR_INPUT, "%s has no images", p->images_path);
-  if (images[1] != labels[1])
-    return ft_fail(FILTRA_ERROR_INPUT, "%s has %u images but %s has %u labels", p->images_path,
-                   images[1], p->labels_path, labels[1]);
+  if (p->labels) FT_TRY(read_header_of_labels(p, images[1]));
   filtra_status status = ft_image_check_size(images[2], images[3]);
   if (status) return ft_fail_context(status, "%s", p->images_path);
   p->count = images[1];
@@ -88,7 +94,19 @@ static void warn_of_gaps(const char *path, const bool seen[256], uint32_t classe
            path, missing, classes - 1, example);
 }
 
-/* Reads a pair of files. If training data were read before, only their labels are accepted. */
+/* Reads the label of image i: -1 without labels. If training data were read before, only theirs are
+ * accepted. */
+static filtra_status read_label(const pair *p, uint32_t i, uint32_t known, int32_t *label) {
+  uint8_t byte;
+  *label = -1;
+  if (!p->labels) return FILTRA_OK;
+  FT_TRY(read_exactly(p->labels, p->labels_path, &byte, 1, "label", i));
+  *label = byte;
+  if (!known || byte < known) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_INPUT, "%s: label %u at entry %u; training has 0 to %u",
+                 p->labels_path, byte, i, known - 1);
+}
+
 static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset_options *options,
                                filtra_split split) {
   uint32_t known = ds->samples[FILTRA_SPLIT_TRAIN].count ? ds->info.classes : 0;
@@ -96,19 +114,18 @@ static filtra_status read_pair(pair *p, filtra_dataset *ds, const filtra_dataset
   size_t bytes = (size_t)p->image.height * p->image.width;
   bool seen[256] = {false};
   for (uint32_t i = 0; i < p->count; i++) {
-    uint8_t label;
+    int32_t label;
     FT_TRY(read_exactly(p->images, p->images_path, p->image.pixels, bytes, "image", i));
-    FT_TRY(read_exactly(p->labels, p->labels_path, &label, 1, "label", i));
-    if (known && label >= known)
-      return ft_fail(FILTRA_ERROR_INPUT, "%s: label %u at entry %u; training has 0 to %u",
-                     p->labels_path, label, i, known - 1);
-    if (label >= ds->info.classes) ds->info.classes = label + 1u;
-    seen[label] = true;
+    FT_TRY(read_label(p, i, known, &label));
+    if (label >= (int32_t)ds->info.classes) ds->info.classes = (uint32_t)label + 1;
+    if (label >= 0) seen[label] = true;
     filtra_status status = ft_images_add(ds, options, split, &p->image, label);
     if (status) return ft_fail_context(status, "%s, image %u", p->images_path, i);
   }
-  if (split == FILTRA_SPLIT_TRAIN) warn_of_gaps(p->labels_path, seen, ds->info.classes);
   FT_TRY(check_end(p->images, p->images_path, p->count));
+  if (!p->labels) return FILTRA_OK;
+  if (split == FILTRA_SPLIT_TRAIN) warn_of_gaps(p->labels_path, seen, ds->info.classes);
+  ds->untargeted = false;
   return check_end(p->labels, p->labels_path, p->count);
 }
 
@@ -116,7 +133,7 @@ static filtra_status open_pair(const char *images, const char *labels, filtra_da
                                const filtra_dataset_options *options, filtra_split split) {
   pair p = {.images_path = images, .labels_path = labels};
   filtra_status status = ft_source_open(images, &p.images);
-  if (!status) status = ft_source_open(labels, &p.labels);
+  if (!status && labels) status = ft_source_open(labels, &p.labels);
   if (!status) status = read_pair(&p, ds, options, split);
   ft_source_close(&p.images);
   ft_source_close(&p.labels);
@@ -144,8 +161,9 @@ static char *other_form(const char *path) {
                                    : ft_format("%s.gz", path);
 }
 
-/* The path of the labels file that belongs to an image file; caller frees. */
-static filtra_status labels_of(const char *images, char **out) {
+/* The path of the labels file that belongs to an image file; caller frees. NULL if there is none
+ * and images may lack labels. */
+static filtra_status labels_of(const char *images, bool may_lack, char **out) {
   *out = ft_strdup(images);
   if (!*out) return FILTRA_ERROR_HOST_MEMORY;
   char *name = *out + (ft_path_name(*out) - *out);
@@ -158,6 +176,9 @@ static filtra_status labels_of(const char *images, char **out) {
   *out = other;
   if (!other) return FILTRA_ERROR_HOST_MEMORY;
   if (word && ft_data_file_exists(other)) return FILTRA_OK;
+  free(other);
+  *out = NULL;
+  if (may_lack) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT,
                  "the labels of %s are missing; they are sought beside it under the same name with "
                  "\"labels\" for \"images\" and \"idx1\" for \"idx3\"",
@@ -167,7 +188,7 @@ static filtra_status labels_of(const char *images, char **out) {
 static filtra_status open_images(const char *images, filtra_dataset *ds,
                                  const filtra_dataset_options *options, filtra_split split) {
   char *labels;
-  filtra_status status = labels_of(images, &labels);
+  filtra_status status = labels_of(images, options->unlabelled, &labels);
   if (!status) status = open_pair(images, labels, ds, options, split);
   free(labels);
   return status;
@@ -237,6 +258,7 @@ static filtra_status read_one(const char *path, filtra_dataset *ds,
 
 static filtra_status open_idx(const char *path, const filtra_dataset_options *options,
                               filtra_dataset *ds) {
+  ds->untargeted = true; /* until labels are read */
   filtra_status status = ft_is_directory(path) ? read_folder(path, FILTRA_SPLIT_TEST, ds, options)
                                                : read_one(path, ds, options);
   ds->class_names = ft_tokenizer_pixels.symbols; /* "0", "1" and so on */
@@ -251,5 +273,7 @@ static bool probe_idx(const ft_dataset_probe *p) {
 }
 
 const ft_dataset_format ft_format_idx = {
-    "idx", "MNIST and its kin: train-images-idx3-ubyte and -labels-idx1-, t10k-..., or one pair",
+    "idx",
+    "MNIST and its kin: train-images-idx3-ubyte and -labels-idx1-, t10k-..., or one pair; to "
+    "predict, images alone",
     probe_idx, open_idx};

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,21 +32,9 @@ static uint64_t count_lines(const char *bytes, size_t count) {
 }
 
 static void drop_byte_order_mark(ft_text *text) {
-  if (text->held < 3 || memcmp(text->passage, "\xef\xbb\xbf", 3)) return;
-  text->held -= 3;
-  memmove(text->passage, text->passage + 3, text->held);
-}
-
-/* Replaces CR LF by LF. */
-static void join_line_ends(ft_text *text) {
-  size_t to = 0;
-  if (!memchr(text->passage, '\r', text->held)) return;
-  for (size_t from = 0; from < text->held; from++) {
-    bool dropped =
-        text->passage[from] == '\r' && from + 1 < text->held && text->passage[from + 1] == '\n';
-    if (!dropped) text->passage[to++] = text->passage[from];
-  }
-  text->held = to;
+  const size_t mark = ft_utf8_mark(text->passage, text->held);
+  text->held -= mark;
+  memmove(text->passage, text->passage + mark, text->held);
 }
 
 /* Finds where to cut: after a line, else after a blank, else between characters; never between CR
@@ -74,7 +63,7 @@ filtra_status ft_text_next(ft_text *text, bool *more) {
   text->held += got;
   if (!text->begun) drop_byte_order_mark(text);
   text->begun = true;
-  join_line_ends(text);
+  text->held = ft_join_line_ends(text->passage, text->held);
   *more = text->held > 0;
   text->length = ended || !*more ? text->held : find_cut(text->passage, text->held);
   const char *nul = memchr(text->passage, '\0', text->length);

@@ -261,6 +261,31 @@ TEST(test_idx_beside_folders) {
   test_counts(other, 9, 1, 0);
 }
 
+/* Images without their labels can be predicted. */
+TEST(test_idx_unlabelled) {
+  const filtra_dataset_options options = {.unlabelled = true};
+  const char *folder = test_folder(), *images = test_path(folder, "t10k-images-idx3-ubyte");
+  const char *train = test_path(folder, "train-images-idx3-ubyte");
+  write_idx_images(images, 12, 5, 7);
+  test_refuse_dataset(images, NULL, "the labels of");
+  owned_dataset *alone = test_open_dataset(images, NULL, &options);
+  const filtra_dataset_info *info = filtra_dataset_get_info(alone);
+  assert_int_equal(info->unlabelled[FILTRA_SPLIT_TRAIN] + info->unlabelled[FILTRA_SPLIT_VAL], 12);
+  assert_int_equal(test_sample(alone, FILTRA_SPLIT_TRAIN, 0).label, -1);
+  write_idx_images(train, 50, 5, 7);
+  write_idx_labels(test_path(folder, "train-labels-idx1-ubyte"), 50, 6);
+  owned_dataset *ds = test_open_dataset(folder, NULL, &options);
+  info = filtra_dataset_get_info(ds);
+  test_counts(ds, 45, 5, 12);
+  assert_int_equal(info->classes, 6);
+  assert_int_equal(info->unlabelled[FILTRA_SPLIT_TRAIN], 0);
+  assert_int_equal(info->unlabelled[FILTRA_SPLIT_TEST], 12);
+  filtra_sample s = test_sample(ds, FILTRA_SPLIT_TEST, 11);
+  assert_int_equal(s.label, -1);
+  assert_int_equal(s.tokens[1], byte_of(11, 0, 1));
+  test_refuse_dataset(folder, NULL, "the labels of");
+}
+
 TEST(test_idx_wrong) {
   const char *folder = test_folder();
   const char *images = test_path(folder, "train-images-idx3-ubyte");
