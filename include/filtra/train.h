@@ -158,7 +158,7 @@ typedef struct filtra_evaluation {
   /** Accuracy of always predicting the split's most frequent label, or set of labels; with unknown
    * ones, of the better of the most frequent set that is wholly known and each label's majority. */
   double majority;
-  double perplexity; /**< exp(loss) of a language model; else 0 */
+  double perplexity; /**< exp(loss) of a language model, at most e^80; else 0 */
   /** In regression: both errors in the units of the values, and r_squared = 1 - squared error /
    * variance. Else 0. */
   double absolute_error, root_mean_square_error, r_squared;

@@ -7,7 +7,18 @@
 
 enum { MOST_WIDTH = 16384 };
 
-/* Checks the sizes of inputs, outputs and heads. */
+filtra_status ft_model_check_heads(const char *context, const filtra_model_config *o) {
+  if (o->width % o->heads)
+    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"width\" %lld must be a multiple of \"heads\" %lld",
+                   context, (long long)o->width, (long long)o->heads);
+  if (o->width / o->heads > 128)
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "%s: \"width\" / \"heads\" is %lld, accepted are at most 128 channels a head",
+                   context, (long long)(o->width / o->heads));
+  return FILTRA_OK;
+}
+
+/* Checks the sizes of inputs and outputs. */
 static filtra_status check_sizes(const char *context, const filtra_model_config *o) {
   bool classes = o->task < FILTRA_TASK_REGRESSION;
   if (o->features && o->vocabulary)
@@ -20,13 +31,6 @@ static filtra_status check_sizes(const char *context, const filtra_model_config 
   if (o->task == FILTRA_TASK_MULTI_LABEL && o->classes < 1)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"classes\", the number of labels, is required and at least 1", context);
-  if (o->width % o->heads)
-    return ft_fail(FILTRA_ERROR_INPUT, "%s: \"width\" %lld must be a multiple of \"heads\" %lld",
-                   context, (long long)o->width, (long long)o->heads);
-  if (o->width / o->heads > 128)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "%s: \"width\" / \"heads\" is %lld, accepted are at most 128 channels a head",
-                   context, (long long)(o->width / o->heads));
   return FILTRA_OK;
 }
 
@@ -309,6 +313,7 @@ filtra_status ft_model_options_check(const char *context, const ft_model_options
                                      const filtra_model_config *usual) {
   const filtra_model_config *o = &options->config;
   FT_TRY(check_sizes(context, o));
+  FT_TRY(ft_model_check_heads(context, o));
   FT_TRY(check_image(context, o));
   FT_TRY(check_places(context, o));
   FT_TRY(ft_mixers_check(&options->mixers, o->layers, context));

@@ -56,6 +56,8 @@ filtra_status ft_model_options_read(const json_t *object, const char *context,
 /** The part of ft_model_options_read that follows the reading of fields and mixer: defaults that
  * depend on other fields, and checks across fields. */
 filtra_status ft_model_options_finish(const char *context, ft_model_options *options);
+/** Checks that the heads divide the width into parts that kernels can keep (check.c). */
+filtra_status ft_model_check_heads(const char *context, const filtra_model_config *o);
 /** The checks across fields (check.c). `usual` has the defaults of head_width and
  * head_activation. */
 filtra_status ft_model_options_check(const char *context, const ft_model_options *options,

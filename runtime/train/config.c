@@ -312,12 +312,12 @@ json_t *ft_run_config_write(const ft_run_config *config) {
   return object;
 }
 
-/* Checks the model's keys before the data are read. Sizes that the data decide are set
- * to values that pass; without a task nothing is checked. */
+/* Checks the model's keys before the data are read. Sizes that the data decide are set to values
+ * that pass; without a task only width and heads are checked. */
 static filtra_status check_before_data(const char *context, const ft_run_config *config) {
   ft_run_config copy = *config;
   filtra_model_config *o = &copy.model.config;
-  if (!o->task) return FILTRA_OK;
+  if (!o->task) return ft_model_check_heads(context, o);
   FT_TRY(fit_selection(&copy, context));
   if (o->patch && !o->image_height) o->max_length = 0;
   if (!o->classes) o->classes = 2;

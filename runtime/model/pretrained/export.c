@@ -258,6 +258,11 @@ static filtra_status write_preparation(const exporting *e, const char *folder) {
     FT_TRY(write_json(folder, "tokenizer.json", whole));
     return write_json(folder, "tokenizer_config.json", ft_hf_tokenizer_config(tokenizer, e->keys));
   }
+  if (json_is_object(tokenizer))
+    ft_log(FILTRA_LOG_WARNING,
+           "the tokenizer of %s is not in Hugging Face's format and is left out: what reads the "
+           "folder takes token ids, no text",
+           e->path);
   if (!json_object_get(e->input, "feature_mean")) return FILTRA_OK;
   return write_json(folder, "preprocessor_config.json", image_preparation(e));
 }
