@@ -29,6 +29,9 @@ TEST(test_usage) {
                {"generate nowhere --prompt x --device cpu 2>&1", "nowhere is not a run folder", 2},
                {"analyze nowhere --device cpu 2>&1", "nowhere is not a run folder", 2},
                {"predict nowhere --device cpu 2>&1", "nowhere is not a run folder", 2},
+               {"predict a --data b --data c 2>&1", "--data is given twice, as \"b\" and \"c\"", 2},
+               {"train --data b --data c 2>&1", "--data is given twice", 2},
+               {"train --mixer agf --set mixer.K=3 --help", "Usage: filtra train", 0},
                {"devices --help", "FILTRA_DEVICE", 0},
                {"presets --help", "Usage: filtra presets", 0},
                {"presets", "lra-listops-agf", 0},
@@ -38,6 +41,8 @@ TEST(test_usage) {
                {"devices --device 2>&1", "requires an argument", 2},
                {"devices --device 'no such device' 2>&1", "no such device", 3},
                {"devices --caps int64=9 2>&1", "int64=9", 2},
+               {"devices --driver-threads 0 2>&1",
+                "--driver-threads is \"0\", not a whole number from 1 to 1024", 2},
                {"--version >/dev/full 2>/dev/null", "", 1}};
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     int code = test_run_command("", cases[i].arguments);
@@ -47,6 +52,28 @@ TEST(test_usage) {
       fail();
     }
   }
+}
+
+/* Threads of a run's process while it trains. */
+static long threads_with(const char *option) {
+  const char *run = test_new_run();
+  const char *arguments = test_text("--device cpu --cache-dir '' --mixer fnet --data %s --out %s "
+                                    "--set width=8 --set layers=1 --set log_every=1 %s",
+                                    test_listops(), run, option);
+  const char *look = test_text("until [ -s %s/metrics.jsonl ] || ! kill -0 $!; do sleep 0.1; done; "
+                               "ls /proc/$!/task | wc -l; kill -9 $!",
+                               run);
+  test_run_command("env -u LP_NUM_THREADS",
+                   test_text("train %s >/dev/null 2>&1 & %s", arguments, look));
+  return strtol(test_output, NULL, 10);
+}
+
+TEST(test_driver_threads) {
+  const char *driver = filtra_device_get_info(test_device())->driver;
+  if (!ft_file_exists("/proc/self/task") || !strstr(driver, "llvmpipe")) skip();
+  const long one = threads_with("--driver-threads 1");
+  const long six = threads_with("--driver-threads 6");
+  if (one < 1 || six < one + 6) fail_msg("%ld threads, %ld with six of the driver", one, six);
 }
 
 TEST(test_check_report_usage) {

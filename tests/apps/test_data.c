@@ -60,6 +60,8 @@ TEST(test_inspect_tables) {
   assert_printed("/test-labeled.csv is left out: its name ends with no split's");
   assert_printed("format table");
   assert_null(strstr(test_output, "notes.txt is left out"));
+  assert_int_equal(run("data inspect %s --set delimiter=dot 2>&1", folder), 2);
+  assert_printed("--delimiter is \"dot\", accepted are auto, comma, tab, semicolon, pipe\n");
 }
 
 /* Inspects samples of 1 to 40 tokens, the held-out ones of a run being `tokens` in all. */
@@ -225,6 +227,23 @@ TEST(test_inspect_images) {
   json_t *first = json_object_get(root, "first");
   assert_number(first, "length", 16);
   assert_int_equal(run("data inspect %s --image-size 0 2>&1", folder), 2);
+}
+
+/* Test images without classes are there to predict: they are not said to be left out. */
+TEST(test_inspect_unlabelled_images) {
+  static const char *const NAMES[] = {"train/a/0.png", "train/a/1.png", "train/b/2.png",
+                                      "train/b/3.png", "test/4.png",    "test/5.png"};
+  if (!test_has_png()) skip();
+  const char *folder = test_folder();
+  for (uint32_t i = 0; i < FT_COUNT(NAMES); i++) {
+    ft_image image = test_picture(8, 8, 3, i);
+    test_write_png(folder, NAMES[i], &image);
+    free(image.pixels);
+  }
+  assert_int_equal(run("data inspect %s 2>&1", folder), 0);
+  assert_printed("2 of the 2 test samples of ");
+  assert_printed("(2 without target)");
+  assert_null(strstr(test_output, "is left out"));
 }
 
 TEST(test_inspect_finds_a_wrong_label) {

@@ -62,6 +62,13 @@ TEST(text_follows_the_prompt) {
   owned char *first = strdup(test_output);
   assert_code(generate("printf 'we go' |", characters_run(), "--prompt - --tokens 50"), 0);
   assert_string_equal(test_output, first);
+  /* standard input is read as a text file is: without its mark, and with any line ends */
+  assert_code(generate("printf 'on\\nwe' |", characters_run(), "--prompt - --tokens 9"), 0);
+  owned char *lines = strdup(test_output);
+  assert_code(
+      generate("printf '\\357\\273\\277on\\r\\nwe' |", characters_run(), "--prompt - --tokens 9"),
+      0);
+  assert_string_equal(test_output, lines);
   assert_code(generate("", characters_run(), "--prompt 'we go' --tokens 50 --seed 1"), 0);
   assert_string_not_equal(test_output, first);
   assert_code(generate("", characters_run(), "--prompt 'we go' --tokens 50 --seed 0"), 0);
@@ -158,6 +165,8 @@ TEST(mistakes_are_told) {
   refuse(run, "--prompt w --top-p 1.5", "--top-p is \"1.5\"");
   refuse(run, "--prompt w --top-k -1", "--top-k is \"-1\"");
   refuse(run, "--prompt w --seed x", "--seed is \"x\"");
+  refuse(run, "--prompt w --prompt on", "--prompt is given twice, as \"w\" and \"on\"");
+  refuse(run, "--prompt w --tokens 5 --tokens 8", "--tokens is given twice, as \"5\" and \"8\"");
   refuse(run, "--nothing", "filtra generate --help");
   refuse("nowhere", "--prompt w", "nowhere is not a run folder");
   assert_prints(test_run_command("", "generate --prompt w 2>&1"), 2, "which run?");

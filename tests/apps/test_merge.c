@@ -174,6 +174,15 @@ TEST(test_unfinished) {
   report(0, test_text("%s --format results", sweep));
   assert_printed(test_text("%s: 1 of 3 runs are not finished and left out", sweep));
   assert_printed("from 2 runs");
+  owned char *record = test_read(test_path(sweep, "sweep.jsonl"), NULL);
+  write_text(
+      sweep, "sweep.jsonl",
+      test_text("{\"cells\":[\"made-agf-seed=2\",\"made-agf-seed=3\",\"made-softmax-seed=1\","
+                "\"made-softmax-seed=2\"]}\n%s",
+                record));
+  report(0, sweep);
+  assert_printed(": 2 of 4 runs are not finished and left out");
+  write_text(sweep, "sweep.jsonl", record);
   write_text(sweep, "sweep.json",
              "{\"evaluate\": \"val\", \"datasets\": {\"made\": {\"data\": \"d\"}}}");
   report(2, sweep);

@@ -104,6 +104,23 @@ TEST(a_model_goes_out_again) {
   assert_code(test_filtra("import %s --device cpu --cache-dir '' --out %s 2>&1", folder, run), 0);
 }
 
+/* A tokenizer of Filtra's own has no form there, which is said. */
+TEST(own_tokenizers_stay) {
+  static const char TEXT[] = "we go on\nand on\nwe go on\nand on\n";
+  const char *text = test_path(test_folder(), "text.txt"), *run = test_path(test_folder(), "run");
+  const char *out = test_path(test_folder(), "hf");
+  test_write(text, TEXT, strlen(TEXT));
+  assert_code(test_filtra("train --device cpu --cache-dir '' --data %s --out %s --steps 1 "
+                          "--set width=8 --set layers=1 --set max_length=8 --set batch_size=2 "
+                          "--set tie_embeddings=true --set no_head_bias=true "
+                          "--set activation=gelu_tanh 2>&1",
+                          text, run),
+              0);
+  assert_prints(test_filtra("export %s %s 2>&1", run, out), 0,
+                "is not in Hugging Face's format and is left out");
+  assert_false(ft_file_exists(test_path(out, "tokenizer.json")));
+}
+
 /* transformers' problem_type says that a model is of several labels. */
 TEST(labels_go_out_and_in) {
   const char *out = test_path(test_folder(), "hf"), *run = test_path(test_folder(), "run");

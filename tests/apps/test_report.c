@@ -49,6 +49,26 @@ static const char PERPLEXITY[] = "{\"step\":1,\"validation_loss\":3,\"validation
 
 static const char ERROR[] = "{\"step\":1,\"validation_loss\":0.5,\"validation_mae\":0.25}\n";
 
+/* e^80, the largest, has 35 digits. */
+TEST(test_large_perplexity) {
+  const char *run = make_run("{\"data\": \"t.txt\", \"task\": \"language_model\"}",
+                             "{\"step\":1,\"validation_loss\":80,\"validation_accuracy\":0,"
+                             "\"validation_perplexity\":5.5406223843935098e34}\n");
+  report(0, run);
+  assert_printed("| perplexity | 5.541e+34 | – | 1 |");
+  report(0, test_text("%s --format results", run));
+  assert_printed("| 5.541e+34 |");
+}
+
+/* max_length counts pixels, which the model reads in patches. */
+TEST(test_patches) {
+  const char *run = make_run("{\"data\": \"images\", \"layers\": 1, \"width\": 8, \"patch\": 4, "
+                             "\"max_length\": 64}",
+                             ACCURACY);
+  report(0, test_text("%s --format results", run));
+  assert_printed(", 1 layer of width 8, at most 4 patches.");
+}
+
 TEST(test_table) {
   const char *a = make_run("{\"data\": \"/d/listops\", \"mixer\": \"agf\"}", ACCURACY);
   const char *b = make_run("{\"data\": \"/d/listops\"}", ACCURACY);

@@ -73,7 +73,8 @@ TEST(test_wrong_files) {
       {"{" DATA ", \"mixers\": [3], \"seeds\": [1]}", "entry 1 must be a name"},
       {"{" DATA ", \"mixers\": [\"agd\"], \"seeds\": [1]}", "unknown mixer \"agd\""},
       {"{" DATA ", \"mixers\": [\"agf\", \"agf\"], \"seeds\": [1]}",
-       "two cells are called a-agf-seed=1"},
+       "two cells are called a-agf-seed=1; one of"},
+      {"{" DATA ", \"options\": {\"seed\": [3]}, " REST "}", "leave it out of \"options\""},
       {"{" DATA ", \"mixers\": [\"agf\"], \"seeds\": [0.5]}",
        "cell a-agf-seed=0.5: \"seed\" must be a whole number"},
       {"{" DATA ", \"config\": {\"seed\": 3}, " REST "}", "comes from \"seeds\""},
@@ -83,8 +84,13 @@ TEST(test_wrong_files) {
       {"{" DATA ", \"options\": {\"layers\": 3}, " REST "}", "must be a list of values"},
       {"{" DATA ", \"options\": {\"layers\": [1, 0]}, " REST "}",
        "cell a-agf-layers=0-seed=1: \"layers\" is 0, accepted are 1 to 256"},
+      {"{" DATA ", \"options\": {\"width\": [16, 15]}, \"config\": {\"heads\": 2}, " REST "}",
+       "cell a-agf-width=15-seed=1: \"width\" 15 must be a multiple of \"heads\" 2"},
+      {"{" DATA ", \"options\": {\"mixer.K\": [3]}, \"seeds\": [1], "
+       "\"mixers\": [\"agf\", {\"name\": \"gfsa\", \"K\": 2}]}",
+       "\"options\": \"mixer.K\": entry 2 of \"mixers\" has a \"K\" of its own"},
       {"{\"datasets\": {\"a\": {\"data\": \"x\", \"mixers\": [\"gfsa\"]}}, " REST "}",
-       "entry 1 is not the name of one of the file's"},
+       "entry 1, \"gfsa\", is not the name of one of the file's"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *out = test_new_run();
@@ -338,9 +344,30 @@ TEST(test_failing_cell) {
   assert_printed("1 cells finished, 0 of them before, 1 failed");
   assert_true(ft_file_exists(
       test_path(test_path(out, "made-softmax-max_length=16-seed=1"), "eval-val.json")));
+  assert_prints(sweep(file, test_text("--out %s --list", out)), 0,
+                "failed    made-softmax-max_length=2-seed=1\n");
+  assert_printed("0 new, 0 begun, 1 failed, 1 finished");
+  assert_prints(test_filtra("report %s 2>&1", out), 0, "1 of 2 runs are not finished and left out");
   test_patch(file, "\"train\": 16", "\"train\": 17");
   assert_prints(sweep(file, test_text("--out %s 2>&1", out)), 2,
                 "data set \"made\" was generated with other settings");
+}
+
+/* A split that the data lack is missed at the end; then the key that chooses it is named, and with
+ * another value the trained model is only evaluated. */
+TEST(test_missing_split) {
+  static const char TEXT[] = "good film\tyes\nbad film\tno\ngood day\tyes\nbad day\tno\n";
+  const char *out = test_new_run(), *data = test_path(test_folder(), "data.tsv");
+  test_write(data, TEXT, strlen(TEXT));
+  const char *file = write_file(
+      test_text("{\"config\": {\"steps\": 1, \"width\": 8, \"layers\": 1, \"batch_size\": 2, "
+                "\"validation_share\": 0.5}, \"datasets\": {\"a\": {\"data\": \"%s\"}}, "
+                "\"mixers\": [\"softmax\"], \"seeds\": [1], \"evaluate\": \"test\"}",
+                data));
+  assert_prints(sweep(file, test_text("--out %s 2>&1", out)), 1, "has no test split");
+  assert_printed("; evaluated on split test, which \"evaluate\" in ");
+  test_patch(file, "\"test\"", "\"val\" ");
+  assert_prints(sweep(file, test_text("--out %s 2>&1", out)), 0, "1 cells finished");
 }
 
 /* "--data SET=FOLDER " for the first sets. */

@@ -88,6 +88,7 @@ enum {
   OPTION_CACHE_DIR,
   OPTION_TUNING,
   OPTION_VALIDATION,
+  OPTION_DRIVER_THREADS,
   OPTION_FIRST_FREE
 };
 
@@ -96,15 +97,20 @@ enum {
   {"device", required_argument, NULL, OPTION_DEVICE},                                              \
       {"caps", required_argument, NULL, OPTION_CAPS},                                              \
       {"cache-dir", required_argument, NULL, OPTION_CACHE_DIR},                                    \
-      {"tuning", required_argument, NULL, OPTION_TUNING}, {                                        \
+      {"tuning", required_argument, NULL, OPTION_TUNING},                                          \
+      {"driver-threads", required_argument, NULL, OPTION_DRIVER_THREADS}, {                        \
     "validation", no_argument, NULL, OPTION_VALIDATION                                             \
   }
 
 /** Lines for these options in a subcommand's help. */
 extern const char device_options_help[];
 
-/** Handles an option that getopt_long returned; false if it is not a device option. */
-bool take_device_option(int code, const char *value, filtra_device_options *options);
+/** Takes an option for a code that getopt_long returned. False after an error, which it prints. */
+bool take_device_option(const char *command, int code, const char *value,
+                        filtra_device_options *options);
+
+/** Whether it is Mesa's CPU driver, lavapipe. */
+bool device_is_lavapipe(const filtra_device_info *info);
 
 /** Describes a device and its capabilities as JSON (devices.c). */
 json_t *command_device_json(const filtra_device_info *info);

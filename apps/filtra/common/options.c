@@ -78,9 +78,16 @@ static const command_option *find(const command_line *line, int code) {
   return NULL;
 }
 
+/* Whether an option has one value: giving it twice would lose the first. */
+static bool takes_one(const command_option *o) {
+  return o->kind == OPTION_TEXT || o->kind == OPTION_NUMBER || o->kind == OPTION_REAL ||
+         o->kind == OPTION_PRECISION;
+}
+
 int command_take(int argc, char **argv, const command_line *line, void *arguments) {
   static const struct option device_options[] = {DEVICE_OPTIONS};
   struct option table[MOST_OPTIONS] = {{"help", no_argument, NULL, 'h'}};
+  const char *given[MOST_OPTIONS] = {0}; /* the values of options that take one */
   char letters[2 * MOST_OPTIONS + 1] = "h";
   size_t rows = 1;
   for (size_t i = 0; i < FT_COUNT(device_options) && line->opens_device; i++)
@@ -100,11 +107,15 @@ int command_take(int argc, char **argv, const command_line *line, void *argument
     }
     if (code == '?') return command_bad_option(argv[0]);
     const command_option *o = find(line, code);
-    if (!o)
-      take_device_option(code, optarg, arguments);
-    else if (o->kind == OPTION_SET ? !take_set(argv[0], line, optarg, arguments)
-                                   : !take(argv[0], o, optarg, arguments))
-      return COMMAND_USAGE;
+    const char **before = o && takes_one(o) ? &given[o - line->options] : NULL;
+    if (before && *before)
+      return command_misused(argv[0], "--%s is given twice, as \"%s\" and \"%s\"", o->name, *before,
+                             optarg);
+    if (before) *before = optarg;
+    const bool taken = !o ? take_device_option(argv[0], code, optarg, arguments)
+                       : o->kind == OPTION_SET ? take_set(argv[0], line, optarg, arguments)
+                                               : take(argv[0], o, optarg, arguments);
+    if (!taken) return COMMAND_USAGE;
   }
   const char **run = line->run ? (const char **)((char *)arguments + line->run) : NULL;
   if (run && !*run && optind < argc) *run = argv[optind++];

@@ -88,6 +88,10 @@ const char *number_text(const char *format, double value, char out[NUMBER_TEXT])
   return out;
 }
 
+const char *perplexity_text(double perplexity, char out[NUMBER_TEXT]) {
+  return number_text(perplexity < LARGE_PERPLEXITY ? "%.2f" : "%.4g", perplexity, out);
+}
+
 /* ---- pages ---- */
 
 /* The colours are those of Okabe and Ito, which colour-blind readers can tell apart; the darkest

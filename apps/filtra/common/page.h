@@ -27,5 +27,8 @@ const char *memory_text(double bytes, char out[NUMBER_TEXT]);
 const char *seconds_text(double seconds, char out[NUMBER_TEXT]);
 /** As printf with `format`, which takes one double. */
 const char *number_text(const char *format, double value, char out[NUMBER_TEXT]);
+enum { LARGE_PERPLEXITY = 1000000 };
+/** With two decimals, or four digits from LARGE_PERPLEXITY on; "-" if it is not finite. */
+const char *perplexity_text(double perplexity, char out[NUMBER_TEXT]);
 
 #endif

@@ -17,6 +17,8 @@ void system_remove_when_ended(const char *path);
 void system_sleep(double seconds);
 /** Writes names of system, release and machine. */
 void system_describe(char *text, size_t size);
+/** Sets a variable of the environment, which drivers read when a device is opened. */
+void system_set_variable(const char *name, const char *value);
 /** The processor's name; caller frees; NULL: unknown, or out of memory. */
 char *system_processor(void);
 

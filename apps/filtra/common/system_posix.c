@@ -83,6 +83,10 @@ void system_describe(char *text, size_t size) {
     snprintf(text, size, "%s %s %s", system.sysname, system.release, system.machine);
 }
 
+void system_set_variable(const char *name, const char *value) {
+  setenv(name, value, 1);
+}
+
 char *system_processor(void) {
   static const char KEY[] = "model name";
   char line[256], *name = NULL;

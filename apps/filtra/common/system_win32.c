@@ -109,6 +109,10 @@ void system_describe(char *text, size_t size) {
   free(build);
 }
 
+void system_set_variable(const char *name, const char *value) {
+  _putenv_s(name, value);
+}
+
 char *system_processor(void) {
   return read_text(L"HARDWARE\\DESCRIPTION\\System\\CentralProcessor\\0", L"ProcessorNameString");
 }

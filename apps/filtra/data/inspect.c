@@ -36,7 +36,7 @@ static void print_help(void) {
       "  --task NAME           regression: targets are numbers; classification: they are not;\n"
       "                        multi_label: any number of labels\n"
       "  --max-vocabulary N    ids of words at most, rarer words read as <unk>; 0: 65536\n"
-      "  --image-size N        images of any size, as squares of side N; pixels become numbers\n"
+      "  --image-size N        images of any size, as squares of side N\n"
       "  --set KEY=VALUE       any of these as to filtra train, such as text_column=review\n"
       "  --json                print one JSON object\n\nFormats:\n");
   for (size_t i = 0; filtra_dataset_format_name(i); i++)
@@ -465,12 +465,14 @@ static void warn_of_targets(const char *path, const filtra_dataset_options *opti
   const uint64_t learnt = unknown[FILTRA_SPLIT_TRAIN] + unknown[FILTRA_SPLIT_VAL];
   if (!learnt && !unknown[FILTRA_SPLIT_TEST]) return;
   trained.unlabelled = false;
+  ft_log_hold(); /* what training leaves out is what this says */
   const bool refused = filtra_dataset_open(path, &trained, &ds) != FILTRA_OK;
+  ft_log_release(false);
   filtra_dataset_close(&ds);
   if (refused && (learnt || !info->count[FILTRA_SPLIT_TRAIN]))
     ft_log(FILTRA_LOG_WARNING, "these data can be predicted, not trained or evaluated with: %s",
            filtra_error_message());
-  else if (refused)
+  else if (unknown[FILTRA_SPLIT_TEST])
     ft_log(FILTRA_LOG_WARNING,
            "%" PRIu64 " of the %" PRIu64
            " test samples of %s have no target: they can be predicted, not evaluated",
@@ -536,30 +538,35 @@ static const command_option OPTIONS[] = {
     COMMAND_SET,
 };
 
-/* Index of a name in a NULL-terminated list; 0 if no name is given; -1 if the list lacks it. */
-static int pick(const char *name, const char *const *names) {
-  for (int i = 0; name && names[i]; i++)
-    if (!strcmp(name, names[i])) return i;
-  return name ? -1 : 0;
+/* Finds the index of a name in a NULL-terminated list; without a name, 0. */
+static bool pick(const char *command, const char *option, const char *name,
+                 const char *const *names, int *out) {
+  char accepted[128] = "";
+  for (*out = 0; name && names[*out] && strcmp(name, names[*out]) != 0; ++*out)
+    snprintf(accepted + strlen(accepted), sizeof accepted - strlen(accepted), "%s%s",
+             *accepted ? ", " : "", names[*out]);
+  if (!name || names[*out]) return true;
+  command_misused(command, "--%s is \"%s\", accepted are %s", option, name, accepted);
+  return false;
 }
 
-/* Takes the options that are enumerators' names; returns the first with an invalid value. */
-static const char *take_names(inspect_arguments *a) {
+/* Takes the options that are enumerators' names. */
+static bool take_names(const char *command, inspect_arguments *a) {
   static const char *const delimiters[] = {"auto", "comma", "tab", "semicolon", "pipe", NULL};
   static const char *const quotings[] = {"auto", "none", "full", NULL};
   static const char *const decimals[] = {"auto", "point", "comma", NULL};
   static const char *const tasks[] = {"auto", "classification", "regression", "multi_label", NULL};
-  const int delimiter = pick(a->delimiter, delimiters), decimal = pick(a->decimal, decimals);
-  const int task = pick(a->task, tasks), quoting = pick(a->quoting, quotings);
+  int delimiter, quoting, decimal, task;
+  if (!pick(command, "delimiter", a->delimiter, delimiters, &delimiter) ||
+      !pick(command, "quoting", a->quoting, quotings, &quoting) ||
+      !pick(command, "decimal", a->decimal, decimals, &decimal) ||
+      !pick(command, "task", a->task, tasks, &task))
+    return false;
   a->open.delimiter = (filtra_delimiter)delimiter;
   a->open.quoting = (filtra_quoting)quoting;
   a->open.decimal = (filtra_decimal)decimal;
   a->open.targets = (filtra_targets)task;
-  return delimiter < 0 ? "delimiter"
-         : quoting < 0 ? "quoting"
-         : decimal < 0 ? "decimal"
-         : task < 0    ? "task"
-                       : NULL;
+  return true;
 }
 
 /* Samples are held out as runs hold them out. */
@@ -582,10 +589,8 @@ int run_data_inspect(int argc, char **argv) {
   if (code >= 0) return code;
   const filtra_status status = take_split_seed(&a.open.seed);
   if (status) return command_fail(argv[0], status);
-  const char *wrong = take_names(&a);
-  if (wrong) return command_misused(argv[0], "--%s has another value than --help lists", wrong);
+  if (!take_names(argv[0], &a)) return COMMAND_USAGE;
   a.open.image_size = (uint32_t)a.image_size;
-  if (a.image_size) a.open.pixels = FILTRA_PIXELS_RGB;
   if (optind == argc) return command_misused(argv[0], "the path is missing");
   if (optind + 1 < argc) return command_misused(argv[0], "what is \"%s\"?", argv[optind + 1]);
   a.open.max_vocabulary = (uint32_t)a.max_vocabulary;

@@ -119,7 +119,7 @@ static void print_plan(const filtra_device *device) {
 
 /* Prints lavapipe's vector width, which follows from its subgroup size (docs/benchmarks.md). */
 static void print_vectors(const filtra_device_info *info) {
-  if (strncmp(info->driver, "llvmpipe", 8) != 0 || info->subgroup_size != 16) return;
+  if (!device_is_lavapipe(info) || info->subgroup_size != 16) return;
   command_print(
       "     vectors   512 bits: mixers without attention gain by them, and attention where the "
       "processor has units as wide; LP_NATIVE_VECTOR_WIDTH=256 serves both\n");

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "common/options.h"
+#include "common/page.h"
 #include "common/sets.h"
 #include "scores.h"
 
@@ -98,6 +99,7 @@ static const char *const GUESSED[] = {[FILTRA_TASK_CLASSIFICATION] = "class",
 
 static int print_result(const eval_arguments *a, const outcome *o) {
   const filtra_evaluation *e = &o->evaluation;
+  char number[NUMBER_TEXT];
   if (a->json) return command_print_json("filtra eval", result_json(a, o));
   command_print("%s: %llu %s, loss %.4f, ", a->split, (unsigned long long)e->samples,
                 a->stride ? "windows" : "samples", e->loss);
@@ -109,8 +111,8 @@ static int print_result(const eval_arguments *a, const outcome *o) {
     return COMMAND_DONE;
   }
   if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
-    command_print("%llu tokens, perplexity %.2f, ", (unsigned long long)e->predictions,
-                  e->perplexity);
+    command_print("%llu tokens, perplexity %s, ", (unsigned long long)e->predictions,
+                  perplexity_text(e->perplexity, number));
   if (e->top5_accuracy >= 0.0) command_print("top-5 accuracy %.2f%%, ", 100.0 * e->top5_accuracy);
   command_print("accuracy %.2f%% (chance %.2f%%, majority %s %.2f%%)\n", 100.0 * e->accuracy,
                 100.0 * e->chance, GUESSED[e->task], 100.0 * e->majority);

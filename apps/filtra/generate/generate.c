@@ -76,13 +76,24 @@ static filtra_status append(text *t, const char *bytes, size_t length) {
   return FILTRA_OK;
 }
 
+/* Removes what texts of training data lose when they are read: a byte order mark, and the carriage
+ * returns of line ends. */
+static void make_plain(text *t) {
+  if (!t->bytes) return;
+  const size_t mark = ft_utf8_mark(t->bytes, t->length);
+  memmove(t->bytes, t->bytes + mark, t->length - mark);
+  t->length = ft_join_line_ends(t->bytes, t->length - mark);
+}
+
 static filtra_status read_prompt(const char *argument, text *prompt) {
   char block[4096];
   if (strcmp(argument, "-") != 0) return append(prompt, argument, strlen(argument));
   for (size_t count; (count = fread(block, 1, sizeof block, stdin)) > 0;)
     FT_TRY(append(prompt, block, count));
-  if (!ferror(stdin)) return FILTRA_OK;
-  return ft_fail(FILTRA_ERROR_IO, "cannot read standard input: %s", strerror(errno));
+  if (ferror(stdin))
+    return ft_fail(FILTRA_ERROR_IO, "cannot read standard input: %s", strerror(errno));
+  make_plain(prompt);
+  return FILTRA_OK;
 }
 
 /* The text as JSON; bytes that are not UTF-8 become U+FFFD. */

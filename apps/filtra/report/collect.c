@@ -2,8 +2,8 @@
  * Called by report.c. */
 #include "base/file.h"
 #include "base/json.h"
-#include "base/lines.h"
 #include "base/memory.h"
+#include "common/record.h"
 #include "report.h"
 
 #include <ctype.h>
@@ -56,56 +56,50 @@ static bool is_cell_of(const char *cell, const char *data) {
 
 /* Sets the run's sweep, and the sweep's name for its data: the longest one that the cell's name
  * begins with. */
-static void name_data(const json_t *sweep, report_run *run) {
+static void name_data(const json_t *file, report_run *run) {
   const char *cell = ft_path_name(run->path), *name;
   const json_t *entry;
   size_t longest = 0;
-  run->sweep = sweep;
-  json_object_foreach(json_object_get(sweep, "datasets"), name,
+  run->sweep = file;
+  json_object_foreach(json_object_get(file, "datasets"), name,
                       entry) if (is_cell_of(cell, name) && strlen(name) > longest) {
     longest = strlen(name);
     run->data = name;
   }
 }
 
-/* Adds the time that one call of the sweep spent on a cell; keeps the commit of the last line. */
-static filtra_status take_line(report_set *set, json_t *line, size_t first) {
+/* The cells of one sweep. */
+typedef struct cells {
+  report_set *set;
+  size_t first;        /* their runs are those of the set from here on */
+  const json_t *names; /* of the cells that the sweep's last call was asked for; NULL: unknown */
+} cells;
+
+/* Takes the cells of a call; or adds the time that one spent on a cell, and keeps the commit of the
+ * last line. */
+static filtra_status take_line(void *user, json_t *line) {
+  cells *c = user;
+  const json_t *names = json_object_get(line, "cells");
+  if (json_is_array(names)) {
+    c->names = names;
+    return report_keep(c->set, json_incref(line));
+  }
   const char *cell = ft_json_string(line, "cell");
   double seconds = json_number_value(json_object_get(line, "seconds"));
-  for (size_t i = first; i < set->count; i++) {
-    report_run *run = &set->runs[i];
+  for (size_t i = c->first; i < c->set->count; i++) {
+    report_run *run = &c->set->runs[i];
     if (strcmp(ft_path_name(run->path), cell) != 0) continue;
     run->seconds = isnan(run->seconds) ? seconds : run->seconds + seconds;
     run->commit = ft_json_string(line, "commit");
-    return report_keep(set, json_incref(line));
+    return report_keep(c->set, json_incref(line));
   }
   return FILTRA_OK;
 }
 
-/* Reads the sweep's record of its cells, over all calls. Skips a last line that a power failure
- * left incomplete. */
-static filtra_status read_record(report_set *set, const char *path, size_t first) {
-  ft_lines lines;
-  bool more = true;
-  if (!ft_file_exists(path)) return FILTRA_OK;
-  FT_TRY(ft_lines_open(path, &lines));
-  filtra_status status = FILTRA_OK;
-  while (!status && more) {
-    json_t *line = NULL;
-    status = ft_lines_next(&lines, &more);
-    if (!status && more) status = ft_json_parse(lines.line, lines.length, path, &line);
-    if (status == FILTRA_ERROR_INPUT) status = FILTRA_OK;
-    if (!status && line) status = take_line(set, line, first);
-    json_decref(line);
-  }
-  ft_lines_close(&lines);
-  return status;
-}
-
-static filtra_status load_sweep(report_set *set, const char *path, json_t **sweep) {
-  FT_TRY(ft_json_load(path, sweep));
-  FT_TRY(report_keep(set, *sweep));
-  if (json_is_object(*sweep)) return FILTRA_OK;
+static filtra_status load_sweep(report_set *set, const char *path, json_t **file) {
+  FT_TRY(ft_json_load(path, file));
+  FT_TRY(report_keep(set, *file));
+  if (json_is_object(*file)) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", path);
 }
 
@@ -124,9 +118,23 @@ static filtra_status has_ended(const report_run *run, bool *ended) {
   return status;
 }
 
+/* Number of cells without a run among the set's; a name that is not text has none. */
+static size_t count_missing(const report_set *set, size_t first, const json_t *names) {
+  size_t missing = 0, i;
+  const json_t *name;
+  json_array_foreach(names, i, name) {
+    bool found = false;
+    for (size_t k = first; k < set->count && json_is_string(name) && !found; k++)
+      found = !strcmp(ft_path_name(set->runs[k].path), json_string_value(name));
+    missing += !found;
+  }
+  return missing;
+}
+
 /* Leaves out cells that have not ended: their scores are those of models half trained. */
-static filtra_status leave_out_unfinished(report_set *set, const char *folder, size_t first) {
-  const size_t before = set->count;
+static filtra_status leave_out_unfinished(const cells *c, const char *folder) {
+  report_set *set = c->set;
+  const size_t first = c->first, before = set->count;
   filtra_status status = FILTRA_OK;
   set->count = first;
   for (size_t i = first; i < before; i++) {
@@ -137,25 +145,28 @@ static filtra_status leave_out_unfinished(report_set *set, const char *folder, s
     else
       report_free(&set->runs[i]);
   }
-  if (status || set->count == before) return status;
+  if (status) return status;
   if (set->count == first)
     return ft_fail(FILTRA_ERROR_INPUT, "%s: none of its runs is finished", folder);
-  ft_log(FILTRA_LOG_WARNING, "%s: %zu of %zu runs are not finished and left out", folder,
-         before - set->count, before - first);
+  size_t missing = count_missing(set, first, c->names);
+  if (missing < before - set->count) missing = before - set->count; /* begun by an earlier call */
+  if (missing)
+    ft_log(FILTRA_LOG_WARNING, "%s: %zu of %zu runs are not finished and left out", folder, missing,
+           set->count - first + missing);
   return FILTRA_OK;
 }
 
 /* Reads what a sweep's folder says about the runs from `first` on. */
 static filtra_status read_sweep(report_set *set, const char *folder, size_t first) {
-  json_t *sweep = NULL;
-  char *path = ft_path_join(folder, "sweep.json"), *record = ft_path_join(folder, "sweep.jsonl");
-  filtra_status status = path && record ? load_sweep(set, path, &sweep) : FILTRA_ERROR_HOST_MEMORY;
+  json_t *file = NULL;
+  cells c = {.set = set, .first = first};
+  char *path = ft_path_join(folder, "sweep.json");
+  filtra_status status = path ? load_sweep(set, path, &file) : FILTRA_ERROR_HOST_MEMORY;
   for (size_t i = first; i < set->count && !status; i++)
-    name_data(sweep, &set->runs[i]);
-  if (!status) status = read_record(set, record, first);
-  if (!status) status = leave_out_unfinished(set, folder, first);
+    name_data(file, &set->runs[i]);
+  if (!status) status = record_each(folder, take_line, &c);
+  if (!status) status = leave_out_unfinished(&c, folder);
   free(path);
-  free(record);
   return status;
 }
 

@@ -71,10 +71,12 @@ static void describe(FILE *to, const report_run *r) {
   json_int_t layers = json_integer_value(json_object_get(r->config, "layers"));
   json_int_t width = json_integer_value(json_object_get(r->config, "width"));
   json_int_t length = json_integer_value(json_object_get(r->config, "max_length"));
+  json_int_t patch = json_integer_value(json_object_get(r->config, "patch"));
+  if (patch > 0) length /= patch * patch; /* it counts pixels */
   fprintf(to,
-          ", %" JSON_INTEGER_FORMAT " layers of width %" JSON_INTEGER_FORMAT
-          ", at most %" JSON_INTEGER_FORMAT " tokens.",
-          layers, width, length);
+          ", %" JSON_INTEGER_FORMAT " layer%s of width %" JSON_INTEGER_FORMAT
+          ", at most %" JSON_INTEGER_FORMAT " %s.",
+          layers, layers == 1 ? "" : "s", width, length, patch > 0 ? "patches" : "tokens");
 }
 
 static filtra_status write_group(FILE *to, const report_view *v, size_t g) {

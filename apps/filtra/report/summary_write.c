@@ -9,10 +9,11 @@
 void report_mean_text(report_score score, double mean, double deviation, char *out, size_t size) {
   char number[NUMBER_TEXT];
   double scale = score == REPORT_ACCURACY ? 100.0 : 1.0;
-  snprintf(out, size, "%s",
-           number_text(score == REPORT_ERROR ? "%.4g" : "%.2f", scale * mean, number));
+  const bool large = score == REPORT_PERPLEXITY && mean >= LARGE_PERPLEXITY;
+  const bool digits = score == REPORT_ERROR || large;
+  snprintf(out, size, "%s", number_text(digits ? "%.4g" : "%.2f", scale * mean, number));
   if (!isfinite(mean) || !isfinite(deviation)) return;
-  number_text(score == REPORT_ERROR ? "%.2g" : "%.2f", scale * deviation, number);
+  number_text(digits ? "%.2g" : "%.2f", scale * deviation, number);
   snprintf(out + strlen(out), size - strlen(out), " ± %s", number);
 }
 

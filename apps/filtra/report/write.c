@@ -12,7 +12,8 @@ enum { TEST_COLUMN = 5 };
 
 const char *report_score_text(report_score score, double value, char out[NUMBER_TEXT]) {
   if (score == REPORT_ACCURACY) return number_text("%.2f %%", 100.0 * value, out);
-  return number_text(score == REPORT_PERPLEXITY ? "%.2f" : "%.4g", value, out);
+  if (score == REPORT_PERPLEXITY) return perplexity_text(value, out);
+  return number_text("%.4g", value, out);
 }
 
 /* Whether no comparable run has a better number at `offset`; false if there is none to compare. */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "common/record.h"
 #include "sweep.h"
 
 #include <filtra/filtra.h>
@@ -91,6 +92,31 @@ filtra_status sweep_find_state(const sweep *s, sweep_cell *cell) {
 filtra_status sweep_find_states(sweep *s) {
   for (size_t i = 0; i < s->count; i++)
     FT_TRY(sweep_find_state(s, &s->cells[i]));
+  return FILTRA_OK;
+}
+
+/* ---- the record of earlier calls ---- */
+
+static filtra_status take_failure(void *user, json_t *line) {
+  sweep *s = user;
+  const char *name = ft_json_string(line, "cell");
+  const bool failed = !strcmp(ft_json_string(line, "state"), sweep_state_name(SWEEP_FAILED));
+  for (size_t i = 0; i < s->count; i++) {
+    sweep_cell *cell = &s->cells[i];
+    if (strcmp(cell->name, name) != 0) continue;
+    free(cell->error);
+    cell->error = failed ? ft_strdup(ft_json_string(line, "error")) : NULL;
+    if (failed && !cell->error) return FILTRA_ERROR_HOST_MEMORY;
+  }
+  return FILTRA_OK;
+}
+
+filtra_status sweep_recall_failures(sweep *s) {
+  FT_TRY(record_each(s->out, take_failure, s));
+  for (size_t i = 0; i < s->count; i++) {
+    sweep_cell *cell = &s->cells[i];
+    if (cell->error && cell->state != SWEEP_FINISHED) cell->state = SWEEP_FAILED;
+  }
   return FILTRA_OK;
 }
 

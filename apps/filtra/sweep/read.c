@@ -61,15 +61,15 @@ static filtra_status get_list(const json_t *parent, const char *context, const c
                  key, what);
 }
 
-/* Refuses keys that the grid sets. */
-static filtra_status check_config(const json_t *config, const char *context) {
+/* Refuses keys of "config" or "options", `place`, that the grid sets. */
+static filtra_status check_config(const json_t *config, const char *context, const char *place) {
   static const char *const GRID[][2] = {
       {"data", "datasets"}, {"mixer", "mixers"}, {"seed", "seeds"}};
   for (size_t i = 0; i < FT_COUNT(GRID); i++)
     if (json_object_get(config, GRID[i][0]))
       return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s: \"%s\" comes from \"%s\" of the file; leave it out of \"config\"",
-                     context, GRID[i][0], GRID[i][1]);
+                     "%s: \"%s\" comes from \"%s\" of the file; leave it out of \"%s\"", context,
+                     GRID[i][0], GRID[i][1], place);
   return FILTRA_OK;
 }
 
@@ -170,7 +170,7 @@ static filtra_status read_data(sweep *s, const sweep_choice *choice, const char 
   FT_TRY(get_object(entry, context, "config", &config));
   FT_TRY(get_object(entry, context, "generate", &generate));
   FT_TRY(get_object(entry, context, "published", &published));
-  FT_TRY(check_config(config, context));
+  FT_TRY(check_config(config, context, "config"));
   FT_TRY(check_published(published, context));
   if (generate) FT_TRY(check_generation(generate, context));
   if (!generate == !*keys.data)
@@ -287,8 +287,10 @@ static filtra_status check_cell(const grid *g, const sweep_cell *cell) {
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: the cell name %s is longer than %d letters", s->file,
                      cell->name, MOST_NAME);
   if (!status && json_object_get(g->names, cell->name))
-    status = ft_fail(FILTRA_ERROR_INPUT, "%s: two cells are called %s; remove one of them", s->file,
-                     cell->name);
+    status = ft_fail(FILTRA_ERROR_INPUT,
+                     "%s: two cells are called %s; one of \"mixers\", \"options\" and \"seeds\" "
+                     "has an entry twice",
+                     s->file, cell->name);
   if (!status && json_object_set_new(g->names, cell->name, json_null())) status = starve();
   return status;
 }
@@ -331,9 +333,10 @@ static filtra_status check_listed(const grid *g, const json_t *listed, const cha
         json_is_string(entry) && !strcmp(json_string_value(entry), mixer_name(mixer));
     if (!known)
       return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s: \"mixers\" of data set \"%s\": entry %zu is not the "
+                     "%s: \"mixers\" of data set \"%s\": entry %zu, \"%s\", is not the "
                      "name of one of the file's \"mixers\"",
-                     context, g->data->name, i + 1);
+                     context, g->data->name, i + 1,
+                     json_is_string(entry) ? json_string_value(entry) : "");
   }
   return FILTRA_OK;
 }
@@ -355,6 +358,22 @@ static filtra_status walk(grid *g, const json_t *entry) {
   return FILTRA_OK;
 }
 
+/* Refuses "mixer.K" in "options" if a mixer of the list has its own K: one would silently win. */
+static filtra_status check_mixer_options(const grid *g) {
+  const char *key;
+  const json_t *values;
+  json_object_foreach((json_t *)g->options, key, values) {
+    const char *option = option_of_mixer(key);
+    for (size_t i = 0; option && i < json_array_size(g->mixers); i++)
+      if (json_object_get(json_array_get(g->mixers, i), option))
+        return ft_fail(FILTRA_ERROR_INPUT,
+                       "%s: \"options\": \"%s\": entry %zu of \"mixers\" has a \"%s\" of its own; "
+                       "leave one of them out",
+                       g->s->file, key, i + 1, option);
+  }
+  return FILTRA_OK;
+}
+
 /* Checks that mixers have names and options have lists, and limits the number of cells. */
 static filtra_status check_axes(const grid *g) {
   const char *key;
@@ -372,7 +391,8 @@ static filtra_status check_axes(const grid *g) {
                      g->s->file, key);
     cells *= (double)json_array_size(values);
   }
-  if (cells <= MOST_CELLS) return check_config(g->options, g->s->file);
+  FT_TRY(check_mixer_options(g));
+  if (cells <= MOST_CELLS) return check_config(g->options, g->s->file, "options");
   return ft_fail(FILTRA_ERROR_INPUT, "%s: the grid has %.0f cells, accepted are at most %d",
                  g->s->file, cells, MOST_CELLS);
 }
@@ -398,7 +418,7 @@ static filtra_status make_cells(sweep *s) {
   FT_TRY(get_object(s->root, s->file, "options", &options));
   FT_TRY(get_list(s->root, s->file, "mixers", "mixers", &mixers));
   FT_TRY(get_list(s->root, s->file, "seeds", "whole numbers", &seeds));
-  FT_TRY(check_config(config, s->file));
+  FT_TRY(check_config(config, s->file, "config"));
   g.config = config, g.options = options, g.mixers = mixers, g.seeds = seeds;
   FT_TRY(check_axes(&g));
   return walk_all(&g);

@@ -31,7 +31,7 @@ typedef struct runner {
   size_t next;     /* the first cell not yet considered */
   bool stopped, terminal;
   double shown_at;
-  FILE *record; /* OUT/sweep.jsonl: a line per ended cell; also locks the sweep */
+  FILE *record; /* OUT/sweep.jsonl: a line per call and per ended cell; also locks the sweep */
   char *record_path;
 } runner;
 
@@ -135,16 +135,28 @@ static filtra_status start_evaluation(const runner *r, worker *at) {
 
 /* ---- cells ---- */
 
-static filtra_status record_end(const runner *r, const sweep_cell *cell) {
-  char *line =
-      ft_json_line(json_pack("{ss ss sf ss ss ss*}", "cell", cell->name, "state",
-                             sweep_state_name(cell->state), "seconds", cell->seconds, "date",
-                             ft_date(), "commit", filtra_commit, "error", cell->error),
-                   JSON_COMPACT | JSON_REAL_PRECISION(9));
+/* Appends an object to the record, of which this takes over the reference. */
+static filtra_status put_record(const runner *r, json_t *object) {
+  char *line = ft_json_line(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
   filtra_status status = line ? ft_append_write(r->record, r->record_path, line, strlen(line))
                               : FILTRA_ERROR_HOST_MEMORY;
   free(line);
   return status;
+}
+
+static filtra_status record_end(const runner *r, const sweep_cell *cell) {
+  return put_record(r, json_pack("{ss ss sf ss ss ss*}", "cell", cell->name, "state",
+                                 sweep_state_name(cell->state), "seconds", cell->seconds, "date",
+                                 ft_date(), "commit", filtra_commit, "error", cell->error));
+}
+
+/* Records which cells this call is to bring to their end, if one of them is not there yet. */
+static filtra_status record_call(const runner *r) {
+  if (sweep_count(r->s, SWEEP_FINISHED) == r->s->count) return FILTRA_OK;
+  json_t *names = json_array();
+  for (size_t i = 0; i < r->s->count; i++)
+    ft_json_append(&names, json_string(r->s->cells[i].name));
+  return put_record(r, json_pack("{so ss}", "cells", names, "date", ft_date()));
 }
 
 static filtra_status end_cell(runner *r, worker *at, sweep_state state, char *error) {
@@ -192,12 +204,22 @@ static filtra_status stop_waiting(runner *r, worker *at) {
   return FILTRA_OK;
 }
 
+/* What a failed process said; of an evaluation also on which split. NULL: out of memory. */
+static char *last_words(const runner *r, const worker *at, int code) {
+  char *words = sweep_last_words(&at->child, code);
+  if (!words || !at->evaluates) return words;
+  char *more = ft_format("%s; evaluated on split %s, which \"evaluate\" in %s chooses", words,
+                         at->cell->data->evaluate, r->s->file);
+  free(words);
+  return more;
+}
+
 /* Handles the end of a worker's process. */
 static filtra_status go_on(runner *r, worker *at, int code) {
   if (!code && at->evaluates) return end_cell(r, at, SWEEP_DONE, NULL);
   if (r->stopped) return end_cell(r, at, SWEEP_INTERRUPTED, NULL);
   if (!code) return start_evaluation(r, at);
-  char *words = sweep_last_words(&at->child, code);
+  char *words = last_words(r, at, code);
   return words ? end_cell(r, at, SWEEP_FAILED, words) : FILTRA_ERROR_HOST_MEMORY;
 }
 
@@ -382,6 +404,7 @@ filtra_status sweep_run(sweep *s, const sweep_way *way) {
   filtra_status status = prepare(&r);
   if (!status) status = sweep_find_states(s); /* safe now: the sweep is locked */
   if (!status) status = keep_file(s);
+  if (!status) status = record_call(&r);
   for (size_t i = 0; i < s->data_count && !status; i++)
     status = make_data(&r, &s->data[i]);
   if (!status) status = run_cells(&r);

@@ -62,9 +62,9 @@ static int list_cells(const sweep *s, bool json) {
   if (json) return command_print_json("filtra sweep", sweep_json(s, true));
   for (size_t i = 0; i < s->count; i++)
     command_print("%-9s %s\n", sweep_state_name(s->cells[i].state), s->cells[i].name);
-  command_print("%zu cells in %s: %zu new, %zu begun, %zu finished\n", s->count, s->out,
+  command_print("%zu cells in %s: %zu new, %zu begun, %zu failed, %zu finished\n", s->count, s->out,
                 sweep_count(s, SWEEP_NEW), sweep_count(s, SWEEP_BEGUN),
-                sweep_count(s, SWEEP_FINISHED));
+                sweep_count(s, SWEEP_FAILED), sweep_count(s, SWEEP_FINISHED));
   return COMMAND_DONE;
 }
 
@@ -119,6 +119,7 @@ static int run(const sweep_arguments *a) {
   way.device_count = split_devices(list, devices);
   if (!way.jobs) way.jobs = way.device_count ? way.device_count : 1;
   if (!status && a->list) status = sweep_find_states(&s);
+  if (!status && a->list) status = sweep_recall_failures(&s);
   int code = status    ? command_fail("filtra sweep", status)
              : a->list ? list_cells(&s, a->json)
                        : sweep_cells(&s, a, &way);

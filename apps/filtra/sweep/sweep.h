@@ -62,6 +62,9 @@ void sweep_free(sweep *s);
  * reached through symbolic links. */
 filtra_status sweep_find_state(const sweep *s, sweep_cell *cell);
 filtra_status sweep_find_states(sweep *s);
+/** Marks the cells that OUT/sweep.jsonl says failed and that have not finished since, with their
+ * errors. */
+filtra_status sweep_recall_failures(sweep *s);
 /** Writes a new cell's settings to OUT/settings/NAME.json; sets *path; caller frees. */
 filtra_status sweep_write_settings(const sweep *s, const sweep_cell *cell, char **path);
 const char *sweep_state_name(sweep_state state);

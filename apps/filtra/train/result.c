@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "common/command.h"
+#include "common/page.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,12 +63,13 @@ static int print_json(const filtra_run_progress *p, const char *folder) {
 }
 
 static void print_evaluation(const filtra_evaluation *e) {
+  char number[NUMBER_TEXT];
   command_print("loss %.4f, ", e->loss);
   if (e->task == FILTRA_TASK_REGRESSION)
     command_print("mean absolute error %.6g, Pearson %.4f, Spearman %.4f\n", e->absolute_error,
                   e->pearson, e->spearman);
   else if (e->task == FILTRA_TASK_LANGUAGE_MODEL)
-    command_print("perplexity %.2f, accuracy %.2f%%\n", ft_perplexity(e->loss),
+    command_print("perplexity %s, accuracy %.2f%%\n", perplexity_text(e->perplexity, number),
                   100.0 * e->accuracy);
   else if (e->task == FILTRA_TASK_MULTI_LABEL)
     command_print("accuracy %.2f%%, micro F1 %.4f, macro F1 %.4f\n", 100.0 * e->accuracy, e->f1,

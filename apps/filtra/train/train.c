@@ -1,5 +1,6 @@
 /* filtra train: trains a new run from a configuration, or resumes an interrupted one. */
 #include "common/options.h"
+#include "common/page.h"
 #include "common/sets.h"
 #include "common/system.h"
 #include "result.h"
@@ -21,6 +22,7 @@ typedef struct train_arguments {
   filtra_transport transport;
   float deadline;
   const char *config, *out, *resume, *share;
+  const char *twice; /* an option that was given twice */
   command_sets sets;
   uint64_t steps, epochs; /* with --resume: the run's new length; 0: unchanged */
   bool json, allow_changes, plan;
@@ -39,6 +41,7 @@ typedef struct display {
   const char *device, *folder;
   bool terminal, begun, resumed, silent; /* silent: this is a rank other than 0 */
   bool extended;                         /* --resume with --steps or --epochs */
+  bool advises; /* may say that the driver's threads cost more than they do */
   double shown_at;
   filtra_run_progress last;
   filtra_evaluation validation, best; /* `last` points to these */
@@ -46,14 +49,14 @@ typedef struct display {
 } display;
 
 /* Formats the task's score, besides the loss. */
-static void format_score(filtra_task task, double loss, double accuracy, double error, char *text,
-                         size_t size) {
+static void format_score(filtra_task task, double loss, double accuracy, double error,
+                         char text[NUMBER_TEXT]) {
   if (task == FILTRA_TASK_REGRESSION)
-    snprintf(text, size, "%.4g", error);
+    snprintf(text, NUMBER_TEXT, "%.4g", error);
   else if (task == FILTRA_TASK_LANGUAGE_MODEL)
-    snprintf(text, size, "%.2f", ft_perplexity(loss));
+    perplexity_text(ft_perplexity(loss), text);
   else
-    snprintf(text, size, "%.1f%%", 100.0 * accuracy);
+    snprintf(text, NUMBER_TEXT, "%.1f%%", 100.0 * accuracy);
 }
 
 static const char *score_name(filtra_task task) {
@@ -69,16 +72,16 @@ static const char *score_name(filtra_task task) {
 
 static void format_progress(const display *d, char *line, size_t size) {
   const filtra_run_progress *p = &d->last;
-  char left[32] = "-", score[32], validation[80] = "";
+  char left[32] = "-", score[NUMBER_TEXT], validation[80] = "";
   long seconds = (long)p->seconds_left;
   if (p->seconds_left >= 0.0)
     snprintf(left, sizeof left, "%ld:%02ld:%02ld", seconds / 3600, seconds / 60 % 60, seconds % 60);
   if (p->validation_loss >= 0.0) {
     format_score(p->task, p->validation_loss, p->validation_accuracy, p->validation_absolute_error,
-                 score, sizeof score);
+                 score);
     snprintf(validation, sizeof validation, "  val %.4f/%s", p->validation_loss, score);
   }
-  format_score(p->task, p->loss, p->accuracy, p->absolute_error, score, sizeof score);
+  format_score(p->task, p->loss, p->accuracy, p->absolute_error, score);
   snprintf(line, size,
            "step %llu/%llu  epoch %.2f  loss %.4f  %s %s%s  ETA %s  %.0f tokens/s  %.0f MiB",
            (unsigned long long)p->step, (unsigned long long)p->steps, p->epoch, p->loss,
@@ -115,6 +118,19 @@ static void begin(display *d, const filtra_run_progress *p) {
   if (p->shares) fprintf(stderr, "Ranks share each batch as %s\n", p->shares);
 }
 
+/* lavapipe wakes its threads for each kernel, which on some machines takes longer than kernels of
+ * steps so short. */
+static void advise(display *d) {
+  enum { WARM = 50 };    /* steps */
+  const double most = 8; /* milliseconds */
+  if (!d->advises || d->last.step < WARM || d->last.milliseconds > most) return;
+  d->advises = false;
+  if (d->terminal) system_clear_line();
+  command_say("Steps take %.1f ms on several threads of the CPU driver; they may take less with "
+              "--driver-threads 1\n",
+              d->last.milliseconds);
+}
+
 static bool show_progress(void *user, const filtra_run_progress *p) {
   display *d = user;
   double now = ft_seconds();
@@ -130,6 +146,7 @@ static bool show_progress(void *user, const filtra_run_progress *p) {
   bool due = now - d->shown_at >= (d->terminal ? 0.2 : 10.0) || p->evaluated || p->step == p->steps;
   if (due && p->last.step) {
     d->shown_at = now;
+    advise(d);
     print_progress(d);
   }
   return !command_interrupted();
@@ -214,7 +231,10 @@ static bool is_share(const char *text) {
 
 static int train_on(filtra_device *device, const train_arguments *a, const char *config,
                     const char *folder) {
-  display d = {.device = filtra_device_get_info(device)->name,
+  const filtra_device_info *info = filtra_device_get_info(device);
+  display d = {.device = info->name,
+               .advises =
+                   device_is_lavapipe(info) && ft_processors() > 1 && !getenv("LP_NUM_THREADS"),
                .folder = folder,
                .silent = a->transport.rank > 0,
                .extended = a->steps || a->epochs,
@@ -397,6 +417,18 @@ static void print_help(void) {
   print_keys(NULL);
 }
 
+/* Whether a --set, or an option that stands for one, has named the key. */
+static bool is_set(const command_sets *sets, const char *key) {
+  const size_t length = strlen(key);
+  size_t i;
+  const json_t *set;
+  json_array_foreach(sets->list, i, set) {
+    const char *text = json_string_value(set);
+    if (!strncmp(text, key, length) && text[length] == '=') return true;
+  }
+  return false;
+}
+
 /* Handles --steps 5 as --set steps=5, so that one table checks all keys. */
 static void take_key(void *arguments, const char *name, const char *value) {
   train_arguments *a = arguments;
@@ -405,6 +437,8 @@ static void take_key(void *arguments, const char *name, const char *value) {
   bool text = false;
   for (size_t i = 0; i < FT_COUNT(TEXTS); i++)
     text |= !strcmp(key, TEXTS[i]);
+  /* Two files may both be meant; of two mixers the last counts, as of two numbers of steps. */
+  if (text && strcmp(key, "mixer") != 0 && is_set(&a->sets, key)) a->twice = name;
   if (text)
     command_add_text(&a->sets, key, value);
   else
@@ -455,6 +489,7 @@ int run_train(int argc, char **argv) {
                                     .print_topic = print_keys, .opens_device = true};
   train_arguments a = {.sets = {.list = json_array()}};
   int result = command_take(argc, argv, &line, &a);
+  if (result < 0 && a.twice) result = command_misused(argv[0], "--%s is given twice", a.twice);
   if (result < 0 && a.resume && (a.config || a.out || !take_length(&a)))
     result = command_misused(argv[0], "--resume takes the configuration of the run; give --steps N "
                                       "or --epochs N to change its length, and leave out --config, "
