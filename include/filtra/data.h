@@ -101,7 +101,9 @@
  *                  max_length tokens (0: 256)
  *   "table"        one sample per row (RFC 4180): one file, or a folder with train.csv, val.csv and
  *                  test.csv (or .tsv; any of them). The delimiter is what gives the first rows
- *                  equally many fields: comma, tab, semicolon or pipe. The text is the column
+ *                  equally many fields: comma, tab, semicolon or pipe. Files that end in .jsonl or
+ *                  .ndjson have a flat JSON object a row, whose keys, those of the first row, are
+ *                  the columns; null and a missing key are a missing field. The text is the column
  *                  called smiles, sequence, seq, text, sentence, review or document; the target is
  *                  the one called label, class, target, category, sentiment, value, y, or "measured
  *                  ..."; a column called id or index names the samples. text_column, target_column

@@ -123,8 +123,6 @@ static const struct {
     {"SQLite", "SQLite format 3", ".sqlite"},
     {"MATLAB", "MATLAB ", ".mat"},
     {"JSON", NULL, ".json"},
-    {"JSON", NULL, ".jsonl"},
-    {"JSON", NULL, ".ndjson"},
     {"pickle", NULL, ".pkl"},
     {"pickle", NULL, ".pickle"},
     {"PyTorch", NULL, ".pt"},
@@ -141,7 +139,7 @@ static filtra_status refuse_others(const char *path, const char *head) {
     if (ft_ends_with(path, others[i].ending) ||
         (others[i].head && !strncmp(head, others[i].head, strlen(others[i].head))))
       return ft_fail(FILTRA_ERROR_INPUT,
-                     "%s: %s files are not read; write their rows as a .csv file, or arrays as "
+                     "%s: %s files are not read; write their rows as .csv or .jsonl, or arrays as "
                      ".npz (filtra data inspect --help lists the formats)",
                      path, others[i].kind);
   return FILTRA_OK;

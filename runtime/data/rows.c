@@ -1,7 +1,10 @@
-/* Reads rows of delimited text, with quotes. Called by the files of the format "table". */
+/* Reads rows of delimited text, with quotes; rows_json.c reads those of JSON Lines. Called by the
+ * files of the format "table". */
 #include "data/rows.h"
 
 #include "base/memory.h"
+#include "base/path.h"
+#include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,8 @@ static const char *advice_of(const ft_row_reader *r) {
 
 filtra_status ft_rows_open(const char *path, ft_row_form form, ft_row_reader *rows) {
   *rows = (ft_row_reader){.quoting = form.quoting};
-  FT_TRY(ft_delimiter_find(path, form, &rows->delimiter));
+  rows->named = ft_stem_length(ft_path_name(path), ft_json_lines_endings) > 0;
+  if (!rows->named) FT_TRY(ft_delimiter_find(path, form, &rows->delimiter));
   return ft_lines_open(path, &rows->lines);
 }
 
@@ -22,6 +26,7 @@ void ft_rows_close(ft_row_reader *rows) {
   free(rows->fields);
   free(rows->starts);
   free(rows->text);
+  json_decref(rows->first);
   *rows = (ft_row_reader){0};
 }
 
@@ -31,7 +36,7 @@ filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status) {
 
 /* ---- a row ---- */
 
-static filtra_status put(ft_row_reader *r, const char *bytes, size_t count) {
+filtra_status ft_row_add(ft_row_reader *r, const char *bytes, size_t count) {
   if (count > FT_LINE_LIMIT - r->length)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "a row of more than %d MiB; is a quote at its start not closed?%s",
@@ -49,23 +54,52 @@ static filtra_status put(ft_row_reader *r, const char *bytes, size_t count) {
   return FILTRA_OK;
 }
 
+void ft_row_begin(ft_row_reader *r) {
+  r->number = r->lines.number;
+  r->length = r->count = 0;
+  r->quoted = false;
+}
+
+filtra_status ft_row_begin_field(ft_row_reader *r) {
+  if (r->count) FT_TRY(ft_row_add(r, "", 1));
+  FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
+  r->starts[r->count++] = r->length;
+  return FILTRA_OK;
+}
+
+/* Fields have addresses only now: appending may have moved the text. */
+filtra_status ft_row_end(ft_row_reader *r) {
+  FT_TRY(ft_row_add(r, "", 1));
+  if (r->count > r->capacity) {
+    const char **fields = ft_realloc((void *)r->fields, r->count, sizeof *fields);
+    if (!fields) return FILTRA_ERROR_HOST_MEMORY;
+    r->fields = fields;
+    r->capacity = r->count;
+  }
+  for (size_t i = 0; i < r->count; i++)
+    r->fields[i] = r->text + r->starts[i];
+  return FILTRA_OK;
+}
+
+/* ---- delimited text ---- */
+
 /* Appends a quoted field, over several lines if needed. *at moves from the character after the
  * opening quote to the one after the closing quote. A doubled quote means one quote. */
 static filtra_status read_quoted(ft_row_reader *r, const char **at) {
   for (;;) {
     size_t count = strcspn(*at, "\"");
-    FT_TRY(put(r, *at, count));
+    FT_TRY(ft_row_add(r, *at, count));
     *at += count;
     if ((*at)[0] == '"' && (*at)[1] != '"') break;
     if ((*at)[0] == '"') {
-      FT_TRY(put(r, "\"", 1));
+      FT_TRY(ft_row_add(r, "\"", 1));
       *at += 2;
       continue;
     }
     bool more;
     FT_TRY(ft_lines_next(&r->lines, &more));
     if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed%s", advice_of(r));
-    FT_TRY(put(r, "\n", 1));
+    FT_TRY(ft_row_add(r, "\n", 1));
     *at = r->lines.line;
   }
   ++*at;
@@ -96,46 +130,36 @@ static filtra_status check_returns(const char *line) {
 }
 
 static filtra_status read_field(ft_row_reader *r, const char **at) {
-  FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
-  r->starts[r->count++] = r->length;
+  FT_TRY(ft_row_begin_field(r));
   const char *quoted = begin_quoted(r, *at);
   if (quoted) {
     r->quoted = true;
     *at = quoted;
-    FT_TRY(read_quoted(r, at));
-  } else {
-    const char ends[2] = {r->delimiter.character, '\0'};
-    size_t count = strcspn(*at, ends);
-    FT_TRY(put(r, *at, count));
-    *at += count;
+    return read_quoted(r, at);
   }
-  return put(r, "", 1);
+  const char ends[2] = {r->delimiter.character, '\0'};
+  size_t count = strcspn(*at, ends);
+  FT_TRY(ft_row_add(r, *at, count));
+  *at += count;
+  return FILTRA_OK;
 }
 
 static filtra_status read_row(ft_row_reader *r) {
   const char *at = r->lines.line;
-  r->length = r->count = 0;
-  r->quoted = false;
+  ft_row_begin(r);
   if (!strchr(at, '"')) FT_TRY(check_returns(at));
   for (bool more = true; more;) {
     FT_TRY(read_field(r, &at));
     more = *at == r->delimiter.character;
     at += more;
   }
-  /* only now: appending may have moved the text */
-  if (r->count > r->capacity) {
-    const char **fields = ft_realloc((void *)r->fields, r->count, sizeof *fields);
-    if (!fields) return FILTRA_ERROR_HOST_MEMORY;
-    r->fields = fields;
-    r->capacity = r->count;
-  }
-  for (size_t i = 0; i < r->count; i++)
-    r->fields[i] = r->text + r->starts[i];
-  return FILTRA_OK;
+  return ft_row_end(r);
 }
 
+/* ---- rows of both kinds ---- */
+
 filtra_status ft_rows_next(ft_row_reader *r, bool *more) {
-  for (bool skip = true; skip;) {
+  for (bool skip = !r->again; skip;) {
     FT_TRY(ft_lines_next(&r->lines, more));
     if (!*more) return FILTRA_OK;
     skip = !r->lines.line[strspn(r->lines.line, " \t")];
@@ -143,8 +167,8 @@ filtra_status ft_rows_next(ft_row_reader *r, bool *more) {
     r->delimiter.said = false;
     skip = true;
   }
-  r->number = r->lines.number;
-  filtra_status status = read_row(r);
+  *more = true;
+  filtra_status status = r->named ? ft_rows_read_object(r) : read_row(r);
   return status ? ft_rows_fail(r, status) : FILTRA_OK;
 }
 

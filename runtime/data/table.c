@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const endings[] = {".csv", ".tsv", NULL};
+static const char *const endings[] = {".csv", ".tsv", ".jsonl", ".ndjson", NULL};
 static const char *const text_endings[] = {".txt", NULL};
 
 /* ---- samples of text ---- */
@@ -140,8 +140,8 @@ static filtra_status read_table(ft_table *t, const char *path) {
   return FILTRA_OK;
 }
 
-/* Chooses which files of a folder are its tables: .csv and .tsv or, if these are not splits,
- * .txt. */
+/* Chooses which files of a folder are its tables: those that end as tables do or, if these are no
+ * splits, .txt. */
 static filtra_status choose_endings(const char *path, const filtra_dataset_options *options,
                                     const char *const **chosen) {
   char **names;
@@ -194,5 +194,6 @@ static bool probe_table(const ft_dataset_probe *p) {
 }
 
 const ft_dataset_format ft_format_table = {
-    "table", "rows of a text, or of numbers, and a class or number: train.csv, ... or .tsv, or one",
+    "table",
+    "rows of a text, or of numbers, and a class or number: train.csv, ... or .tsv, .jsonl, or one",
     probe_table, open_table};

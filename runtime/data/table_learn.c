@@ -240,8 +240,8 @@ static void choose_text(learner *l) {
   long text = find_any(l, text_names), target = find_any(l, target_names);
   const bool numbers = l->o->feature_columns || l->o->group_column;
   const bool two = l->survey.count == 2 && !numbers;
-  l->header =
-      l->header || text != FT_NOWHERE || target != FT_NOWHERE || stands_above_numbers(&l->survey);
+  l->header = l->header || l->survey.named || text != FT_NOWHERE || target != FT_NOWHERE ||
+              stands_above_numbers(&l->survey);
   if (l->header && l->id == FT_NOWHERE)
     l->id = ft_find_id((const char *const *)l->survey.first, l->survey.count);
   if (l->id == l->text || l->id == l->second || l->id == l->target) l->id = FT_NOWHERE;
@@ -547,7 +547,8 @@ static void warn_of_images(const learner *l, long column) {
 
 static filtra_status decide(learner *l) {
   if (l->survey.count < 2 && !l->o->unlabelled)
-    return ft_fail(FILTRA_ERROR_INPUT, "one column where two are needed");
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "one column where two are needed; language models read texts of .txt");
   FT_TRY(find_all_given(l));
   choose_text(l);
   FT_TRY(check_names(l));

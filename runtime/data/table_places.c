@@ -164,7 +164,7 @@ static filtra_status take_row(ft_table *t, ft_row_reader *rows, ft_places *p, ft
   if (p->count == 0) {
     FT_TRY(place_all(&(header){t, rows}, p));
     t->targeted = t->targeted || ft_places_target(t, p);
-    if (t->fit->header) return FILTRA_OK;
+    if (t->fit->header || rows->named) return FILTRA_OK;
   }
   bool longer;
   FT_TRY(ft_rows_check(rows, p->count, &longer));

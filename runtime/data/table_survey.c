@@ -55,6 +55,7 @@ static filtra_status take_first(ft_table_survey *s, const ft_row_reader *rows) {
   s->columns = ft_calloc(rows->count, sizeof *s->columns);
   if (!s->first || !s->columns) return FILTRA_ERROR_HOST_MEMORY;
   s->line = rows->number;
+  s->named = rows->named;
   for (; s->count < rows->count; s->count++) {
     const char *text = rows->fields[s->count];
     size_t length = strlen(text);

@@ -20,6 +20,7 @@ typedef struct ft_table_survey {
   char **first; /* [count] the fields of the first row, without spaces around them */
   size_t count;
   ft_column_survey *columns; /* [count], over all rows but the first */
+  bool named;                /* the first row has the columns' names, whatever they are */
   uint64_t rows;             /* without the first */
   uint64_t line;             /* line of the first row */
   uint64_t again;            /* line of a repetition of the first row; 0: none */

@@ -78,7 +78,7 @@ TEST(classes_of_lines) {
   assert_int_equal(json_array_size(json_object_get(rest, "predictions")), 2);
   const char *table = test_write_text(test_folder(), "new.csv", "good\nbad\n");
   assert_code(predict(run, "", test_text("--input %s", table)), 0);
-  assert_printed("new.csv is read as lines of text, a header and delimiters, too; --data reads");
+  assert_printed("new.csv is read as lines of text, with all that stands in them; --data reads");
   assert_prints(predict(run, "", "--input nowhere.txt"), 2, "cannot open nowhere.txt");
 }
 

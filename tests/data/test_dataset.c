@@ -333,8 +333,8 @@ TEST(test_paths) {
 /* Files of other programs: the error says what to write instead. */
 TEST(test_other_files) {
   static const char *const CASES[][3] = {
-      {"a.jsonl", "{\"text\": \"a\", \"label\": 1}\n", "a.jsonl: JSON files are not read"},
-      {"b.json", "[{\"text\": \"a\"}]", "b.json: JSON files are not read; write their rows as"},
+      {"b.json", "[{\"text\": \"a\"}]",
+       "b.json: JSON files are not read; write their rows as .csv or .jsonl"},
       {"c", "PAR1\x15\x04", "c: Parquet files"},
       {"d.xlsx", "PK\3\4rows", "d.xlsx: spreadsheet files"},
       {"e.arff", "@relation a\n@data\n1,2\n", "e.arff: ARFF files"},

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "support/files.h"
 #include "support/harness.h"
+#include "support/run.h"
 
 #include <filtra/data.h>
 
@@ -10,6 +11,10 @@ static const char classes_csv[] = "id,text,label\r\n1,\"a, \"\"b\"\"\nc\",yes\r\
                                   "3,cab,yes\r\n";
 static const char values_csv[] =
     "name,measured thing in mol,smiles\nx,-1.5,CCO\ny,2,C=O\nz,3e-1,N\n";
+static const char classes_json[] =
+    "{\"id\":1,\"text\":\"a, \\\"b\\\"\\nc\",\"label\":\"yes\"}\n\n"
+    "{\"label\":\"no\",\"text\":\" abc "
+    "\",\"id\":2}\r\n{\"id\":3,\"text\":\"cab\",\"label\":\"yes\"}\n";
 static const char plain_tsv[] = "ACGT\t10\nCCA\t9\nGTA\t10\n";
 
 static filtra_dataset *open_ok(const char *path, filtra_dataset_options options) {
@@ -36,6 +41,59 @@ TEST(test_quoted_fields) {
   assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 1), "abc");
   assert_string_equal(class_of(ds, 0), "yes");
   assert_string_equal(class_of(ds, 1), "no");
+}
+
+/* JSON Lines are the same table, whichever way their keys are ordered; so are they beside it. */
+TEST(test_json_lines) {
+  static const char *const texts[] = {"a, \"b\"\nc", "abc", "cab"}, *const names[] = {"1", "2",
+                                                                                      "3"};
+  const char *folder = test_folder();
+  test_write_text(folder, "a/train.csv", classes_csv);
+  test_write_text(folder, "a/val.csv", classes_csv);
+  test_write_text(folder, "a/test.jsonl", classes_json);
+  test_write_text(folder, "b/train.ndjson", classes_json);
+  test_write_text(folder, "b/val.jsonl", classes_json);
+  test_write_text(folder, "b/test.csv", classes_csv);
+  for (int k = 0; k < 2; k++) {
+    owned_dataset *ds = open_ok(test_path(folder, k ? "b" : "a"), (filtra_dataset_options){0});
+    for (filtra_split split = FILTRA_SPLIT_TRAIN; split <= FILTRA_SPLIT_TEST; split++) {
+      assert_int_equal(filtra_dataset_get_info(ds)->count[split], 3);
+      for (uint64_t i = 0; i < 3; i++) {
+        filtra_sample s = test_sample(ds, split, i);
+        assert_string_equal(test_row_text(ds, split, i), texts[i]);
+        assert_string_equal(s.name, names[i]);
+        assert_string_equal(filtra_dataset_class_name(ds, (uint32_t)s.label),
+                            i == 1 ? "no" : "yes");
+      }
+    }
+  }
+}
+
+/* Numbers of JSON are read back to the last bit, and keys are names also above texts. */
+TEST(test_numbers_in_json_lines) {
+  static const float expected[] = {0.1f, -1.125f, 2e30f, 7.0f, 1.0f / 3.0f};
+  owned_dataset *ds =
+      open_ok(test_write_text(test_folder(), "a.jsonl",
+                              "{\"smiles\":\"C\",\"kind\":\"a\",\"y\":0.1}\n"
+                              "{\"smiles\":\"N\",\"kind\":\"b\",\"y\":-1.125}\n"
+                              "{\"smiles\":\"O\",\"kind\":\"a\",\"y\":2e30}\n"
+                              "{\"smiles\":\"F\",\"kind\":\"b\",\"y\":7}\n"
+                              "{\"smiles\":\"S\",\"kind\":\"b\",\"y\":0.333333333333333333}\n"),
+              (filtra_dataset_options){.file_split = FILTRA_SPLIT_TEST});
+  assert_int_equal(filtra_dataset_get_info(ds)->target, FILTRA_TARGET_VALUE);
+  for (uint64_t i = 0; i < FT_COUNT(expected); i++)
+    assert_true(test_sample(ds, FILTRA_SPLIT_TEST, i).value == expected[i]);
+}
+
+/* A file without header knows columns by their places, which objects have, too. */
+TEST(test_json_lines_beside_a_table_without_header) {
+  const char *folder = test_folder();
+  test_write_text(folder, "train.tsv", plain_tsv);
+  test_write_text(folder, "test.jsonl", "{\"x\":\"CCA\",\"y\":9}\n{\"x\":\"GTA\",\"y\":10}\n");
+  owned_dataset *ds = open_ok(folder, (filtra_dataset_options){0});
+  assert_int_equal(filtra_dataset_get_info(ds)->count[FILTRA_SPLIT_TEST], 2);
+  assert_string_equal(test_row_text(ds, FILTRA_SPLIT_TEST, 0), "CCA");
+  assert_string_equal(class_of(ds, 1), "10");
 }
 
 TEST(test_values) {
@@ -226,11 +284,14 @@ TEST(test_too_many_classes) {
 
 TEST(test_cut_and_damaged_at_every_byte) {
   static const char *const texts[] = {classes_csv, values_csv, plain_tsv};
+  static const char signs[] = {'\0', '\xff', ' ', ',', '"', '\n', '{', '}', '[', ':', '\\', '1'};
   static const char bytes[] = {'\0', '\xff', ' ', ',', '"', '\n', '\r', '\t', '9', '-', 'e', '.'};
   for (int t = 0; t < 3; t++) {
     test_dataset_cuts("cut.csv", texts[t], strlen(texts[t]), NULL);
     test_dataset_damage("damaged.csv", texts[t], bytes, sizeof bytes);
   }
+  test_dataset_cuts("cut.jsonl", classes_json, strlen(classes_json), NULL);
+  test_dataset_damage("damaged.jsonl", classes_json, signs, sizeof signs);
 }
 
 TEST(test_every_allocation_may_fail) {
@@ -238,6 +299,8 @@ TEST(test_every_allocation_may_fail) {
   test_write_text(folder, "train.csv", classes_csv);
   test_write_text(folder, "test.csv", classes_csv);
   test_dataset_memory(folder, &(filtra_dataset_options){.format = "table"});
+  test_dataset_memory(test_write_text(folder, "a.jsonl", classes_json),
+                      &(filtra_dataset_options){.format = "table"});
 }
 
 TEST_MAIN(NULL, test_teardown)

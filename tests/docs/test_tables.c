@@ -104,6 +104,31 @@ static const struct {
      "who,a,y\np,5,x\np,3,z\n",
      "group_column=who",
      {.group_column = "who"}},
+    {"JSON Lines",
+     "a.jsonl",
+     "{\"text\": \"well, \\\"done\\\"\", \"label\": \"good\"}\n"
+     "{\"label\": \"bad\", \"text\": \"not so\"}\n",
+     "",
+     {0}},
+    {"numbers in JSON, which have a decimal point",
+     "a.jsonl",
+     "{\"text\": \"a\", \"value\": 1.125}\n{\"text\": \"b\", \"value\": 2e3}\n",
+     "",
+     {0}},
+    {"null, and a key that is missing",
+     "a.jsonl",
+     "{\"a\": 1, \"b\": true, \"y\": \"x\"}\n{\"a\": null, \"b\": false, \"y\": \"z\"}\n"
+     "{\"b\": true, \"y\": \"x\"}\n",
+     "",
+     {0}},
+    {"a key that the first line lacks",
+     "a.jsonl",
+     "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\", \"label\": 2, \"more\": \"c\"}\n",
+     "",
+     {0}},
+    {"values within values", "a.jsonl", "{\"text\": [\"a\", \"b\"], \"label\": 1}\n", "", {0}},
+    {"a line that is cut", "a.jsonl", "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\n", "", {0}},
+    {"one array instead of lines", "a.jsonl", "[{\"text\": \"a\", \"label\": 1}]\n", "", {0}},
 };
 
 /* ---- rows ---- */

@@ -69,7 +69,7 @@ static void read_lines(const uint8_t *data, size_t size) {
 }
 
 static void read_rows(const uint8_t *data, size_t size) {
-  static const char *const NAMES[] = {"x.csv", "x.tsv", "x.txt"};
+  static const char *const NAMES[] = {"x.csv", "x.tsv", "x.txt", "x.jsonl"};
   for (size_t i = 0; i < FT_COUNT(NAMES); i++) {
     ft_row_reader rows;
     bool more = true;
