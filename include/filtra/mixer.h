@@ -62,7 +62,7 @@ typedef struct filtra_mixer_option {
   size_t offset;            /**< of the field in the mixer's option struct */
   double fallback;          /**< the default */
   double low, high;         /**< INT, FLOAT: accepted range, ends included */
-  const char *const *names; /**< ENUM: accepted values, NULL-terminated */
+  const char *const *names; /**< ENUM: accepted values, distinct words, NULL-terminated */
   const char *help;         /**< what it does, for `filtra train --help`; NULL: no text */
   uint64_t reserved[3];     /**< 0 */
 } filtra_mixer_option;
@@ -122,9 +122,9 @@ FILTRA_API filtra_tensor *filtra_scope_linear(const filtra_scope *scope, const c
                                               filtra_tensor *x, int64_t out,
                                               const filtra_linear_options *options);
 
-/** Keeps x [B,H,N,D], such as keys or values, for later tokens. Returns x in a WHOLE pass and in
- * PREFILL. In DECODE it returns the rows [B,H,M,D] kept under that name, the new token's last;
- * in->mask says which of them are real. */
+/** Keeps x [B,H,N,D], such as keys or values, for later tokens; a pass keeps a name once. Returns x
+ * in a WHOLE pass and in PREFILL. In DECODE it returns the rows [B,H,M,D] kept under that name, the
+ * new token's last; in->mask says which of them are real. */
 FILTRA_API filtra_tensor *filtra_scope_keep(const filtra_scope *scope, const char *name,
                                             filtra_tensor *x);
 /** In DECODE: the F32 state of that name that the previous pass has set, zeros before a sequence's

@@ -49,7 +49,7 @@ static filtra_status make_pass(filtra_generator *gen, int64_t tokens, int64_t se
     p->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &size);
     p->rows = filtra_graph_input(g, "last tokens", FILTRA_I32, 2, (int64_t[]){size, 1});
   }
-  ft_past_use use = {.past = &gen->past, .position = p->position, .length = seen};
+  const ft_past_use use = ft_past_begin(&gen->past, p->position, seen);
   ft_scope scope = ft_network_scope(g, model->params, &model->options.config);
   scope.past = &use;
   ft_network_input in = {.tokens = p->ids,

@@ -13,7 +13,13 @@ struct ft_past_tensor {
   char name[FT_NAME_TEXT];
   int64_t rows, width; /* per sequence: `capacity` rows of H * D numbers, or one row, a state */
   ft_buffer buffer;    /* [size, rows, width] */
+  uint64_t written;    /* number of the last graph that writes it */
 };
+
+ft_past_use ft_past_begin(ft_past *past, filtra_tensor *position, int64_t length) {
+  if (past) past->graphs++;
+  return (ft_past_use){.past = past, .position = position, .length = length};
+}
 
 /* Adds a zeroed buffer: rows not written yet have weight 0, and 0 times garbage could be a NaN. */
 static filtra_status add_rows(ft_past *past, const char *name, int64_t rows, int64_t width,
@@ -54,6 +60,19 @@ static ft_past_tensor *find(const ft_scope *scope, const char *kind, const char 
   return status ? ft_graph_fail(scope->graph, status, "%s", filtra_error_message()) : t;
 }
 
+/* Takes a tensor that the graph is to write. Fails if it does already: the first would be lost. */
+static bool take(const ft_scope *scope, ft_past_tensor *t) {
+  const ft_past *past = scope->past->past;
+  if (!t) return false;
+  if (t->written == past->graphs) {
+    ft_graph_fail(scope->graph, FILTRA_ERROR_ARGUMENT,
+                  "%s: kept twice in one pass; each tensor needs a name of its own", t->name);
+    return false;
+  }
+  t->written = past->graphs;
+  return true;
+}
+
 /* ---- rows ---- */
 
 /* Rows [0, length) of the tensor as [B,H,length,D] in token-major order. */
@@ -84,7 +103,7 @@ filtra_tensor *filtra_scope_keep(const ft_scope *scope, const char *name, filtra
   filtra_graph *g = scope->graph;
   if (!fits(g, use, x)) return NULL;
   ft_past_tensor *t = find(scope, "past.", name, use->past->capacity, x->shape[1] * x->shape[3]);
-  if (!t) return NULL;
+  if (!take(scope, t)) return NULL;
   int64_t length = use->position ? use->length : x->shape[2];
   filtra_tensor *rows =
       ft_cache_write(g, rows_view(g, use->past, t, x->shape[1], length), x, use->position);
@@ -98,9 +117,9 @@ filtra_pass filtra_scope_pass(const filtra_scope *scope) {
   return scope->past->position ? FILTRA_PASS_DECODE : FILTRA_PASS_PREFILL;
 }
 
-/* The state with that name as a tensor of that shape; NULL after a graph error. */
-static filtra_tensor *state_view(const ft_scope *scope, const char *name, int ndim,
-                                 const int64_t *shape) {
+/* The state with that name and shape; NULL after a graph error. */
+static ft_past_tensor *find_state(const ft_scope *scope, const char *name, int ndim,
+                                  const int64_t *shape) {
   filtra_graph *g = scope->graph;
   int64_t size = scope->past->past->size, width = 1;
   if (!shape || ndim < 1 || ndim > FILTRA_MAX_DIMS || shape[0] != size)
@@ -116,8 +135,7 @@ static filtra_tensor *state_view(const ft_scope *scope, const char *name, int nd
                            scope->prefix, name ? name : "(NULL)", i, (long long)shape[i]);
     width *= shape[i];
   }
-  ft_past_tensor *t = find(scope, "state.", name, 1, width);
-  return t ? ft_tensor_external(g, t->name, FILTRA_F32, ndim, shape, &t->buffer, 0) : NULL;
+  return find(scope, "state.", name, 1, width);
 }
 
 filtra_tensor *filtra_scope_state(const filtra_scope *scope, const char *name, int ndim,
@@ -128,14 +146,23 @@ filtra_tensor *filtra_scope_state(const filtra_scope *scope, const char *name, i
     return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
                          "state %s%s: only a DECODE pass has tokens before its own", scope->prefix,
                          name ? name : "(NULL)");
-  filtra_tensor *state = state_view(scope, name, ndim, shape);
-  return state ? ft_state_read(g, state, scope->past->position) : NULL;
+  ft_past_tensor *t = find_state(scope, name, ndim, shape);
+  if (!t) return NULL;
+  if (t->written == scope->past->past->graphs)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "%s: read after it was set; call filtra_scope_state first", t->name);
+  return ft_state_read(g, ft_tensor_external(g, t->name, FILTRA_F32, ndim, shape, &t->buffer, 0),
+                       scope->past->position);
 }
 
 void filtra_scope_set_state(const filtra_scope *scope, const char *name, filtra_tensor *state) {
   if (filtra_scope_pass(scope) == FILTRA_PASS_WHOLE || !ft_usable(scope->graph, state)) return;
-  filtra_tensor *kept = state_view(scope, name, state->ndim, state->shape);
-  if (kept) ft_state_write(scope->graph, kept, state);
+  filtra_graph *g = scope->graph;
+  ft_past_tensor *t = find_state(scope, name, state->ndim, state->shape);
+  if (!take(scope, t)) return;
+  ft_state_write(
+      g, ft_tensor_external(g, t->name, FILTRA_F32, state->ndim, state->shape, &t->buffer, 0),
+      state);
 }
 
 void ft_past_close(ft_past *past) {

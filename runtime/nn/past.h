@@ -17,6 +17,7 @@ typedef struct ft_past {
   int64_t size, capacity;
   ft_past_tensor **tensors; /* each on its own: graphs keep pointers to their buffers */
   size_t count, room;
+  uint64_t graphs; /* begun with ft_past_begin */
 } ft_past;
 
 /** How one graph uses the kept data. Scopes point to it. */
@@ -28,6 +29,8 @@ struct ft_past_use {
   int64_t length; /* rows that a graph of one token reads, at most the capacity */
 };
 
+/** How a new graph uses the past; the arguments are the result's fields. */
+ft_past_use ft_past_begin(ft_past *past, filtra_tensor *position, int64_t length);
 /** Frees the tensors; graphs that used them must be gone. */
 void ft_past_close(ft_past *past);
 

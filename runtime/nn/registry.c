@@ -3,6 +3,7 @@
  * (nn/mixer.c), lists and applications. */
 #include "nn/mixer.h"
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/thread.h"
 
@@ -78,12 +79,52 @@ static size_t field_size(filtra_option_type type) {
   return 0;
 }
 
+/* Whether the text means something other than text as a value of JSON, or of --set. */
+static bool reads_as_json(const char *text) {
+  json_error_t error;
+  bool starved;
+  json_auto_t *value = ft_json_decode(text, strlen(text), JSON_DECODE_ANY, &error, &starved);
+  return value && !json_is_string(value);
+}
+
+/* Fails unless the values of an ENUM are distinct and can be written. */
+static filtra_status check_names(const filtra_mixer *m, const filtra_mixer_option *o) {
+  if (!o->names || !o->names[0])
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": option \"%s\": names has no value",
+                   m->name, o->name);
+  for (size_t i = 0; o->names[i]; i++) {
+    if (!*o->names[i] || reads_as_json(o->names[i]))
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "mixer \"%s\": option \"%s\": names[%zu] is \"%s\", which is no word", m->name,
+                     o->name, i, o->names[i]);
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(o->names[k], o->names[i]))
+        return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": option \"%s\": names has \"%s\" twice",
+                       m->name, o->name, o->names[i]);
+  }
+  return FILTRA_OK;
+}
+
+/* Fails unless the range of an INT or a FLOAT is one that its field can hold. */
+static filtra_status check_range(const filtra_mixer *m, const filtra_mixer_option *o) {
+  const bool whole = o->type == FILTRA_OPTION_INT;
+  const double most = whole ? 9223372036854774784.0 : (double)FLT_MAX; /* next to 2^63 */
+  if (o->low >= -most && o->high <= most && o->low <= o->high) return FILTRA_OK;
+  if (o->low > o->high)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": option \"%s\": low is %g, high %g",
+                   m->name, o->name, o->low, o->high);
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "mixer \"%s\": option \"%s\" accepts %g to %g, more than %s holds; bounds "
+                 "are at most %.19g",
+                 m->name, o->name, o->low, o->high, whole ? "an int64_t" : "a float", most);
+}
+
 static bool in_range(const filtra_mixer_option *o) {
   double count = 0;
   if (o->type == FILTRA_OPTION_BOOL) return o->fallback == 0 || o->fallback == 1;
   if (o->type == FILTRA_OPTION_INT && o->fallback != floor(o->fallback)) return false;
   if (o->type != FILTRA_OPTION_ENUM) return o->low <= o->fallback && o->fallback <= o->high;
-  for (const char *const *name = o->names; name && *name; name++)
+  for (const char *const *name = o->names; *name; name++)
     count++;
   return o->fallback >= 0 && o->fallback < count;
 }
@@ -95,26 +136,31 @@ static filtra_status check_option(const filtra_mixer *m, size_t i) {
                    "mixer \"%s\": option %zu needs a name of 1 to %d lower-case letters, digits "
                    "and underscores, a letter first, other than name",
                    m->name, i, LONGEST_NAME);
-  for (size_t k = 0; k < i; k++)
+  const size_t size = field_size(o->type);
+  for (size_t k = 0; k < i; k++) {
     if (!strcmp(m->options[k].name, o->name))
       return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": two options are called \"%s\"", m->name,
                      o->name);
-  size_t size = field_size(o->type);
+  }
   if (!size || o->offset % size || o->offset > m->options_size ||
       size > m->options_size - o->offset)
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixer \"%s\": option \"%s\" must be INT, FLOAT, BOOL or ENUM and lie, aligned, "
                    "within the %zu bytes of options_size",
                    m->name, o->name, m->options_size);
-  if (o->type == FILTRA_OPTION_FLOAT && !(o->low >= -(double)FLT_MAX && o->high <= (double)FLT_MAX))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "mixer \"%s\": option \"%s\" accepts %g to %g, more than a float holds; bounds "
-                   "are at most %g",
-                   m->name, o->name, o->low, o->high, (double)FLT_MAX);
+  if (o->type == FILTRA_OPTION_ENUM) FT_TRY(check_names(m, o));
+  if (o->type == FILTRA_OPTION_INT || o->type == FILTRA_OPTION_FLOAT) FT_TRY(check_range(m, o));
   if (!in_range(o))
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixer \"%s\": the fallback %g of option \"%s\" is not among what it accepts",
                    m->name, o->fallback, o->name);
+  for (size_t k = 0; k < i; k++) {
+    const filtra_mixer_option *other = &m->options[k];
+    if (o->offset < other->offset + field_size(other->type) && other->offset < o->offset + size)
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "mixer \"%s\": options \"%s\" and \"%s\" share a field, at offset %zu",
+                     m->name, other->name, o->name, o->offset);
+  }
   return ft_check_reserved("filtra_mixer_option", o->reserved, FT_COUNT(o->reserved));
 }
 
@@ -129,7 +175,13 @@ static filtra_status check(const filtra_mixer *m) {
     return ft_fail(FILTRA_ERROR_ARGUMENT,
                    "mixer \"%s\": %zu bytes of options, accepted are at most %d", m->name,
                    m->options_size, FT_MIXER_OPTIONS);
-  if (m->option_count >= FT_MIXER_KEYS || (m->option_count && !m->options))
+  if (m->option_count && !m->options)
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": options is NULL, option_count %zu",
+                   m->name, m->option_count);
+  if (m->description && strpbrk(m->description, "\r\n"))
+    return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": description has more than one line",
+                   m->name);
+  if (m->option_count >= FT_MIXER_KEYS)
     return ft_fail(FILTRA_ERROR_ARGUMENT, "mixer \"%s\": %zu options, accepted are 0 to %d",
                    m->name, m->option_count, FT_MIXER_KEYS - 1);
   for (size_t i = 0; i < m->option_count; i++)

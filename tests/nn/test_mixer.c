@@ -125,6 +125,12 @@ TEST(what_is_refused) {
   mixer.options_size = 5000;
   refuse(mixer, "accepted are at most 3328");
   mixer = mine("other");
+  mixer.options = NULL;
+  refuse(mixer, "options is NULL, option_count 4");
+  mixer = mine("other");
+  mixer.description = "one\ntwo";
+  refuse(mixer, "description has more than one line");
+  mixer = mine("other");
   mixer.option_count = 24;
   refuse(mixer, "24 options, accepted are 0 to 23");
   mixer = mine("other");
@@ -160,6 +166,22 @@ TEST(what_is_refused) {
   o = OPTIONS[3];
   o.fallback = 2;
   refuse_option(o, "the fallback 2 of option \"kind\"");
+  static const char *const TWICE[] = {"plain", "squared", "plain", NULL}, *const OTHER[] = {"1",
+                                                                                            NULL};
+  o.names = TWICE;
+  refuse_option(o, "option \"kind\": names has \"plain\" twice");
+  o.names = OTHER;
+  refuse_option(o, "option \"kind\": names[0] is \"1\", which is no word");
+  o.names = OTHER + 1;
+  refuse_option(o, "option \"kind\": names has no value");
+  o = OPTIONS[1];
+  o.high = 1e300;
+  refuse_option(o, "accepts 1 to 1e+300, more than an int64_t holds");
+  o.high = -1;
+  refuse_option(o, "option \"power\": low is 1, high -1");
+  o = OPTIONS[0];
+  o.name = "beta";
+  refuse_option(o, "options \"alpha\" and \"beta\" share a field, at offset 0");
   o = OPTIONS[1];
   o.reserved[0] = 1;
   refuse_option(o, "filtra_mixer_option: reserved[0]");

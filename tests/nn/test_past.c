@@ -78,7 +78,7 @@ static void open_pass(stack *s, ft_past *past, int64_t tokens, bool step, int64_
     p->position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
   else
     p->lengths = filtra_graph_input(g, "lengths", FILTRA_I32, 1, &batch);
-  ft_past_use use = {.past = past, .position = p->position, .length = seen};
+  const ft_past_use use = ft_past_begin(past, p->position, seen);
   ft_scope scope = {.graph = g, .params = s->params, .past = past ? &use : NULL};
   filtra_tensor *mask =
       step ? ft_cache_mask(g, p->position, seen) : filtra_length_mask(g, p->lengths, tokens);
@@ -222,7 +222,7 @@ static int register_sums(void **state) {
 
 /* ---- errors ---- */
 
-static filtra_graph *open_scope(ft_scope *scope, ft_past_use *use) {
+static filtra_graph *open_scope(ft_scope *scope, const ft_past_use *use) {
   filtra_graph *g = test_graph(test_device(), NULL);
   *scope = (ft_scope){.graph = g, .past = use, .prefix = "layers.0."};
   return g;
@@ -230,7 +230,7 @@ static filtra_graph *open_scope(ft_scope *scope, ft_past_use *use) {
 
 TEST(states_that_do_not_fit) {
   ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
-  ft_past_use use = {.past = &past};
+  ft_past_use use = ft_past_begin(&past, NULL, 0);
   ft_scope scope;
   filtra_graph *g = open_scope(&scope, &use);
   assert_int_equal(filtra_scope_pass(&scope), FILTRA_PASS_PREFILL);
@@ -242,6 +242,7 @@ TEST(states_that_do_not_fit) {
                {{2, 0}, "dimension 1 is 0"},
                {{2, 7}, "kept with 5 numbers before, now with 7"}};
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
+    use = ft_past_begin(&past, NULL, 0);
     g = open_scope(&scope, &use);
     filtra_scope_set_state(&scope, "s", test_input(g, "s", 2, 5));
     filtra_scope_set_state(&scope, "s", filtra_graph_input(g, "x", FILTRA_F32, 2, CASES[i].shape));
@@ -254,8 +255,8 @@ TEST(states_that_do_not_fit) {
 static void refuse(int64_t batch, int64_t tokens, bool step, const char *part) {
   ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
   filtra_graph *g = test_graph(test_device(), NULL);
-  ft_past_use use = {.past = &past, .length = 4};
-  if (step) use.position = filtra_graph_input(g, "position", FILTRA_I32, 1, &batch);
+  const ft_past_use use = ft_past_begin(
+      &past, step ? filtra_graph_input(g, "position", FILTRA_I32, 1, &batch) : NULL, 4);
   ft_scope scope = {.graph = g, .past = &use};
   filtra_tensor *x = test_input(g, "x", batch, HEADS, tokens, 5);
   test_refuse(&g, filtra_scope_keep(&scope, "k", x), part);
@@ -266,6 +267,30 @@ TEST(too_many_tokens_are_refused) {
   refuse(2, 5, false, "2 sequences and at most 4 tokens of each");
   refuse(2, 2, true, "2 sequences and at most 1 tokens of each");
   refuse(3, 1, true, "2 sequences");
+}
+
+/* What would replace keys by values, or a state by what it becomes. */
+TEST(names_are_used_once) {
+  ft_past past = {.device = test_device(), .size = 2, .capacity = 4};
+  for (int kind = 0; kind < 3; kind++) {
+    ft_scope scope;
+    filtra_graph *g = test_graph(test_device(), NULL);
+    const ft_past_use use =
+        ft_past_begin(&past, filtra_graph_input(g, "position", FILTRA_I32, 1, (int64_t[]){2}), 4);
+    scope = (ft_scope){.graph = g, .past = &use, .prefix = "layers.0."};
+    filtra_tensor *x = test_input(g, "x", 2, HEADS, 1, 5), *s = test_input(g, "s", 2, 5);
+    for (int i = 0; i < 2 && kind == 0; i++)
+      filtra_scope_keep(&scope, "k", x);
+    for (int i = 0; i < 2 && kind > 0; i++) {
+      assert_ok(ft_graph_status(g));
+      if (i && kind == 1) filtra_scope_state(&scope, "s", 2, (int64_t[]){2, 5});
+      filtra_scope_set_state(&scope, "s", s);
+    }
+    assert_fails(ft_graph_status(g), FILTRA_ERROR_ARGUMENT,
+                 kind == 1 ? "layers.0.state.s: read after it was set" : "kept twice in one pass");
+    filtra_graph_destroy(&g);
+  }
+  ft_past_close(&past);
 }
 
 TEST_MAIN(register_sums, test_teardown)
