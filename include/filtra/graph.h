@@ -101,7 +101,8 @@ FILTRA_API filtra_status filtra_parameters_get(filtra_parameters *params, const 
 /** Writes one parameter's values, after waiting for the device. */
 FILTRA_API filtra_status filtra_parameters_set(filtra_parameters *params, const char *name,
                                                const float *values, size_t count);
-/** As filtra_parameters_get, for the gradient of the last execution. */
+/** As filtra_parameters_get, for the gradient of the last execution: of a trainer's step with
+ * `accumulate`, that of the batch's last part. */
 FILTRA_API filtra_status filtra_parameters_get_gradient(filtra_parameters *params, const char *name,
                                                         float *values, size_t count);
 /** Replaces a gradient before filtra_optimizer_step, for example by the sum over several devices.

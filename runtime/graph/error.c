@@ -58,6 +58,18 @@ void *ft_graph_fail(filtra_graph *g, filtra_status status, const char *format, .
   return NULL;
 }
 
+void ft_graph_fail_context(filtra_graph *g, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  char *context = ft_format_list(format, list);
+  va_end(list);
+  char *whole = context && g->error ? ft_format("%s: %s", context, g->error) : NULL;
+  free(context);
+  if (!whole) return; /* the message says less */
+  free(g->error);
+  g->error = whole;
+}
+
 bool ft_graph_accept(filtra_graph *g, filtra_status status) {
   if (!g) ft_fail(FILTRA_ERROR_ARGUMENT, "an op was given no graph (NULL)");
   if (g && g->status && g->program) ft_graph_status(g); /* compiling will not report it */

@@ -183,6 +183,8 @@ filtra_status ft_graph_measure(filtra_graph *g, uint64_t *activations, uint64_t 
 /** Whether the graph has no error and `status` is OK; otherwise the current error message becomes
  * the graph's sticky error. */
 bool ft_graph_accept(filtra_graph *g, filtra_status status);
+/** Puts "context: " before the sticky error's message. */
+void ft_graph_fail_context(filtra_graph *g, const char *format, ...) FT_PRINTF(2, 3);
 /** The sticky status; if it is an error, sets its message. */
 filtra_status ft_graph_status(const filtra_graph *g);
 /** Whether an op can use t; if not, the graph has an error. Every op calls it first. */
@@ -196,6 +198,8 @@ bool ft_usable_elements(filtra_graph *g, const filtra_tensor *t, const char *op,
 /** "[2, 7, 16]", valid until the eighth next call on this thread. */
 const char *ft_shape_text(const filtra_tensor *t);
 filtra_device *ft_graph_device(const filtra_graph *g);
+/** Number of inputs recorded so far, without the random state. */
+size_t ft_graph_input_count(const filtra_graph *g);
 bool ft_graph_training(const filtra_graph *g);
 bool ft_graph_compiled(const filtra_graph *g);
 /** A new number for each op that draws random numbers: a word of Philox' counter. */

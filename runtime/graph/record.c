@@ -55,6 +55,10 @@ filtra_status ft_check_declaration(const char *what, const char *name, const int
                  name ? "shape" : "name");
 }
 
+size_t ft_graph_input_count(const filtra_graph *g) {
+  return g->tape.input_count - (g->tape.random_state != NULL);
+}
+
 filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
                                   const int64_t *shape) {
   if (!ft_graph_accept(g, ft_check_declaration("input", name, shape))) return NULL;

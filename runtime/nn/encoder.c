@@ -14,7 +14,15 @@ static filtra_tensor *build_mixer(const ft_scope *scope, const ft_encoder_option
                                   const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   filtra_graph *g = scope->graph;
   const char *name = o->mixer->kind->name;
+  const size_t inputs = ft_graph_input_count(g);
+  const bool fine = ft_graph_accept(g, FILTRA_OK);
   filtra_tensor *y = o->mixer->kind->build(scope, o->mixer->options, in, auxiliary), *loss;
+  const size_t dot = strlen(scope->prefix);
+  if (fine && ft_graph_status(g))
+    ft_graph_fail_context(g, "mixer \"%s\", %.*s", name, (int)(dot ? dot - 1 : 0), scope->prefix);
+  if (ft_graph_input_count(g) != inputs)
+    return ft_graph_fail(g, FILTRA_ERROR_ARGUMENT,
+                         "mixer \"%s\" adds an input to the graph, which nobody would set", name);
   if (!y) ft_graph_fail(g, FILTRA_ERROR_ARGUMENT, "mixer \"%s\" returns NULL", name);
   if (!ft_usable(g, y)) return NULL;
   if (y->ndim != in->x->ndim || memcmp(y->shape, in->x->shape, sizeof *y->shape * y->ndim) != 0)

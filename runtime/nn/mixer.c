@@ -14,14 +14,17 @@ static ft_keys all_keys(const ft_mixer_class *kind, ft_key list[FT_MIXER_KEYS]) 
   return (ft_keys){list, kind->keys.count + 1};
 }
 
+/* Fails, and says where others than these come from, as of a run whose module is not loaded. */
 static filtra_status fail_unknown(const char *name, const char *context) {
   char list[2400] = ""; /* 64 names */
   for (size_t i = 0; i < filtra_mixer_count(); i++) {
     size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", filtra_mixer_name(i));
   }
-  return ft_fail(FILTRA_ERROR_INPUT, "%s: unknown mixer \"%.64s\"; known are %s", context, name,
-                 list);
+  return ft_fail(FILTRA_ERROR_INPUT,
+                 "%s: unknown mixer \"%.64s\"; known are %s; a module's are with --plugin FILE, or "
+                 "filtra_mixer_register",
+                 context, name, list);
 }
 
 static bool has_key(const ft_mixer_class *kind, const char *name) {

@@ -36,11 +36,14 @@ size_t ft_group_of(const filtra_parameter_group *groups, size_t count, const cha
   return 0;
 }
 
-/* Adds the name of the nearest parameter, if one is near. */
+/* Adds the name of the nearest parameter, if one is near, or that this one is a buffer. */
 static void add_nearest(const filtra_parameters *params, const char *name, char *text,
                         size_t size) {
   const char *nearest = ft_nearest_name(name, params->list, params->count, sizeof *params->list);
-  if (nearest) snprintf(text + strlen(text), size - strlen(text), " (did you mean %s?)", nearest);
+  const bool buffer = nearest && !strcmp(nearest, name);
+  if (nearest)
+    snprintf(text + strlen(text), size - strlen(text),
+             buffer ? " (%s is a buffer)" : " (did you mean %s?)", nearest);
 }
 
 bool ft_group_names_none(const filtra_parameters *params, const filtra_parameter_group *group,

@@ -179,6 +179,16 @@ static filtra_status read_pixels(const ft_reader *p, ft_request_sample *s,
   return FILTRA_OK;
 }
 
+static filtra_status check_tokens(const ft_reader *p, const filtra_request *r) {
+  const int64_t vocabulary = p->model->options.config.vocabulary;
+  for (uint32_t i = 0; i < r->length; i++)
+    if (r->tokens[i] < 0 || r->tokens[i] >= vocabulary)
+      return ft_fail(FILTRA_ERROR_INPUT,
+                     "token %d at position %u, accepted are 0 to %lld (vocabulary)", r->tokens[i],
+                     i, (long long)vocabulary - 1);
+  return FILTRA_OK;
+}
+
 static filtra_status read_request(const ft_reader *p, const filtra_request *r,
                                   ft_request_sample *s) {
   FT_TRY(FT_CHECK_RESERVED(filtra_request, r));
@@ -201,6 +211,7 @@ static filtra_status read_request(const ft_reader *p, const filtra_request *r,
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads graphs; give text, or predict a batch");
   if (r->tokens && p->info.features)
     return ft_fail(FILTRA_ERROR_INPUT, "the model reads numbers, not tokens");
+  if (r->tokens) FT_TRY(check_tokens(p, r));
   if (r->tokens) FT_TRY(keep_words(p, s, 0, r->tokens, r->length));
   FT_TRY(read_texts(p, s, r));
   int32_t longest = s->lengths[0] > s->lengths[1] ? s->lengths[0] : s->lengths[1];

@@ -1,5 +1,5 @@
-/* A module for --plugin: a mixer that adds to each token the sum of all. Compiled in three ways:
- * correct, refusing, and without the function. */
+/* A module for --plugin: a mixer that adds to each token the sum of all. Compiled in four ways:
+ * correct, refusing, failing without a message, and without the function. */
 #include <filtra/filtra.h>
 
 #ifndef plugin_lacks
@@ -22,6 +22,8 @@ filtra_status filtra_plugin(void) {
                               .build = build};
 #ifdef plugin_refuses
   return filtra_mixer_register(&(filtra_mixer){.name = "No Name", .build = mixer.build});
+#elif defined plugin_fails
+  return FILTRA_ERROR_UNSUPPORTED;
 #else
   return filtra_mixer_register(&mixer);
 #endif

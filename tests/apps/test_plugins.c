@@ -24,7 +24,7 @@ TEST(a_mixer_of_a_module_is_one_of_all) {
                 0, "0\t");
   /* A report needs no module; what needs the model says which mixer is missing. */
   assert_prints(test_filtra("report %s", folder), 0, "| plugin_sum | accuracy |");
-  assert_prints(test_filtra("eval %s %s 2>&1", folder, device), 2, "unknown mixer \"plugin_sum\"");
+  assert_prints(test_filtra("eval %s %s 2>&1", folder, device), 2, "with --plugin FILE");
 }
 
 TEST(children_of_a_sweep_load_modules) {
@@ -49,6 +49,8 @@ TEST(modules_that_cannot_be_loaded) {
   assert_prints(test_filtra("devices --plugin %s 2>&1", module("lacks")), 2, "filtra_plugin");
   assert_prints(test_filtra("devices --plugin %s 2>&1", module("refuses")), 2,
                 "plugin_refuses.so: mixer \"No Name\"");
+  assert_prints(test_filtra("devices --plugin %s 2>&1", module("fails")), 1,
+                "plugin_fails.so: filtra_plugin() returns unsupported");
   assert_prints(
       test_filtra("devices --plugin %s --plugin %s 2>&1", module("mixer"), module("mixer")), 2,
       "plugin_sum");

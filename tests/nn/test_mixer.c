@@ -342,24 +342,30 @@ TEST(not_decoded) {
                "\"hindsight\" cannot go on with a text token by token: it needs the whole text");
 }
 
-/* What sums would broadcast is refused. The context says what this mixer does. */
+/* What sums would broadcast is refused, and what would fail later. The context says what this mixer
+ * does. */
 static filtra_tensor *build_wrong(const filtra_scope *scope, const void *options,
                                   const filtra_mixer_input *in, filtra_tensor **auxiliary) {
   (void)options;
   const char *how = in->context;
   filtra_graph *g = filtra_scope_graph(scope);
   if (!strcmp(how, "none")) return NULL;
+  if (!strcmp(how, "nothing")) return filtra_add(g, in->x, NULL);
+  if (!strcmp(how, "asks"))
+    return filtra_add(g, in->x, filtra_graph_input(g, "mine", FILTRA_F32, 1, (int64_t[]){16}));
   if (!strcmp(how, "narrow")) return filtra_mean(g, in->x, 2, FILTRA_KEEP_AXIS);
   if (!strcmp(how, "pooled")) return filtra_mean(g, in->x, 1, 0);
   *auxiliary = filtra_mean(g, in->x, 2, 0);
   return filtra_mixer_output(scope, in, in->x);
 }
 
-TEST(wrong_shapes) {
+TEST(build_functions_that_fail) {
   static char *const CASES[][2] = {
       {"none", "mixer \"none\" returns NULL"},
       {"narrow", "\"narrow\" returns [1, 1, 1]; expected is its input's shape, [1, 1, 16]"},
       {"pooled", "\"pooled\" returns"},
+      {"nothing", "mixer \"nothing\", layers.0.mixer: an op was given no tensor"},
+      {"asks", "mixer \"asks\" adds an input to the graph"},
       {"loss", "the auxiliary loss of mixer \"loss\" is"}};
   for (size_t i = 0; i < FT_COUNT(CASES); i++) {
     filtra_mixer mixer = mine(CASES[i][0]);

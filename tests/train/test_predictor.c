@@ -317,7 +317,8 @@ TEST(mistakes_are_told) {
                "exactly one of text");
   int32_t token = 999;
   requests[1] = (filtra_request){.tokens = &token, .length = 1};
-  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_INPUT, "token 999");
+  assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_INPUT,
+               "request 1: token 999 at position 0");
   uint8_t pixels[2] = {0};
   requests[1] = (filtra_request){.pixels = pixels, .length = 1, .channels = 2};
   assert_fails(filtra_predictor_predict(p, 2, requests, answers), FILTRA_ERROR_ARGUMENT,

@@ -16,7 +16,7 @@ exec wine '${PROJECT_BINARY_DIR}/filtra.exe' \"$@\"
 ")
 file(CHMOD ${PROJECT_BINARY_DIR}/filtra PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 # Modules for --plugin link with the command, which has all of the library.
-foreach(kind mixer refuses lacks)
+foreach(kind mixer refuses fails lacks)
   add_library(plugin_${kind} MODULE apps/plugin.c)
   target_include_directories(plugin_${kind} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(plugin_${kind} PRIVATE plugin_${kind})

@@ -53,6 +53,8 @@ static filtra_status load(const char *path) {
   FT_TRY(ft_module_open(path, "filtra_plugin", &found));
   memcpy(&plugin, &found, sizeof plugin); /* C has no cast from data to functions */
   filtra_status status = plugin();
+  if (status && !*filtra_error_message())
+    return ft_fail(status, "%s: filtra_plugin() returns %s", path, filtra_status_name(status));
   return status ? ft_fail_context(status, "%s", path) : FILTRA_OK;
 }
 
