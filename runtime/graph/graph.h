@@ -198,7 +198,7 @@ bool ft_usable_elements(filtra_graph *g, const filtra_tensor *t, const char *op,
 /** "[2, 7, 16]", valid until the eighth next call on this thread. */
 const char *ft_shape_text(const filtra_tensor *t);
 filtra_device *ft_graph_device(const filtra_graph *g);
-/** Number of inputs recorded so far, without the random state. */
+/** Number of inputs recorded so far that a caller sets: no constants, no random state. */
 size_t ft_graph_input_count(const filtra_graph *g);
 bool ft_graph_training(const filtra_graph *g);
 bool ft_graph_compiled(const filtra_graph *g);
@@ -370,7 +370,8 @@ typedef struct ft_work {
 ft_work ft_graph_work(const filtra_graph *g);
 
 /** Repeats the execution with that ticket, with a check after every call. *name receives the name
- * of the first tensor with a NaN or an infinity; NULL if there is none. */
+ * of the first tensor with a NaN or an infinity, and the parameter that was read last, as "activate,
+ * after layers.0.mixer.value.weight,"; NULL if there is none. */
 filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const char **name);
 
 #endif

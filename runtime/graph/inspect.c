@@ -4,7 +4,9 @@
 #include "graph/program.h"
 #include "sentinel/contract.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- timing ---- */
 
@@ -127,6 +129,23 @@ static void search_written(ft_program *p, ft_commands commands, uint32_t call, v
   }
 }
 
+/* The name of a tensor that a call wrote. Ops of one kind share it, so that the parameter that was
+ * read last tells where in a model it is. */
+static const char *place_of(filtra_graph *g, uint32_t call, const filtra_tensor *written) {
+  const filtra_tensor *parameter = NULL;
+  for (uint32_t i = 0; i <= call; i++) {
+    const ft_recorded_call *c = g->program->plan->calls[i].call;
+    for (uint32_t k = 0; k < c->arg_count; k++)
+      if (c->args[k].tensor && c->args[k].tensor->owner->params)
+        parameter = c->args[k].tensor->owner;
+  }
+  if (!parameter || written->owner == parameter) return written->name;
+  const size_t size = strlen(written->name) + strlen(parameter->name) + sizeof ", after ,";
+  char *text = ft_graph_alloc(g, size);
+  if (text) snprintf(text, size, "%s, after %s,", written->name, parameter->name);
+  return text ? text : written->name;
+}
+
 filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const char **name) {
   filtra_device *dev = g->device;
   *name = NULL;
@@ -147,6 +166,7 @@ filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const ch
   if (!status) status = ft_download(dev, &s.flag, 0, &first, sizeof first);
   ft_buffer_destroy(dev, &s.flag);
   if (!status && first != UINT32_MAX)
-    *name = p->plan->calls[first / FT_MAX_ARGS].call->args[first % FT_MAX_ARGS].tensor->name;
+    *name = place_of(g, first / FT_MAX_ARGS,
+                     p->plan->calls[first / FT_MAX_ARGS].call->args[first % FT_MAX_ARGS].tensor);
   return status;
 }

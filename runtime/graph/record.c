@@ -56,7 +56,10 @@ filtra_status ft_check_declaration(const char *what, const char *name, const int
 }
 
 size_t ft_graph_input_count(const filtra_graph *g) {
-  return g->tape.input_count - (g->tape.random_state != NULL);
+  size_t count = 0;
+  for (size_t i = 0; i < g->tape.input_count; i++)
+    count += !g->tape.inputs[i].constant && g->tape.inputs[i].tensor != g->tape.random_state;
+  return count;
 }
 
 filtra_tensor *filtra_graph_input(filtra_graph *g, const char *name, filtra_dtype dtype, int ndim,
