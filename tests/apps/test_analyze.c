@@ -412,6 +412,7 @@ static const char *trained_on_words(const char *mixer) {
   const char *folder = test_new_run(), *data = test_path(test_folder(), "texts.csv");
   test_write(data, texts, sizeof texts - 1);
   assert_code(test_filtra("train --data %s --set tokenizer=words --mixer %s --set layers=2 "
+                          "--set max_length=32 "
                           "--set width=8 --set heads=2 --steps 2 --set batch_size=2 --out %s",
                           data, mixer, folder),
               0);
@@ -463,6 +464,23 @@ TEST(test_mixers_without_maps) {
   assert_code(test_filtra("analyze %s --split train --maps 0", folder), 0);
   owned char *page = test_read(test_path(folder, "analysis.html"), NULL);
   assert_non_null(strstr(page, "The mixer agf forms no matrix of tokens by tokens"));
+}
+
+/* The first samples of the split are measured, though the first of all is longer than the others
+ * and so in another batch than they. */
+TEST(test_first_samples) {
+  static const char head[] =
+      "text,label\na very long one that goes on and on and on and never comes "
+      "to any end at all,x\nrather short,y\n";
+  const char *folder = trained_on_words("softmax");
+  const char *first = test_path(test_folder(), "first.csv"), *all = test_path(folder, "all.csv");
+  test_write(first, head, sizeof head - 1);
+  const char *whole = test_text("%sa one,x\na two,y\na three,x\na four,y\n", head);
+  test_write(all, whole, strlen(whole));
+  json_auto_t *some = analyzed(folder, test_text("--split test --samples 2 --data %s", all));
+  json_auto_t *wanted = analyzed(folder, test_text("--split test --samples 2 --data %s", first));
+  assert_int_equal(json_integer_value(json_object_get(some, "samples")), 2);
+  assert_true(json_equal(json_object_get(some, "stages"), json_object_get(wanted, "stages")));
 }
 
 /* Images in moved windows and two stages: each layer has its energies, and the filter of all its

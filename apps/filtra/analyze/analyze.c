@@ -40,7 +40,7 @@ static void print_help(void) {
       "  --split NAME       train, val (default) or test\n"
       "  --data PATH        other data than the runs'\n"
       "%s"
-      "  --samples N        samples looked at; 16 by default\n"
+      "  --samples N        the first N samples of the split are looked at; 16 by default\n"
       "  --maps N,N,...     also show the attention of each layer and head in these samples, 0\n"
       "                     the first of the split, at most %d of %d tokens\n"
       "  --json             print one JSON object instead of writing a page: of several runs "

@@ -397,6 +397,17 @@ static filtra_status finish(analyzer *a) {
 
 /* ---- the run ---- */
 
+/* Number of the batch's samples that are among the first `samples` of the split. They come first:
+ * without shuffling a batch has its samples in the split's order. */
+static uint32_t count_first(const filtra_batch *batch, uint64_t samples) {
+  uint32_t count = 0;
+  while (count < batch->count && batch->indices[count] < samples)
+    count++;
+  return count;
+}
+
+/* Measures the first samples of the split. All samples of a batch are padded to one length, so that
+ * those of other lengths are in later batches. */
 static filtra_status measure_samples(analyzer *a, uint64_t samples, filtra_split split) {
   uint32_t size = samples < 8 ? (uint32_t)samples : 8;
   FT_TRY(filtra_loader_create(a->data, &(filtra_loader_options){.split = split, .batch_size = size},
@@ -406,8 +417,8 @@ static filtra_status measure_samples(analyzer *a, uint64_t samples, filtra_split
   while (left) {
     filtra_batch batch;
     FT_TRY(filtra_loader_next(a->loader, &batch));
-    uint32_t count = batch.count < left ? batch.count : (uint32_t)left;
-    FT_TRY(measure_batch(a, &batch, count));
+    const uint32_t count = count_first(&batch, samples);
+    if (count) FT_TRY(measure_batch(a, &batch, count));
     left -= count;
   }
   return finish(a);
