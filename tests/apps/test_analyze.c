@@ -464,6 +464,8 @@ TEST(test_mixers_without_maps) {
   assert_code(test_filtra("analyze %s --split train --maps 0", folder), 0);
   owned char *page = test_read(test_path(folder, "analysis.html"), NULL);
   assert_non_null(strstr(page, "The mixer agf forms no matrix of tokens by tokens"));
+  assert_non_null(strstr(page, "AGF's matrix is made without an attention matrix A"));
+  assert_null(strstr(page, "Errors of powers of A are looked at up to 256 tokens"));
 }
 
 /* The first samples of the split are measured, though the first of all is longer than the others

@@ -363,8 +363,16 @@ static void write_lacking(FILE *to, const analysis *runs, size_t count,
   if (lacking) fprintf(to, ". %s</p>\n", what);
 }
 
+static bool is_factored(const analysis *a) {
+  return count_matrices(a) && count_factored(a);
+}
+
 static size_t has_powers(const analysis *a) {
-  return !count_matrices(a) || count_orders(a);
+  return !count_matrices(a) || count_orders(a) || is_factored(a);
+}
+
+static size_t has_attention(const analysis *a) {
+  return !is_factored(a);
 }
 
 static size_t has_filter(const analysis *a) {
@@ -421,6 +429,9 @@ void analyze_write_page(FILE *to, const analysis *runs, size_t count) {
       "error of a power is defined or looked at.");
   write_lacking(to, runs, count, has_powers,
                 "Errors of powers of A are looked at up to 256 tokens.");
+  write_lacking(to, runs, count, has_attention,
+                "AGF's matrix is made without an attention matrix A: there is no power of A for "
+                "GFSA to be in error about.");
   if (count > 1) {
     fputs("<h2>Learned filters</h2>\n<div class=\"charts\">\n", to);
     write_all_filters(to, runs, count);
