@@ -452,6 +452,11 @@ filtra_status filtra_run_open_data(const filtra_run *run, const char *path, filt
   }
   filtra_status status = open_data(&config, &fit, path, file_split, out);
   ft_table_fit_free(table);
+  if (status == FILTRA_ERROR_PATH && !path && !ft_file_exists(ft_path_here(config.data)))
+    return ft_fail(status,
+                   "%s, the data that %s was trained on, is no longer there: name other data "
+                   "(--data PATH)",
+                   config.data, run->folder);
   if (status || path) return status;
   char *model = ft_path_join(run->folder, FILTRA_RUN_MODEL);
   status = model ? ft_run_warn_changed(model, config.data, *out) : FILTRA_ERROR_HOST_MEMORY;

@@ -485,6 +485,17 @@ TEST(test_first_samples) {
   assert_true(json_equal(json_object_get(some, "stages"), json_object_get(wanted, "stages")));
 }
 
+TEST(test_moved_data) {
+  const char *folder = trained_on_words("softmax");
+  json_auto_t *config = json_load_file(test_path(folder, "config.json"), 0, NULL);
+  const char *data = json_string_value(json_object_get(config, "data"));
+  assert_int_equal(remove(data), 0);
+  assert_prints(test_filtra("analyze %s 2>&1", folder), 2,
+                test_text("%s, the data that %s was trained on, is no longer there: name other "
+                          "data (--data PATH)",
+                          data, folder));
+}
+
 /* Images in moved windows and two stages: each layer has its energies, and the filter of all its
  * heads, which double. */
 TEST(test_windows) {
