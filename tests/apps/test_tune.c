@@ -71,6 +71,9 @@ TEST(test_tunes_and_keeps) {
   }
   assert_int_equal(keys_listed(), count);
   json_decref(root);
+  root = filtra_json(tune("--list --json --ops attention,chain"));
+  assert_int_equal(keys_of(root), 0);
+  json_decref(root);
   root = filtra_json(tune(options)); /* known by now */
   assert_int_equal(keys_of(root), 0);
   json_decref(root);
@@ -136,10 +139,20 @@ TEST(test_files_of_others) {
 
 TEST(test_wrong_usage) {
   static const char *const cases[][2] = {
-      {"--ops gemm,conv", "conv"},     {"--list --clear", "one of"},
-      {"--tuning x", "--tuning"},      {"what", "what"},
-      {"--config /dev/null/no", "no"}, {"--import /dev/null/no", "/dev/null/no"},
-      {"--preset no-such", "no-such"}, {"--precision fp8", "fp8"},
+      {"--ops gemm,conv", "conv"},
+      {"--list --clear", "one of"},
+      {"--tuning x", "--tuning"},
+      {"what", "what"},
+      {"--config /dev/null/no", "no"},
+      {"--import /dev/null/no", "/dev/null/no"},
+      {"--preset no-such", "no-such"},
+      {"--precision fp8", "fp8"},
+      {"--clear --ops chain", "--clear goes without other options: leave out --ops"},
+      {"--clear --export x", "leave out --export"},
+      {"--list --quick", "--list goes without other options but --ops: leave out --quick"},
+      {"--list --precision bf16", "leave out --precision"},
+      {"--import x --data y", "leave out --data"},
+      {"--config .", "is a folder; the configuration of a run is"},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     assert_int_equal(filtra(tune(test_text("%s 2>&1", cases[i][0]))), 2);

@@ -162,12 +162,16 @@ static filtra_status list_work(session *s) {
   return FILTRA_OK;
 }
 
+static const char *keys_text(size_t count) {
+  return count == 1 ? "key" : "keys";
+}
+
 static void print_summary(const session *s) {
   size_t faster = 0;
   for (size_t i = 0; i < s->tuning->count; i++)
     faster += s->tuning->entries[i].chosen;
-  command_print("\n%zu keys tuned now, %zu known, of which %zu run faster than by default",
-                s->work_count, s->tuning->count, faster);
+  command_print("\n%zu %s tuned now, %zu known, of which %zu run faster than by default",
+                s->work_count, keys_text(s->work_count), s->tuning->count, faster);
   command_print(s->path ? "; stored in %s\n" : "; stored nowhere: there is no cache folder\n",
                 s->path);
 }
@@ -217,10 +221,12 @@ filtra_status tune_some(filtra_device *device, double seconds, json_t **results)
 static filtra_status list_entries(session *s) {
   if (!s->arguments->json) print_heading(s);
   for (size_t i = 0; i < s->tuning->count; i++) {
+    const ft_tuning_entry *e = &s->tuning->entries[i];
+    if (!wanted(s->arguments->ops, e->family)) continue;
     if (s->arguments->json)
-      json_array_append_new(s->results, ft_tuning_entry_json(&s->tuning->entries[i]));
+      json_array_append_new(s->results, ft_tuning_entry_json(e));
     else
-      print_entry(&s->tuning->entries[i]);
+      print_entry(e);
   }
   return FILTRA_OK;
 }
@@ -228,7 +234,8 @@ static filtra_status list_entries(session *s) {
 static filtra_status clear(const session *s) {
   if (s->path && ft_file_exists(s->path) && remove(s->path))
     return ft_fail(FILTRA_ERROR_IO, "%s: cannot be removed", s->path);
-  if (!s->arguments->json) command_print("Forgot %zu keys.\n", s->tuning->count);
+  if (!s->arguments->json)
+    command_print("Forgot %zu %s.\n", s->tuning->count, keys_text(s->tuning->count));
   return FILTRA_OK;
 }
 
@@ -244,7 +251,7 @@ static filtra_status import_file(session *s) {
     status = ft_tuning_replace(s->tuning, &from->entries[i]);
   if (!status) status = store(s);
   if (!status && !s->arguments->json)
-    command_print("Took %zu keys over into %s.\n", from->count, s->path);
+    command_print("Took %zu %s over into %s.\n", from->count, keys_text(from->count), s->path);
   ft_tuning_release(&from);
   return status;
 }
@@ -277,7 +284,9 @@ static filtra_status act(session *s) {
   if (!a->export_path || asked || !s->tuning->count) FT_TRY(tune_all(s));
   if (!a->export_path) return FILTRA_OK;
   FT_TRY(ft_tuning_save(s->device, s->tuning, a->export_path));
-  if (!a->json) command_print("Wrote %zu keys to %s.\n", s->tuning->count, a->export_path);
+  if (!a->json)
+    command_print("Wrote %zu %s to %s.\n", s->tuning->count, keys_text(s->tuning->count),
+                  a->export_path);
   return FILTRA_OK;
 }
 
@@ -326,7 +335,7 @@ static void print_help(void) {
       "  --quick            %d rounds of timing instead of %d\n"
       "  --export FILE      write what is known to a file, after tuning where nothing is\n"
       "  --import FILE      take such a file over; it must be of this device and driver\n"
-      "  --list             show what is known\n"
+      "  --list             show what is known, with --ops of these alone\n"
       "  --clear            forget it\n"
       "  --json             print one JSON object\n%s",
       QUICK_ROUNDS, ROUNDS, device_options_help);
@@ -355,9 +364,20 @@ static bool has_configurations(const char *op) {
   return !strcmp(op, "gemm") || !strcmp(op, "attention") || !strcmp(op, "chain");
 }
 
+static filtra_status load_config(const char *path, json_t **config) {
+  if (!ft_is_directory(path)) return ft_json_load(path, config);
+  char *inner = ft_path_join(path, "config.json");
+  if (!inner) return FILTRA_ERROR_HOST_MEMORY;
+  filtra_status status =
+      ft_fail(FILTRA_ERROR_INPUT, "--config %s is a folder; the configuration of a run is %s", path,
+              ft_file_exists(inner) ? inner : "its config.json");
+  free(inner);
+  return status;
+}
+
 static int read_config(tune_arguments *a) {
   if (!a->config_path && !json_object_size(a->keys)) return -1;
-  filtra_status status = a->config_path ? ft_json_load(a->config_path, &a->config) : FILTRA_OK;
+  filtra_status status = a->config_path ? load_config(a->config_path, &a->config) : FILTRA_OK;
   if (!status && !a->config_path) a->config = json_object();
   if (!status && a->config && !json_is_object(a->config))
     status = ft_fail(FILTRA_ERROR_INPUT, "%s: must be a JSON object", a->config_path);
@@ -369,12 +389,29 @@ static int read_config(tune_arguments *a) {
   return status ? command_fail(NAME, status) : -1;
 }
 
+/* Refuses options of tuning beside those that do something else, which would ignore them. */
+static int check_parts(const char *name, const tune_arguments *a) {
+  const char *action = a->list ? "list" : a->clear ? "clear" : a->import_path ? "import" : NULL;
+  const char *other = a->export_path              ? "export"
+                      : a->quick                  ? "quick"
+                      : a->precision              ? "precision"
+                      : a->config_path            ? "config"
+                      : json_object_size(a->keys) ? json_object_iter_key(json_object_iter(a->keys))
+                      : a->ops && !a->list        ? "ops"
+                                                  : NULL;
+  if (a->list + a->clear + (a->import_path != NULL) > 1)
+    return command_misused(name, "give one of --list, --clear and --import");
+  if (action && other)
+    return command_misused(name, "--%s goes without other options%s: leave out --%s", action,
+                           a->list ? " but --ops" : "", other);
+  return -1;
+}
+
 int run_tune(int argc, char **argv) {
   static const command_line line = {OPTIONS, FT_COUNT(OPTIONS), print_help, .opens_device = true};
   tune_arguments a = {.keys = json_object()};
   int result = command_take(argc, argv, &line, &a);
-  if (result < 0 && a.list + a.clear + (a.import_path != NULL) > 1)
-    result = command_misused(argv[0], "give one of --list, --clear and --import");
+  if (result < 0) result = check_parts(argv[0], &a);
   if (result < 0 && a.device.tuning)
     result = command_misused(argv[0], "--tuning says what other commands use; this one tunes");
   a.device.tuning = "";
