@@ -372,6 +372,7 @@ TEST(test_extremes) {
   assert_non_null(strstr(text, "There are no results."));
   compare(0, empty);
   assert_printed("No results.");
+  assert_printed("| Multiply-adds, peak | – |\n");
   free(page_of(test_text("%s %s %s", empty, full, empty)));
   compare(0, test_text("%s %s", full, full));
   assert_printed("| B: A \\<fast> & \"quiet\" \\| card, ");
@@ -414,6 +415,7 @@ TEST(test_wrong) {
   } cases[] = {
       {"filtra-bench-1", "filtra-bench-2", "\"format\" is \"filtra-bench-2\", accepted are"},
       {"\"format\"", "\"former\"", "is no file of 'filtra bench --out'"},
+      {"filtra-bench-1", "", "is no file of 'filtra bench --out'"}, /* as in config.json */
       {"{\"format\"", "[1]{\"format\"", "not valid JSON"},
       {"\"filtra\": \"0.1.0\", ", "", "\"filtra\" is missing"},
       {"\"quick\": false", "\"quick\": 0", "\"quick\" must be true or false, not a number"},

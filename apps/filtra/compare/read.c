@@ -279,7 +279,7 @@ static filtra_status check_format(const compare_machine *m) {
                    fields_type(m->root));
   const char *format = json_string_value(json_object_get(m->root, "format"));
   if (format && (!strcmp(format, FORMAT) || !strcmp(format, REPORT_FORMAT))) return FILTRA_OK;
-  if (format)
+  if (format && !strncmp(format, "filtra-", strlen("filtra-")))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"format\" is \"%.40s\", accepted are \"%s\" and \"%s\"", m->path, format,
                    FORMAT, REPORT_FORMAT);

@@ -69,7 +69,10 @@ static void put_caps(const compare_machine *m, char out[COMPARE_TEXT]) {
 
 static void put_rate(double rate, const char *unit, char out[COMPARE_TEXT]) {
   char number[NUMBER_TEXT];
-  snprintf(out, COMPARE_TEXT, "%s %s", rate_text(rate, number), unit);
+  if (isnan(rate))
+    put(out, "");
+  else
+    snprintf(out, COMPARE_TEXT, "%s %s", rate_text(rate, number), unit);
 }
 
 static void put_fma(const compare_machine *m, char out[COMPARE_TEXT]) {
