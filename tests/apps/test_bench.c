@@ -317,12 +317,18 @@ TEST(test_lengths) {
   root = bench("", "--mixers softmax --lengths 64,1024,262144 --most-seconds 5");
   check_skipped(json_object_get(root, "results"), 2, " s, --most-seconds is 5");
   json_decref(root);
+  root = bench("", "--mixers softmax --lengths 16,4096 --most-seconds 0.001");
+  check_skipped(json_object_get(root, "results"), 1, "up to");
+  assert_non_null(
+      strstr(text(find(json_object_get(root, "results"), "mixer_scaling", 0), "skipped"),
+             "growth needs two lengths, measured was one"));
+  json_decref(root);
   root = bench("", "--mixers fnet --lengths 16,65536,131072 --caps allocation=16777216");
   results = json_object_get(root, "results");
   check_measured(find(results, "mixer_layer", 0), NULL);
   check_skipped(results, 1, "largest single allocation");
   check_skipped(results, 2, "65536 tokens were");
-  assert_non_null(strstr(text(find(results, "mixer_scaling", 0), "error"), "fewer than two"));
+  assert_non_null(strstr(text(find(results, "mixer_scaling", 0), "skipped"), "two lengths"));
   json_decref(root);
 }
 

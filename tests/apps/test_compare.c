@@ -343,6 +343,7 @@ TEST(test_crossings) {
   owned char *text = page_of(path);
   assert_non_null(strstr(text, "<tr><td>agf</td><td>3072</td><td>2896</td></tr>"));
   assert_non_null(strstr(text, "skipped: a run would take &lt;9&gt; s"));
+  assert_non_null(strstr(text, "25 cases, 2 skipped<"));
   compare(0, write_a()); /* nothing of softmax */
   assert_null(strstr(test_output, "less than softmax"));
 }

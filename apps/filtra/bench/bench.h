@@ -136,6 +136,8 @@ void bench_add_timing(json_t *entry, const bench_timing *t);
 void bench_add_work(const bench *b, json_t *entry, ft_work work, const bench_timing *t);
 /** Sets an entry's fraction and roof by the current peaks, if it has the numbers. */
 void bench_set_fraction(const bench *b, json_t *entry);
+/** Keeps in an entry why it is left out, which is no failure. */
+filtra_status bench_skip(json_t *entry, const char *format, ...) FT_PRINTF(2, 3);
 
 /** Exponent of the power law through (x, y), by least squares of the logarithms. */
 double bench_exponent(const double *x, const double *y, size_t count);

@@ -4,7 +4,6 @@
 #include "common/options.h"
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "nn/mixer.h"
 
 #include <math.h>
@@ -74,6 +73,7 @@ static filtra_status compile_layer(layer *l) {
 typedef struct measured {
   double length[BENCH_LENGTHS], seconds[BENCH_LENGTHS], memory[BENCH_LENGTHS];
   size_t count;
+  bool failed;    /* at another length */
   double skipped; /* the last length if it was skipped; else 0 */
 } measured;
 
@@ -87,9 +87,10 @@ static void find_measured(const bench *b, const ft_mixer_class *kind, measured *
   *m = (measured){0};
   json_array_foreach(b->results, i, e) {
     if (strcmp(json_string_value(json_object_get(e, "op")), "mixer_layer") ||
-        strcmp(json_string_value(json_object_get(e, "mixer")), kind->name) ||
-        json_object_get(e, "error") || m->count == BENCH_LENGTHS)
+        strcmp(json_string_value(json_object_get(e, "mixer")), kind->name))
       continue;
+    m->failed = m->failed || json_object_get(e, "error");
+    if (json_object_get(e, "error") || m->count == BENCH_LENGTHS) continue;
     m->skipped = json_object_get(e, "skipped") ? number(e, "length") : 0.0;
     if (m->skipped > 0.0) continue;
     m->length[m->count] = number(e, "length");
@@ -98,41 +99,33 @@ static void find_measured(const bench *b, const ft_mixer_class *kind, measured *
   }
 }
 
-/* Extrapolates by the power law through the last two; 0 if there are fewer. */
-static double expected(const measured *m, const double *values, double length) {
-  if (m->count < 2) return 0.0;
+/* Extrapolates by the power law through the last two, or by the power `alone` from a single one; 0
+ * if there is none. */
+static double expected(const measured *m, const double *values, double alone, double length) {
+  if (!m->count) return 0.0;
   size_t last = m->count - 1;
-  double power = bench_exponent(m->length + last - 1, values + last - 1, 2);
+  double power = last ? bench_exponent(m->length + last - 1, values + last - 1, 2) : alone;
   return values[last] * pow(length / m->length[last], power);
 }
 
-/* ---- lengths left out, which is no failure ---- */
+/* ---- lengths left out ---- */
 
-static filtra_status skip(json_t *entry, const char *format, ...) FT_PRINTF(2, 3);
-static filtra_status skip(json_t *entry, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  char *text = ft_format_list(format, arguments);
-  va_end(arguments);
-  bool kept = text && !json_object_set_new(entry, "skipped", json_string(text));
-  free(text);
-  return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
-}
-
-/* Skips a length that would exceed the limits, as extrapolated from shorter ones. */
+/* Skips a length that would exceed the limits, as extrapolated from shorter ones. After one length
+ * a run counts as long as if it were of pairs of tokens, the longest that it can be; memory, which
+ * check_memory knows before a run, as constant. */
 static filtra_status check_bounds(const bench *b, const layer *l, json_t *entry) {
   const bench_arguments *a = b->arguments;
   measured m;
   find_measured(b, l->mixer.kind, &m);
-  double seconds = expected(&m, m.seconds, (double)l->length);
-  double memory = expected(&m, m.memory, (double)l->length) / (1 << 20);
-  if (m.skipped > 0.0) return skip(entry, "%.0f tokens were", m.skipped);
+  double seconds = expected(&m, m.seconds, 2.0, (double)l->length);
+  double memory = expected(&m, m.memory, 0.0, (double)l->length) / (1 << 20);
+  if (m.skipped > 0.0) return bench_skip(entry, "%.0f tokens were", m.skipped);
   if (a->most_seconds > 0.0f && seconds > (double)a->most_seconds)
-    return skip(entry, "a run would take about %.3g s, --most-seconds is %g", seconds,
-                (double)a->most_seconds);
+    return bench_skip(entry, "a run would take %s %.3g s, --most-seconds is %g",
+                      m.count > 1 ? "about" : "up to", seconds, (double)a->most_seconds);
   if (a->most_memory && memory > (double)a->most_memory)
-    return skip(entry, "it would take about %.0f MiB, --most-memory is %llu", memory,
-                (unsigned long long)a->most_memory);
+    return bench_skip(entry, "it would take about %.0f MiB, --most-memory is %llu", memory,
+                      (unsigned long long)a->most_memory);
   return FILTRA_OK;
 }
 
@@ -140,8 +133,8 @@ static filtra_status check_bounds(const bench *b, const layer *l, json_t *entry)
 static filtra_status check_memory(const bench *b, uint64_t memory, json_t *entry) {
   uint64_t mebibytes = memory >> 20;
   if (!b->arguments->most_memory || mebibytes <= b->arguments->most_memory) return FILTRA_OK;
-  return skip(entry, "it takes %llu MiB, --most-memory is %llu", (unsigned long long)mebibytes,
-              (unsigned long long)b->arguments->most_memory);
+  return bench_skip(entry, "it takes %llu MiB, --most-memory is %llu",
+                    (unsigned long long)mebibytes, (unsigned long long)b->arguments->most_memory);
 }
 
 /* ---- measuring ---- */
@@ -155,7 +148,7 @@ static bool is_skipped(const json_t *entry) {
 static filtra_status compile_or_skip(const bench *b, layer *l, json_t *entry) {
   filtra_status status = compile_layer(l);
   if (status != FILTRA_ERROR_DEVICE_MEMORY || !b->arguments->length_count) return status;
-  return skip(entry, "%s", filtra_error_message());
+  return bench_skip(entry, "%s", filtra_error_message());
 }
 
 static filtra_status time_layer(const bench *b, layer *l, json_t *entry) {
@@ -193,6 +186,9 @@ static filtra_status run_layer(bench *b, const bench_task *task) {
 static filtra_status run_scaling(bench *b, const bench_task *task) {
   measured m;
   find_measured(b, task->what, &m);
+  if (m.count < 2 && !m.failed)
+    return bench_skip(task->entry, "growth needs two lengths, measured was %s",
+                      m.count ? "one" : "none");
   if (m.count < 2)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "fewer than two lengths could be measured");
   json_object_update_new(task->entry,

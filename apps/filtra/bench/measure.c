@@ -3,8 +3,10 @@
 #include "bench.h"
 
 #include "base/file.h"
+#include "base/number.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +111,18 @@ filtra_status bench_time(filtra_status (*run)(void *context), void *context, boo
   FT_TRY(warm_up(act_once, &a, &seconds));
   out->device_clock = false;
   return repeat(act_once, &a, seconds, quick, out);
+}
+
+/* ---- what is left out, which is no failure ---- */
+
+filtra_status bench_skip(json_t *entry, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = ft_format_list(format, arguments);
+  va_end(arguments);
+  bool kept = text && !json_object_set_new(entry, "skipped", json_string(text));
+  free(text);
+  return kept ? FILTRA_OK : ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");
 }
 
 /* ---- rates ---- */

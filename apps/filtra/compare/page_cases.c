@@ -180,19 +180,21 @@ static void write_row(FILE *to, const comparison *c, const compare_row *row, con
 
 void compare_page_table(FILE *to, const comparison *c, size_t first, size_t end) {
   columns shown = {.tokens = by_tokens(c->rows[first].any), .speed = c->machine_count > 1};
-  size_t failed = 0, missing = 0;
+  size_t failed = 0, skipped = 0, missing = 0;
   char kind[COMPARE_TEXT];
   for (size_t i = first; i < end; i++) {
     const compare_row *row = &c->rows[i];
     shown.kind = shown.kind || *compare_kind(row->any, kind);
     for (size_t k = 0; k < c->machine_count; k++) {
       missing += !row->cells[k];
-      failed += row->cells[k] && !compare_measured(row->cells[k]);
+      failed += row->cells[k] && *row->cells[k]->error;
+      skipped += row->cells[k] && !*row->cells[k]->error && *row->cells[k]->skipped;
     }
   }
   fprintf(to, "<details open><summary>All numbers: %zu %s", end - first,
           end - first == 1 ? "case" : "cases");
   if (failed) fprintf(to, ", %zu failed", failed);
+  if (skipped) fprintf(to, ", %zu skipped", skipped);
   if (missing) fprintf(to, ", %zu not measured", missing);
   fputs("</summary>\n<div class=\"wide\"><table>", to);
   write_head(to, c, &shown);
