@@ -436,6 +436,9 @@ TEST(test_failed_part) {
   assert_printed(text(failed, "error"));
   assert_true(number(failed, "parameters") > 0.0);
   assert_null(json_object_get(failed, "seconds_best"));
+  const double fraction = number(find(results, "kernel_polynomial", 0), "fraction_of_peak");
+  if (!strstr(test_output, test_text(" %.1f%% ", 100.0 * fraction)))
+    assert_printed("Measured again, peaks were higher");
 }
 
 /* A signal while it measures, which the file beside the old one shows, leaves the old one alone.

@@ -7,6 +7,7 @@
 #include "common/options.h"
 #include "nn/mixer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,11 +88,21 @@ static filtra_status run_plan(bench *b, const bench_plan *plan, double start) {
   return failed;
 }
 
+static double fraction_of(const json_t *entry) {
+  return json_number_value(json_object_get(entry, "fraction_of_peak"));
+}
+
 /* Updates fractions by the final peaks, which may have risen since. */
 static void settle(bench *b, double start) {
   size_t i;
   json_t *entry;
-  json_array_foreach(b->results, i, entry) bench_set_fraction(b, entry);
+  double least = 1.0;
+  json_array_foreach(b->results, i, entry) {
+    const double before = fraction_of(entry);
+    bench_set_fraction(b, entry);
+    if (before > 0.0) least = fmin(least, fraction_of(entry) / before);
+  }
+  if (least < 1.0 && !b->arguments->json) bench_show_higher_peaks(least);
   json_object_set_new(b->document, "seconds", json_real(ft_seconds() - start));
 }
 

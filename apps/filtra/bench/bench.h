@@ -184,5 +184,8 @@ void bench_show_progress(const bench_task *task, size_t index, size_t count, dou
 void bench_end_progress(void);
 /** Prints a finished task's row, after a headline if it is a new one. */
 void bench_show(const bench_task *task);
+/** Says that peaks have risen since rows were printed; `least`: the lowest new fraction of a peak
+ * over the printed one. */
+void bench_show_higher_peaks(double least);
 
 #endif

@@ -147,6 +147,12 @@ static void show_headline(const bench_task *task) {
     command_print("%s%s\n", task->part == BENCH_PEAK && !task->number ? "" : "\n", op);
 }
 
+void bench_show_higher_peaks(double least) {
+  command_print("\nMeasured again, peaks were higher: \"of peak\" is up to %.2g %% lower by these, "
+                "which are the file's.\n",
+                100.0 * (1.0 - least));
+}
+
 void bench_show(const bench_task *task) {
   const json_t *e = task->entry;
   clear_line();
