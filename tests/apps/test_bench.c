@@ -72,6 +72,7 @@ static void check_frame(const json_t *root) {
   assert_true(json_is_true(json_object_get(root, "quick")));
   text(root, "caps");
   number(root, "tuned");
+  if (info->device_class == FILTRA_DEVICE_CPU) number(root, "driver_threads");
   assert_true(number(root, "seconds") > 0.0);
   assert_string_equal(text(device, "name"), info->name);
   assert_string_equal(text(device, "driver"), info->driver);
@@ -347,18 +348,27 @@ static void check_serving(const json_t *entry, const char *name, double runs, do
   assert_true(number(entry, "samples_per_second") <= 1.001 * most);
 }
 
-TEST(test_serving) {
+static const char *language_model(int max_length) {
   static const char WORDS[] = "we go on and on and on\n";
   const char *data = test_path(test_folder(), "text.txt"), *folder = test_new_run();
   const char *whole =
       test_text("%s%s%s%s%s%s%s%s", WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, WORDS, WORDS);
   test_write(data, whole, strlen(whole));
-  assert_ok(test_train(test_text("{\"data\": \"%s\", \"max_length\": 70, \"layers\": 1, "
+  assert_ok(test_train(test_text("{\"data\": \"%s\", \"max_length\": %d, \"layers\": 1, "
                                  "\"width\": 8, \"batch_size\": 2, \"steps\": 2}",
-                                 data),
+                                 data, max_length),
                        folder, 100));
+  return folder;
+}
+
+TEST(test_serving) {
+  const char *folder = language_model(70);
   json_t *root = bench("", test_text("--run %s --threads 3", folder));
   const json_t *results = json_object_get(root, "results");
+  const json_t *model = json_object_get(root, "model");
+  assert_string_equal(text(json_object_get(model, "mixer"), "name"), "softmax");
+  assert_true(number(model, "layers") == 1 && number(model, "width") == 8);
+  assert_true(number(model, "max_length") == 70 && number(model, "parameters") > 8);
   check_names(results);
   assert_int_equal(json_array_size(results), 1 + 2 * 4 + 1);
   check_serving(find(results, "start", 0), "all lengths", 1, 0);
@@ -373,6 +383,13 @@ TEST(test_serving) {
               0);
   assert_non_null(strstr(test_output, "70 tokens, 1 thread"));
   assert_null(strstr(test_output, "threads"));
+}
+
+TEST(test_no_room_for_tokens) {
+  json_auto_t *root = bench("", test_text("--run %s --threads 1", language_model(40)));
+  const json_t *next = find(json_object_get(root, "results"), "next_token", 0);
+  assert_string_equal(text(next, "skipped"),
+                      "64 tokens are timed after at least one, max_length is 40");
 }
 
 /* ---- what goes wrong ---- */

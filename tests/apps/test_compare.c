@@ -169,10 +169,19 @@ TEST(test_warnings) {
   assert_printed("B: B was measured with filtra 0.1.0 (bbbbbbbbbbbb), A: ");
   assert_printed("B: B was measured with --quick, A: ");
   assert_printed("B: B was measured under --caps gemm=tiled, A: ");
-  for (size_t i = 0; i < 2; i++)
+  for (size_t i = 0; i < 2; i++) {
     json_object_set_new(dirty[i], "commit", json_string("cccccccccccc-dirty"));
+    json_object_set_new(dirty[i], "tuned", json_integer(i ? 7 : 0));
+    json_object_set_new(dirty[i], "driver_threads", json_integer((json_int_t)i));
+    json_object_set_new(dirty[i], "model", json_pack("{si}", "width", i ? 64 : 32));
+  }
   compare(0, test_text("%s %s", write_file(dirty[0]), write_file(dirty[1])));
   assert_printed("commit cccccccccccc-dirty, which may stand for different programs");
+  assert_printed("B: B was measured with what filtra tune chose, A: ");
+  assert_printed("B: B was measured with 1 thread of the driver, A: ");
+  assert_printed("card with a thread of the driver for each core.");
+  assert_printed("B: B timed the answers of another model than A: ");
+  assert_printed("the configurations differ: width is 64 here, 32 there.");
 }
 
 /* A report is a benchmark's file, and also says what it checked. */

@@ -19,6 +19,14 @@ static json_t *host_json(void) {
   return host;
 }
 
+/* lavapipe's threads as --driver-threads counts them; 0: one a core. NULL: another driver. */
+static json_t *driver_threads(const bench *b) {
+  const char *threads = getenv("LP_NUM_THREADS");
+  if (!device_is_lavapipe(filtra_device_get_info(b->device))) return NULL;
+  const long count = threads ? strtol(threads, NULL, 10) : 0;
+  return json_integer(threads && count < 1 ? 1 : count);
+}
+
 filtra_status bench_document(bench *b) {
   const bench_arguments *a = b->arguments;
   const char *caps = a->device.caps ? a->device.caps : getenv("FILTRA_CAPS");
@@ -28,11 +36,11 @@ filtra_status bench_document(bench *b) {
   b->results = json_array();
   b->losses = json_array();
   b->document =
-      json_pack("{ss ss ss ss sb ss sI so so so so so}", "format", "filtra-bench-1", "filtra",
+      json_pack("{ss ss ss ss sb ss sI so* so so so so so}", "format", "filtra-bench-1", "filtra",
                 filtra_version(), "commit", filtra_commit, "date", ft_date(), "quick", a->quick,
-                "caps", caps ? caps : "", "tuned", tuned, "device",
-                command_device_json(filtra_device_get_info(b->device)), "host", host_json(),
-                "peaks", b->peaks, "results", b->results, "losses", b->losses);
+                "caps", caps ? caps : "", "tuned", tuned, "driver_threads", driver_threads(b),
+                "device", command_device_json(filtra_device_get_info(b->device)), "host",
+                host_json(), "peaks", b->peaks, "results", b->results, "losses", b->losses);
   if (b->document) return FILTRA_OK;
   if (!caps || ft_utf8_valid(caps, strlen(caps)))
     return ft_fail(FILTRA_ERROR_HOST_MEMORY, "out of host memory");

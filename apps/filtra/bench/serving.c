@@ -6,6 +6,8 @@
 #include "base/lengths.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "model/model.h"
+#include "train/batcher.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +200,28 @@ static filtra_status time_tokens(bench *b, const bench_task *task) {
   return FILTRA_OK;
 }
 
+/* Why a language model has no room for the tokens. */
+static filtra_status skip_tokens(bench *b, const bench_task *task) {
+  return bench_skip(task->entry, "%d tokens are timed after at least one, max_length is %lld",
+                    NEW_TOKENS, (long long)b->served->info->max_length);
+}
+
 /* ---- the plan ---- */
+
+/* What decides how long an answer takes. */
+static json_t *describe_model(filtra_predictor *predictor) {
+  static const char *const KEYS[] = {"task",       "block",     "mixer",      "layers",   "width",
+                                     "heads",      "ffn_width", "vocabulary", "features", "classes",
+                                     "max_length", "patch",     "precision"};
+  filtra_model *model = ft_predictor_batcher(predictor)->reader->model;
+  json_t *all = ft_model_options_write(&model->options), *object = json_object();
+  for (size_t i = 0; i < FT_COUNT(KEYS); i++)
+    json_object_set(object, KEYS[i], json_object_get(all, KEYS[i]));
+  const uint64_t count = filtra_parameters_scalars(filtra_model_parameters(model));
+  json_object_set_new(object, "parameters", json_integer((json_int_t)count));
+  json_decref(all);
+  return object;
+}
 
 static filtra_status open_run(struct bench_served *s, filtra_device *device, const char *path) {
   const filtra_predictor_options all = {.prepare_all = true};
@@ -251,13 +274,15 @@ static void plan_requests(const struct bench_served *s, bench_plan *plan, uint32
 static void plan_tokens(bench_plan *plan, int64_t most) {
   char name[64];
   const int64_t prompt = most - NEW_TOKENS;
-  if (prompt < 1) return;
-  snprintf(name, sizeof name, "after %lld tokens", (long long)prompt);
+  if (prompt > 0)
+    snprintf(name, sizeof name, "after %lld tokens", (long long)prompt);
+  else
+    snprintf(name, sizeof name, "%d tokens", NEW_TOKENS);
   json_t *entry = json_pack("{ss ss ss si sI}", "op", "next_token", "case", name, "pass", "forward",
                             "batch", 1, "length", (json_int_t)most);
   bench_plan_add(plan, &(bench_task){.entry = entry,
                                      .part = BENCH_RESULT,
-                                     .run = time_tokens,
+                                     .run = prompt > 0 ? time_tokens : skip_tokens,
                                      .number = prompt,
                                      .weight = 4.0});
 }
@@ -268,6 +293,7 @@ filtra_status bench_plan_serving(bench *b, bench_plan *plan) {
   if (!s) return FILTRA_ERROR_HOST_MEMORY;
   FT_TRY(open_run(s, b->device, b->arguments->run));
   s->pixels = reads_pixels(s);
+  json_object_set_new(b->document, "model", describe_model(s->predictor));
   bench_plan_add(plan, &(bench_task){.entry = json_pack("{ss ss ss}", "op", "start", "case",
                                                         "all lengths", "pass", "forward"),
                                      .part = BENCH_RESULT,

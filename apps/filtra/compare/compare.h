@@ -43,8 +43,10 @@ typedef struct compare_machine {
   json_t *root;
   const char *version, *commit, *date, *caps;
   const char *device, *driver, *kind, *api, *cpu, *system;
+  const json_t *model; /* that answered, with --run; NULL: none */
   bool quick;
   double memory, subgroup, cores;
+  double tuned, driver_threads; /* choices of filtra tune; as --driver-threads, 0: one a core */
   double golden_cases, golden_passed;        /* of a report; NaN: not in the file */
   double peak_gflops, peak_gbytes, dispatch; /* dispatch: seconds */
   double peak_bf16, peak_fp16;               /* matrix units: GFLOP/s */

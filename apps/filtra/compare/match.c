@@ -156,64 +156,7 @@ double compare_mean_speed(const comparison *c, size_t first, size_t end, size_t 
   return *cases ? exp(sum / (double)*cases) : NAN;
 }
 
-/* ---- differences that make numbers incomparable ---- */
-
-static filtra_status warn(comparison *c, char *text) {
-  if (!text) return FILTRA_ERROR_HOST_MEMORY;
-  if (FT_GROW(c->warnings, c->warning_count, c->warning_capacity)) {
-    free(text);
-    return FILTRA_ERROR_HOST_MEMORY;
-  }
-  c->warnings[c->warning_count++] = text;
-  return FILTRA_OK;
-}
-
-/* Whether a commit does not identify the program that was measured. */
-static bool is_vague(const char *commit) {
-  size_t length = strlen(commit);
-  return !length || !strcmp(commit, "unknown") ||
-         (length > 6 && !strcmp(commit + length - 6, "-dirty"));
-}
-
-static filtra_status warn_of_programs(comparison *c, const compare_machine *a,
-                                      const compare_machine *b) {
-  if (strcmp(a->version, b->version) || strcmp(a->commit, b->commit))
-    return warn(c, ft_format("%s was measured with filtra %s (%s), %s with filtra %s (%s): "
-                             "differences may be the program's.",
-                             b->label, b->version, *b->commit ? b->commit : "unknown", a->label,
-                             a->version, *a->commit ? a->commit : "unknown"));
-  if (!is_vague(a->commit)) return FILTRA_OK;
-  return warn(c, ft_format("%s and %s were measured with commit %s, which may stand for different "
-                           "programs.",
-                           a->label, b->label, *a->commit ? a->commit : "unknown"));
-}
-
-static filtra_status warn_of(comparison *c, const compare_machine *a, const compare_machine *b) {
-  FT_TRY(warn_of_programs(c, a, b));
-  if (a->quick != b->quick)
-    FT_TRY(warn(c, ft_format("%s was measured with --quick, %s without: sizes and repeats differ.",
-                             a->quick ? a->label : b->label, a->quick ? b->label : a->label)));
-  if (!strcmp(a->caps, b->caps)) return FILTRA_OK;
-  const char *none = "without";
-  return warn(c, ft_format("%s was measured %s%s, %s %s%s: what a device can do was masked.",
-                           b->label, *b->caps ? "under --caps " : none, b->caps, a->label,
-                           *a->caps ? "under --caps " : none, a->caps));
-}
-
-static filtra_status warn_of_results(comparison *c, const compare_machine *m) {
-  if (!(m->golden_passed < m->golden_cases)) return FILTRA_OK;
-  return warn(c,
-              ft_format("on %s %.0f of %.0f golden cases fail: its times may be of wrong results.",
-                        m->label, m->golden_cases - m->golden_passed, m->golden_cases));
-}
-
-/* ---- losses ---- */
-
-static const compare_losses *losses_of(const compare_machine *m, const char *mixer) {
-  for (size_t i = 0; i < m->loss_count; i++)
-    if (!strcmp(m->losses[i].mixer, mixer)) return &m->losses[i];
-  return NULL;
-}
+/* ---- differences of configurations ---- */
 
 /* A value for messages, shortened if long. */
 static const char *value_text(const json_t *value, char out[64]) {
@@ -254,6 +197,100 @@ static bool differs(const json_t *a, const json_t *b, const char *path, char out
       return true;
     }
   return false;
+}
+
+/* ---- differences that make numbers incomparable ---- */
+
+static filtra_status warn(comparison *c, char *text) {
+  if (!text) return FILTRA_ERROR_HOST_MEMORY;
+  if (FT_GROW(c->warnings, c->warning_count, c->warning_capacity)) {
+    free(text);
+    return FILTRA_ERROR_HOST_MEMORY;
+  }
+  c->warnings[c->warning_count++] = text;
+  return FILTRA_OK;
+}
+
+/* Whether a commit does not identify the program that was measured. */
+static bool is_vague(const char *commit) {
+  size_t length = strlen(commit);
+  return !length || !strcmp(commit, "unknown") ||
+         (length > 6 && !strcmp(commit + length - 6, "-dirty"));
+}
+
+static filtra_status warn_of_programs(comparison *c, const compare_machine *a,
+                                      const compare_machine *b) {
+  if (strcmp(a->version, b->version) || strcmp(a->commit, b->commit))
+    return warn(c, ft_format("%s was measured with filtra %s (%s), %s with filtra %s (%s): "
+                             "differences may be the program's.",
+                             b->label, b->version, *b->commit ? b->commit : "unknown", a->label,
+                             a->version, *a->commit ? a->commit : "unknown"));
+  if (!is_vague(a->commit)) return FILTRA_OK;
+  return warn(c, ft_format("%s and %s were measured with commit %s, which may stand for different "
+                           "programs.",
+                           a->label, b->label, *a->commit ? a->commit : "unknown"));
+}
+
+static filtra_status warn_of_models(comparison *c, const compare_machine *a,
+                                    const compare_machine *b) {
+  char how[400];
+  if (!a->model || !b->model || !differs(a->model, b->model, "", how)) return FILTRA_OK;
+  return warn(
+      c, ft_format("%s timed the answers of another model than %s: %s.", b->label, a->label, how));
+}
+
+static const char *threads_text(double threads, char out[64]) {
+  if (threads > 0.0)
+    snprintf(out, 64, "%.0f thread%s of the driver", threads, threads > 1.0 ? "s" : "");
+  else
+    snprintf(out, 64, "a thread of the driver for each core");
+  return out;
+}
+
+/* Warns of what the user chose for one machine and not for the other. A file that does not say it
+ * has NaN, of which no comparison holds. */
+static filtra_status warn_of_choices(comparison *c, const compare_machine *a,
+                                     const compare_machine *b) {
+  char x[64], y[64];
+  if ((a->tuned > 0.0 && b->tuned <= 0.0) || (a->tuned <= 0.0 && b->tuned > 0.0))
+    FT_TRY(warn(c, ft_format("%s was measured with what filtra tune chose, %s without: differences "
+                             "may be these choices'.",
+                             a->tuned > 0.0 ? a->label : b->label,
+                             a->tuned > 0.0 ? b->label : a->label)));
+  if (!(a->driver_threads < b->driver_threads) && !(a->driver_threads > b->driver_threads))
+    return FILTRA_OK;
+  return warn(c, ft_format("%s was measured with %s, %s with %s.", b->label,
+                           threads_text(b->driver_threads, y), a->label,
+                           threads_text(a->driver_threads, x)));
+}
+
+static filtra_status warn_of(comparison *c, const compare_machine *a, const compare_machine *b) {
+  FT_TRY(warn_of_programs(c, a, b));
+  FT_TRY(warn_of_models(c, a, b));
+  FT_TRY(warn_of_choices(c, a, b));
+  if (a->quick != b->quick)
+    FT_TRY(warn(c, ft_format("%s was measured with --quick, %s without: sizes and repeats differ.",
+                             a->quick ? a->label : b->label, a->quick ? b->label : a->label)));
+  if (!strcmp(a->caps, b->caps)) return FILTRA_OK;
+  const char *none = "without";
+  return warn(c, ft_format("%s was measured %s%s, %s %s%s: what a device can do was masked.",
+                           b->label, *b->caps ? "under --caps " : none, b->caps, a->label,
+                           *a->caps ? "under --caps " : none, a->caps));
+}
+
+static filtra_status warn_of_results(comparison *c, const compare_machine *m) {
+  if (!(m->golden_passed < m->golden_cases)) return FILTRA_OK;
+  return warn(c,
+              ft_format("on %s %.0f of %.0f golden cases fail: its times may be of wrong results.",
+                        m->label, m->golden_cases - m->golden_passed, m->golden_cases));
+}
+
+/* ---- losses ---- */
+
+static const compare_losses *losses_of(const compare_machine *m, const char *mixer) {
+  for (size_t i = 0; i < m->loss_count; i++)
+    if (!strcmp(m->losses[i].mixer, mixer)) return &m->losses[i];
+  return NULL;
 }
 
 static void deviate(const compare_losses *a, const compare_losses *b, compare_deviation *d) {

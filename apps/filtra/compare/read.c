@@ -213,6 +213,8 @@ static const field FILE_FIELDS[] = {
     {"date", offsetof(compare_machine, date), FIELD_TEXT, false},
     {"caps", offsetof(compare_machine, caps), FIELD_TEXT, false},
     {"quick", offsetof(compare_machine, quick), FIELD_FLAG, false},
+    {"tuned", offsetof(compare_machine, tuned), FIELD_AMOUNT, false},
+    {"driver_threads", offsetof(compare_machine, driver_threads), FIELD_AMOUNT, false},
 };
 static const field DEVICE_FIELDS[] = {
     {"name", offsetof(compare_machine, device), FIELD_TEXT, true},
@@ -298,6 +300,7 @@ filtra_status compare_read(const char *path, compare_machine *m) {
   FT_TRY(ft_json_load(path, &m->root));
   FT_TRY(check_format(m));
   FT_TRY(fields_read(m->root, FILE_FIELDS, FT_COUNT(FILE_FIELDS), path, m));
+  FT_TRY(fields_find(m->root, path, "model", JSON_OBJECT, false, &m->model));
   FT_TRY(read_parts(m));
   FT_TRY(read_results(m));
   return read_losses(m);
