@@ -149,7 +149,7 @@ TEST(test_wrong_usage) {
       {"--precision fp8", "fp8"},
       {"--clear --ops chain", "--clear goes without other options: leave out --ops"},
       {"--clear --export x", "leave out --export"},
-      {"--list --quick", "--list goes without other options but --ops: leave out --quick"},
+      {"--list --quick", "--list goes without other options except --ops: leave out --quick"},
       {"--list --precision bf16", "leave out --precision"},
       {"--import x --data y", "leave out --data"},
       {"--config .", "is a folder; the configuration of a run is"},

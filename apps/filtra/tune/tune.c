@@ -403,7 +403,7 @@ static int check_parts(const char *name, const tune_arguments *a) {
     return command_misused(name, "give one of --list, --clear and --import");
   if (action && other)
     return command_misused(name, "--%s goes without other options%s: leave out --%s", action,
-                           a->list ? " but --ops" : "", other);
+                           a->list ? " except --ops" : "", other);
   return -1;
 }
 
