@@ -96,6 +96,9 @@ const ft_constants *ft_constants_of(const ft_caps *caps);
 /** Whether a kernel with that many invocations per workgroup may require subgroups of exactly
  * `size`. */
 bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup);
+/** Invocations of a workgroup of the kernels' variants "uniform", whose lanes share addresses and
+ * load pairs; 0: the device does not gain by them. */
+uint32_t ft_uniform_lanes(const ft_caps *caps);
 
 /** The shape of matrix units for operands of that type and F32 sums; 0: there are none, or they may
  * not be used. */

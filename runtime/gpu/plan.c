@@ -291,6 +291,12 @@ bool ft_caps_runs(const ft_caps *caps, uint32_t size, uint32_t workgroup) {
          workgroup <= (uint64_t)size * caps->max_subgroups;
 }
 
+uint32_t ft_uniform_lanes(const ft_caps *caps) {
+  const uint32_t size = caps->info.subgroup_size;
+  const bool gains = caps->cpu && caps->uniform_loads && caps->info.int64;
+  return gains && ft_caps_runs(caps, size, size) ? size : 0;
+}
+
 static void apply_class(ft_caps *caps, filtra_device_class class) {
   caps->info.device_class = class;
   caps->cpu = class == FILTRA_DEVICE_CPU;

@@ -39,7 +39,10 @@ typedef struct ft_fused {
   bool of_rows; /* a result lacks that axis */
 } ft_fused;
 
-/** The call that computes f, in `groups` workgroups, which stride over it. Merges axes of f. */
-void ft_fused_call(ft_fused *f, uint32_t groups, ft_recorded_call *call);
+/** Whether ft_fused_call goes by uniform addresses. Merges axes of f. */
+bool ft_fused_uniform(ft_fused *f, uint32_t lanes);
+/** The call that computes f, in `groups` workgroups, which stride over it. By uniform addresses,
+ * where its tensors are such, in workgroups of `lanes` (ft_uniform_lanes). Merges axes of f. */
+void ft_fused_call(ft_fused *f, uint32_t groups, uint32_t lanes, ft_recorded_call *call);
 
 #endif

@@ -49,6 +49,19 @@ static bool by_fours(const ft_fused *f) {
   return whole;
 }
 
+/* Whether blocks of a pair a lane, of `lanes`, lie each in one row of every tensor, aligned. */
+static bool by_blocks(const ft_fused *f, uint32_t lanes) {
+  const uint32_t last = 1U << (FILTRA_MAX_DIMS - 1);
+  bool whole = lanes && !f->of_rows && f->shape[FILTRA_MAX_DIMS - 1] % (2 * (int64_t)lanes) == 0;
+  for (uint32_t i = 0; i < f->input_count && whole; i++)
+    whole = !(f->inputs[i].axes & last) || ft_begins_at(f->inputs[i].tensor, 8);
+  for (uint32_t i = 0; i < f->output_count && whole; i++)
+    whole = ft_begins_at(f->outputs[i].tensor, 8);
+  for (uint32_t i = 0; i < f->layout_count && whole; i++)
+    whole = f->layouts[i].row % 2 == 0;
+  return whole;
+}
+
 static void set_shape(const ft_fused *f, bool whole, struct ft_fused_elements_arguments *given) {
   int64_t shape[FILTRA_MAX_DIMS];
   memcpy(shape, f->shape, sizeof shape);
@@ -96,11 +109,18 @@ static uint32_t packed_layouts(const ft_fused *f) {
   return word;
 }
 
-void ft_fused_call(ft_fused *f, uint32_t groups, ft_recorded_call *call) {
-  static const char *const KERNELS[2][2] = {{"fused/elements.plain", "fused/elements"},
-                                            {"fused/rows.plain", "fused/rows"}};
+bool ft_fused_uniform(ft_fused *f, uint32_t lanes) {
   merge_axes(f);
-  const bool whole = by_fours(f);
+  return by_blocks(f, lanes);
+}
+
+void ft_fused_call(ft_fused *f, uint32_t groups, uint32_t lanes, ft_recorded_call *call) {
+  enum { BLOCKS = 8 }; /* of a workgroup, starting which takes as long as about two */
+  static const char *const KERNELS[3][2] = {
+      {"fused/elements.plain", "fused/elements"},
+      {"fused/rows.plain", "fused/rows"},
+      {"fused/elements.plain_uniform", "fused/elements.uniform"}};
+  const bool uniform = ft_fused_uniform(f, lanes), whole = !uniform && by_fours(f);
   bool spread = f->layout_count > 0 || f->of_rows;
   const uint32_t axes = packed_axes(f, &spread);
   struct ft_fused_elements_arguments given = {0};
@@ -109,15 +129,18 @@ void ft_fused_call(ft_fused *f, uint32_t groups, ft_recorded_call *call) {
   memcpy(given.number, f->numbers, sizeof given.number);
   const uint32_t *s = f->steps;
   ft_call_take(
-      &(ft_kernel_call){.label = "fused",
-                        .kernel = KERNELS[f->of_rows][f->activates],
-                        FT_ARGUMENTS_AT(fused_elements, &given),
-                        FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2],
-                                     .step3 = s[3], .step4 = s[4], .step5 = s[5], .step6 = s[6],
-                                     .step7 = s[7], .axes = axes, .layouts = packed_layouts(f),
-                                     .SPREAD = spread, .WHOLE = whole),
-                        .workgroup = f->of_rows ? ROWS_WORKGROUP : FT_FLAT_WORKGROUP,
-                        .groups = {groups}},
+      &(ft_kernel_call){
+          .label = "fused",
+          .kernel = KERNELS[uniform ? 2 : f->of_rows][f->activates],
+          FT_ARGUMENTS_AT(fused_elements, &given),
+          FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2], .step3 = s[3],
+                       .step4 = s[4], .step5 = s[5], .step6 = s[6], .step7 = s[7], .axes = axes,
+                       .layouts = packed_layouts(f), .SPREAD = spread, .WHOLE = whole),
+          .workgroup = uniform      ? lanes
+                       : f->of_rows ? ROWS_WORKGROUP
+                                    : FT_FLAT_WORKGROUP,
+          .subgroup = uniform ? lanes : 0,
+          .groups = {uniform ? ft_groups_for(given.count, 2 * BLOCKS * (int64_t)lanes) : groups}},
       call);
   for (uint32_t k = 0; k < call->arg_count; k++)
     if (call->args[k].tensor)

@@ -432,14 +432,23 @@ static void make_call(const fusion *all, const group *members, ft_recorded_call 
     if (f.of_rows && c->groups[0] > groups) groups = c->groups[0];
     flops += c->flops;
   }
-  ft_fused_call(&f, groups, call);
+  ft_fused_call(&f, groups, all->tape->uniform_lanes, call);
   call->flops = flops;
+}
+
+/* Whether the members become one call: several, or one that goes by uniform addresses then. */
+static bool becomes_one(const fusion *all, const group *members) {
+  ft_fused f;
+  const uint32_t lanes = all->tape->uniform_lanes;
+  if (members->count != 1) return members->count > 1;
+  return lanes && is_elementwise(&all->tape->calls[members->members[0]]) &&
+         put_together(all, members, &f) && f.output_count && ft_fused_uniform(&f, lanes);
 }
 
 static filtra_status take_groups(ft_plan *plan, const fusion *all) {
   size_t fused_count = 0;
   for (size_t i = 0; i < all->group_count; i++)
-    fused_count += all->groups[i].count > 1;
+    fused_count += becomes_one(all, &all->groups[i]);
   plan->fused = ft_calloc(fused_count + 1, sizeof *plan->fused);
   if (!plan->fused) return FILTRA_ERROR_HOST_MEMORY;
   ft_recorded_call *next = plan->fused;
@@ -447,7 +456,7 @@ static filtra_status take_groups(ft_plan *plan, const fusion *all) {
     const group *members = &all->groups[i];
     if (!members->count) continue;
     const ft_recorded_call *call = &plan->tape->calls[members->members[0]];
-    if (members->count > 1) {
+    if (becomes_one(all, members)) {
       make_call(all, members, next);
       call = next++;
     }

@@ -26,6 +26,7 @@ filtra_status filtra_graph_create(filtra_device *device, const filtra_graph_opti
   ft_device_hold(device);
   g->training = options->training;
   g->tape.fuses = ft_caps_of(device)->fuses;
+  g->tape.uniform_lanes = ft_uniform_lanes(ft_caps_of(device));
   g->slot_count = options->slots ? options->slots : 3;
   g->arena = options->arena;
   if (g->arena) ft_graph_hold(g, &g->arena->users);

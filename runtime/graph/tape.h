@@ -74,8 +74,9 @@ struct ft_tape {
   ft_readout *readouts;
   size_t readout_count;
   ft_recompute recompute;
-  bool fuses; /* elementwise calls, and sums; shares repeated calls */
-  bool keeps; /* reads kept tensors (graph/keep.c) */
+  bool fuses;             /* elementwise calls, and sums; shares repeated calls */
+  uint32_t uniform_lanes; /* of fused calls (ft_uniform_lanes) */
+  bool keeps;             /* reads kept tensors (graph/keep.c) */
   filtra_tensor *random_state;
   uint32_t random_ids;
   int64_t part_sequences; /* sequences of this part of a batch; 0: batches are whole */

@@ -79,11 +79,8 @@ ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns
 bool ft_take_uniform_rows(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs,
                           ft_row_part *part) {
   enum { MOST_HELD = 64 };
-  const ft_caps *caps = ft_caps_of(dev);
-  const uint32_t size = caps->info.subgroup_size;
-  if (!in_pairs || !caps->cpu || !caps->uniform_loads || !caps->info.int64 ||
-      !ft_caps_runs(caps, size, size) || columns % (2 * (int64_t)size) != 0 ||
-      columns / size > MOST_HELD)
+  const uint32_t size = ft_uniform_lanes(ft_caps_of(dev));
+  if (!in_pairs || !size || columns % (2 * (int64_t)size) != 0 || columns / size > MOST_HELD)
     return false;
   *part = (ft_row_part){.grid = {size, rows < MOST_GROUPS ? (uint32_t)rows : MOST_GROUPS},
                         .held = (uint32_t)(columns / size),

@@ -5,12 +5,22 @@
 #include "common/quotient.glsl"
 FT_VALUES(fused_step)
 
+#if FILTRA_ROW_UNIFORM
+#include "common/elements.glsl"
+#include "common/reduce.glsl"
+#include "common/pairs.glsl"
+#include "common/uniform_row.glsl"
+#define Group vec2 // a lane's pair of a block, whose first element is given
+#else
+#define Group vec4 // an element in x, or four
+#endif
+
 #if PLAIN
 const uint ACTIVATIONS = 0;
 #else
 const uint ACTIVATIONS = FUSED_ACTIVATIONS;
 #endif
-vec4 r[FUSED_INPUTS + FUSED_STEPS];
+Group r[FUSED_INPUTS + FUSED_STEPS];
 
 uint field(uint word, uint low, uint bits) {
   return word >> low & (1u << bits) - 1u;
@@ -18,8 +28,8 @@ uint field(uint word, uint low, uint bits) {
 
 // One component after the other in a loop that is not unrolled here, so that the module holds the
 // code of all activations once for a step.
-vec4 activated(const uint activation, const bool derivative, vec4 x) {
-  for (uint k = 0; k < 4; ++k)
+Group activated(const uint activation, const bool derivative, Group x) {
+  for (uint k = 0; k < x.length(); ++k)
     x[k] = derivative ? activate_derivative(activation, x[k]) : activate(activation, x[k]);
   return x;
 }
@@ -29,7 +39,7 @@ vec4 activated(const uint activation, const bool derivative, vec4 x) {
 vec4 row_sum(vec4 x, float scale, float offset);
 #endif
 
-vec4 combine(const uint number, const uint step, vec4 a, vec4 b) {
+Group combine(const uint number, const uint step, Group a, Group b) {
   const uint operation = field(step, FUSED_OPERATION, 4);
   const uint activation = field(step, FUSED_ACTIVATION, 4), first = field(step, FUSED_NUMBER, 3);
   if (operation == STEP_ADD) return a + b;
@@ -46,7 +56,7 @@ vec4 combine(const uint number, const uint step, vec4 a, vec4 b) {
 #endif
   if ((ACTIVATIONS >> number & 1) == 0) return a;
   const bool derivative = operation == STEP_DERIVATIVE;
-  const vec4 y = activated(activation, derivative, a);
+  const Group y = activated(activation, derivative, a);
   return derivative ? y * b : y;
 }
 
@@ -60,7 +70,7 @@ uint place(uint number, uint i, uvec4 at) {
   return ((at[0] * p.shape[0] + at[1]) * p.shape[1] + at[2]) * row + at[3];
 }
 
-void store(uint number, uint i, uvec4 at, vec4 x) {
+void store(uint number, uint i, uvec4 at, Group x) {
   uvec2 address = uvec2(p.out0); // SwiftShader crashes where a reference is chosen
   if (number == 1) address = uvec2(p.out1);
   if (number == 2) address = uvec2(p.out2);
@@ -74,15 +84,19 @@ void store(uint number, uint i, uvec4 at, vec4 x) {
     to.v[k] = x.x;
   else
 #endif
+#if FILTRA_ROW_UNIFORM
+    store_pair(to, k, 0, x);
+#else
   if (WHOLE)
     by_fours(to).v[k] = x;
   else
     to.v[k] = x.x;
+#endif
 }
 
 void run(const uint number, const uint step, uint i, uvec4 at) {
   if (step == STEP_NONE) return;
-  precise vec4 y = combine(number, step, r[field(step, FUSED_A, 4)], r[field(step, FUSED_B, 4)]);
+  precise Group y = combine(number, step, r[field(step, FUSED_A, 4)], r[field(step, FUSED_B, 4)]);
   const uint sum = field(step, FUSED_SUM, 4), target = field(step, FUSED_TARGET, 2);
   if (sum != FUSED_NONE) y += r[sum];
   r[FUSED_INPUTS + number] = y;
@@ -90,7 +104,7 @@ void run(const uint number, const uint step, uint i, uvec4 at) {
 }
 
 // The element of input `number` at these coordinates.
-vec4 load(const uint number, F32 t, uint i, uvec4 at) {
+Group load(const uint number, F32 t, uint i, uvec4 at) {
   const uint own = field(axes, 4 * number, 4);
   uint from = place(number, i, at);
   if (own != FUSED_ALL_AXES) {
@@ -98,8 +112,12 @@ vec4 load(const uint number, F32 t, uint i, uvec4 at) {
     [[unroll]] for (uint k = 1; k < 4; ++k)
       if ((own >> k & 1) != 0) from = from * p.shape[k - 1] + at[k];
   }
+#if FILTRA_ROW_UNIFORM
+  if ((own & 8) != 0) return load_pair(t, from, 0);
+#else
   if (WHOLE && (own & 8) != 0) return by_fours(t).v[from];
-  return vec4(t.v[from]);
+#endif
+  return Group(t.v[from]);
 }
 
 uvec4 coordinates(uint i) {
@@ -113,7 +131,7 @@ uvec4 coordinates(uint i) {
   return at;
 }
 
-// All steps for the element, or the group of four, at these coordinates.
+// All steps for the element or group at these coordinates.
 void compute(uint i, uvec4 at) {
   const uint inputs = field(layouts, FUSED_INPUT_COUNT, 3);
   if (inputs > 0) r[0] = load(0, p.in0, i, at);

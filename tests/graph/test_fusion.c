@@ -16,7 +16,7 @@ typedef struct example {
 
 typedef struct outcome {
   float numbers[RESULTS][MOST]; /* two outputs, then the gradients of x and z */
-  size_t calls;
+  size_t calls, uniform;        /* all, and those by uniform addresses */
   uint64_t bytes;
 } outcome;
 
@@ -45,6 +45,8 @@ static void run(const char *caps, const example *e, outcome *o) {
                  TEST_GET({out[0], o->numbers[0]}, {out[1], o->numbers[1]}, {out[2], o->numbers[2]},
                           {out[3], o->numbers[3]}));
   o->calls = g->plan->call_count;
+  for (size_t i = 0; i < o->calls; i++)
+    o->uniform += strstr(g->plan->calls[i].call->key.kernel, "uniform") != NULL;
   o->bytes = filtra_graph_activation_bytes(g);
   filtra_graph_destroy(&g);
   test_close_device(&dev);
@@ -57,8 +59,9 @@ static double largest_error(const float *got, const float *expected) {
   return test_relative_error(got, wide, MOST);
 }
 
+static outcome fused, alone;
+
 static void check(const example *e) {
-  static outcome fused, alone;
   run(e->gpu ? "class=discrete,fusion=on" : "fusion=on", e, &fused);
   run(e->gpu ? "class=discrete,fusion=off" : "fusion=off", e, &alone);
   /* Within a kernel a GPU's driver may fuse multiplications with additions. */
@@ -248,6 +251,30 @@ TEST(test_copies) {
   check(&(example){"heads", {2, 3, 4, 8}, {2, 3, 4, 8}, build_heads});
   check(&(example){"heads, odd", {3, 1, 5, 6}, {3, 1, 5, 6}, build_heads});
   check(&(example){"heads of one sample", {1, 3, 2, 8}, {1, 3, 2, 8}, build_heads});
+}
+
+/* By uniform addresses, where the device gains by them. */
+static void check_blocks(const example *e) {
+  check(e);
+  if (ft_uniform_lanes(ft_caps_of(test_device())) && !fused.uniform)
+    fail_msg("%s: no call goes by uniform addresses", e->name);
+}
+
+TEST(test_blocks) {
+  check_blocks(&(example){"blocks", {2, 2, 3, 32}, {2, 2, 3, 32}, build_chain});
+  check_blocks(&(example){"blocks of merged axes", {2, 2, 16, 8}, {2, 2, 16, 8}, build_chain});
+  check_blocks(&(example){"long", {1, 2, 4, 64}, {1, 2, 1, 64}, build_long});
+  for (int set = 0; set < 8; set++) {
+    example e = {"blocks, repeated", {2, 2, 3, 32}, {2, 2, 3, 32}, build_shared};
+    for (int k = 0; k < 3; k++)
+      if (set >> k & 1) e.other[k + (k == 2)] = 1;
+    check_blocks(&e);
+  }
+  check_blocks(&(example){"halves", {1, 2, 4, 64}, {1, 2, 4, 64}, build_halves_3, 1.15});
+  check_blocks(&(example){"halves", {2, 2, 4, 32}, {2, 2, 4, 32}, build_halves_2, 1.2});
+  check_blocks(&(example){"heads", {1, 2, 4, 64}, {1, 2, 4, 64}, build_heads});
+  check_blocks(&(example){"sums", {2, 2, 3, 32}, {1, 2, 3, 1}, build_sums});
+  check_blocks(&(example){"activations", {2, 2, 3, 32}, {2, 2, 3, 32}, build_activations});
 }
 
 TEST(test_activations) {
