@@ -387,7 +387,9 @@ TEST(test_kept_sweeps) {
   static const struct {
     const char *name, *says;
     size_t sets;
-  } FILES[] = {{"results", "252 cells in ", 5}, {"precision", "171 cells in ", 2}};
+  } FILES[] = {{"results", "252 cells in ", 5},
+               {"precision", "171 cells in ", 2},
+               {"listops", "39 cells in ", 0}};
   for (size_t f = 0; f < FT_COUNT(FILES); f++)
     assert_prints(sweep(test_text(TEST_SOURCE_DIR "/../presets/sweeps/%s.json", FILES[f].name),
                         test_text("%s --out %s/none --list 2>&1", data_of(SETS, FILES[f].sets),
