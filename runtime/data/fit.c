@@ -2,6 +2,7 @@
  * same means. Called by dataset.c. */
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,30 +20,32 @@ static int32_t *map_classes(const filtra_dataset *ds, const ft_data_fit *fit) {
   return map;
 }
 
-static filtra_status fail_unknown(const filtra_dataset *ds, int32_t label) {
-  return ft_fail(FILTRA_ERROR_INPUT, "%s \"%.64s\" is none of the training data's",
+static filtra_status fail_unknown(const filtra_dataset *ds, const ft_data_fit *fit, int32_t label) {
+  char list[FT_LISTED];
+  ft_list_columns(fit->classes, fit->class_count, list);
+  return ft_fail(FILTRA_ERROR_INPUT, "%s \"%.64s\" is none of the training data's: %s",
                  ds->info.target == FILTRA_TARGET_LABELS ? "label" : "class",
-                 ds->class_names[label]);
+                 ds->class_names[label], list);
 }
 
 /* Maps the labels of all sets. */
-static filtra_status map_sets(filtra_dataset *ds, const int32_t *map) {
+static filtra_status map_sets(filtra_dataset *ds, const ft_data_fit *fit, const int32_t *map) {
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++) {
     ft_samples *s = &ds->samples[i];
     for (size_t k = 0; k < s->label_count; k++)
-      if (map[s->label_ids[k]] < 0) return fail_unknown(ds, s->label_ids[k]);
+      if (map[s->label_ids[k]] < 0) return fail_unknown(ds, fit, s->label_ids[k]);
     ft_samples_map_labels(s, map);
   }
   return FILTRA_OK;
 }
 
-static filtra_status map_labels(filtra_dataset *ds, const int32_t *map) {
-  if (ds->info.target == FILTRA_TARGET_LABELS) return map_sets(ds, map);
+static filtra_status map_labels(filtra_dataset *ds, const ft_data_fit *fit, const int32_t *map) {
+  if (ds->info.target == FILTRA_TARGET_LABELS) return map_sets(ds, fit, map);
   for (int i = 0; i < FILTRA_SPLIT_COUNT; i++)
     for (size_t k = 0; k < ds->samples[i].count; k++) {
       ft_sample_row *row = &ds->samples[i].rows[k];
       if (row->label < 0) continue; /* label unknown */
-      if (map[row->label] < 0) return fail_unknown(ds, row->label);
+      if (map[row->label] < 0) return fail_unknown(ds, fit, row->label);
       row->label = map[row->label];
     }
   return FILTRA_OK;
@@ -121,7 +124,7 @@ filtra_status ft_fit_apply(filtra_dataset *ds, const char *path, const ft_data_f
   if (!fit->class_count || !named) return FILTRA_OK;
   int32_t *map = map_classes(ds, fit);
   if (!map) return FILTRA_ERROR_HOST_MEMORY;
-  filtra_status status = map_labels(ds, map);
+  filtra_status status = map_labels(ds, fit, map);
   free(map);
   if (status) return ft_fail_context(status, "%s", path);
   return take_names(ds, fit);

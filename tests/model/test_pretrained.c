@@ -247,6 +247,8 @@ TEST(what_is_not_theirs_is_not_exported) {
       {"bert", "{\"norm\": \"pre\"}", "\"norm\" is \"pre\", which a bert cannot have"},
       {"vit", "{\"mask_zero\": false, \"head\": \"mlp\"}", "\"head\" is \"mlp\""},
       {"gpt2", "{\"scale_embeddings\": true}", "\"scale_embeddings\" is true"},
+      {"bert", "{\"norm\": \"pre\", \"mixer\": \"linear\"}", "\"mixer\" is linear"},
+      {"bert", "{\"head_width\": 7, \"classes\": 4}", "\"head_width\" is 7 and \"width\""},
   };
   for (size_t i = 0; i < FT_COUNT(cases); i++) {
     const char *run = test_path(test_folder(), "run"), *out = test_path(test_folder(), "out");

@@ -83,7 +83,7 @@ TEST(other_files_have_the_columns_of_the_training_file) {
                 "x.csv:1: there is no column \"comment\", which the training file has; the columns "
                 "are \"id\", \"text\", \"mood\"");
   refuse_by_run(run, test_write_text(folder, "x.csv", "id,comment,mood\n1,word a,so\n"),
-                "class \"so\" is none of the training data's");
+                "class \"so\" is none of the training data's: \"");
 }
 
 /* Settings say how another file is written, which then gives the same samples. */

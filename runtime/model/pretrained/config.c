@@ -208,6 +208,20 @@ static filtra_status write_key(const ft_hf_key *k, const json_t *keys, json_t *c
   return json_object_set(config, k->theirs, (json_t *)value) ? out_of_memory() : FILTRA_OK;
 }
 
+/* Fails if an earlier key, which is the same one of theirs, has another value. */
+static filtra_status check_shared(const ft_hf_family *family, size_t row, const json_t *keys) {
+  const ft_hf_key *list = family->keys.list, *k = &list[row];
+  const json_t *value = json_object_get(keys, k->ours), *other;
+  for (size_t i = 0; i < row; i++)
+    if (!strcmp(list[i].theirs, k->theirs) && json_is_integer(value) &&
+        json_is_integer(other = json_object_get(keys, list[i].ours)) && !json_equal(value, other))
+      return ft_fail(FILTRA_ERROR_ARGUMENT,
+                     "\"%s\" is %lld and \"%s\" %lld; a %s has one \"%s\" for both", k->ours,
+                     (long long)json_integer_value(value), list[i].ours,
+                     (long long)json_integer_value(other), family->type, k->theirs);
+  return FILTRA_OK;
+}
+
 /* Writes the names of the labels; a regression has one. */
 static filtra_status write_labels(const json_t *keys, const json_t *classes, json_t *config) {
   const bool value = !strcmp(ft_json_string(keys, "task"), "regression");
@@ -241,8 +255,10 @@ filtra_status ft_hf_write_config(const ft_hf_family *family, const json_t *keys,
   FT_TRY(ft_json_parse(family->theirs, strlen(family->theirs), family->type, out));
   filtra_status status = ft_hf_set(*out, "{ss s[s] ss}", "model_type", family->type,
                                    "architectures", architecture, "dtype", "float32");
-  for (size_t i = 0; i < family->keys.count && !status; i++)
-    status = write_key(&family->keys.list[i], keys, *out);
+  for (size_t i = 0; i < family->keys.count && !status; i++) {
+    status = check_shared(family, i, keys);
+    if (!status) status = write_key(&family->keys.list[i], keys, *out);
+  }
   if (!status && !language) status = write_labels(keys, classes, *out);
   if (!status && family->restore) status = family->restore(keys, *out);
   if (!status && ft_hf_is_filtered(keys)) status = write_filters(family, keys, *out);

@@ -289,8 +289,8 @@ static filtra_status prepare(exporting *e) {
   const json_t *classes = json_object_get(e->input, "classes");
   FT_TRY(ft_hf_write_config(e->family, e->keys, classes, &e->config));
   if (e->family->ends) FT_TRY(ft_hf_token_ids(json_object_get(e->input, "tokenizer"), e->config));
-  FT_TRY(check_keys(e, e->config));
   FT_TRY(ft_hf_filters(e->keys, e->path, FILTRA_ERROR_ARGUMENT, &e->filters));
+  FT_TRY(check_keys(e, e->config));
   return list_tensors(e);
 }
 
