@@ -107,11 +107,22 @@ static filtra_tensor *weighed(const ft_scope *scope, const filtra_mixer_input *i
   return filtra_matmul(g, q, sums, NULL);
 }
 
+/* Of whole sequences that are not causal: rows keep their widths, which are often powers of two,
+ * where one more column would not be read in pairs or blocks. */
+static filtra_tensor *whole(filtra_graph *g, filtra_tensor *q, filtra_tensor *k, filtra_tensor *v,
+                            float eps) {
+  filtra_tensor *of_k = filtra_sum(g, k, 2, FILTRA_KEEP_AXIS);
+  filtra_tensor *below = filtra_sum(g, filtra_multiply(g, q, of_k), 3, FILTRA_KEEP_AXIS);
+  filtra_tensor *y = filtra_matmul(g, q, products(g, k, v), NULL);
+  return filtra_divide(g, y, filtra_affine(g, below, 1.0f, eps));
+}
+
 filtra_tensor *ft_feature_attention(const ft_scope *scope, const filtra_mixer_input *in,
                                     filtra_tensor *q, filtra_tensor *k, filtra_tensor *v,
                                     float eps) {
   filtra_graph *g = scope->graph;
   if (!ft_usable(g, q) || !ft_usable(g, k) || !ft_usable(g, v)) return NULL;
+  if (!in->causal && filtra_scope_pass(scope) == FILTRA_PASS_WHOLE) return whole(g, q, k, v, eps);
   filtra_tensor *y = weighed(scope, in, q, k, with_ones(g, v)), *parts[2];
   ft_cut(g, y, v->shape[3], parts);
   /* The denominators first: their gradient comes after that of the numerators, which so follows the
