@@ -49,10 +49,19 @@ static bool by_fours(const ft_fused *f) {
   return whole;
 }
 
-/* Whether blocks of a pair a lane, of `lanes`, lie each in one row of every tensor, aligned. */
+static int64_t count_of(const ft_fused *f) {
+  int64_t count = 1;
+  for (int k = 0; k < FILTRA_MAX_DIMS; k++)
+    count *= f->shape[k];
+  return count;
+}
+
+/* Whether blocks of a pair a lane, of `lanes`, lie each in one row of every tensor, aligned; or,
+ * where all are dense, go over the ends of rows. */
 static bool by_blocks(const ft_fused *f, uint32_t lanes) {
   const uint32_t last = 1U << (FILTRA_MAX_DIMS - 1);
-  bool whole = lanes && !f->of_rows && f->shape[FILTRA_MAX_DIMS - 1] % (2 * (int64_t)lanes) == 0;
+  const int64_t length = f->layout_count ? f->shape[FILTRA_MAX_DIMS - 1] : count_of(f);
+  bool whole = lanes && !f->of_rows && length % (2 * (int64_t)lanes) == 0;
   for (uint32_t i = 0; i < f->input_count && whole; i++)
     whole = !(f->inputs[i].axes & last) || ft_begins_at(f->inputs[i].tensor, 8);
   for (uint32_t i = 0; i < f->output_count && whole; i++)
@@ -121,6 +130,7 @@ void ft_fused_call(ft_fused *f, uint32_t groups, uint32_t lanes, ft_recorded_cal
       {"fused/rows.plain", "fused/rows"},
       {"fused/elements.plain_uniform", "fused/elements.uniform"}};
   const bool uniform = ft_fused_uniform(f, lanes), whole = !uniform && by_fours(f);
+  const bool over_ends = uniform && f->shape[FILTRA_MAX_DIMS - 1] % (2 * (int64_t)lanes) != 0;
   bool spread = f->layout_count > 0 || f->of_rows;
   const uint32_t axes = packed_axes(f, &spread);
   struct ft_fused_elements_arguments given = {0};
@@ -135,7 +145,7 @@ void ft_fused_call(ft_fused *f, uint32_t groups, uint32_t lanes, ft_recorded_cal
           FT_ARGUMENTS_AT(fused_elements, &given),
           FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2], .step3 = s[3],
                        .step4 = s[4], .step5 = s[5], .step6 = s[6], .step7 = s[7], .axes = axes,
-                       .layouts = packed_layouts(f), .SPREAD = spread, .WHOLE = whole),
+                       .layouts = packed_layouts(f), .SPREAD = spread, .WHOLE = whole || over_ends),
           .workgroup = uniform      ? lanes
                        : f->of_rows ? ROWS_WORKGROUP
                                     : FT_FLAT_WORKGROUP,

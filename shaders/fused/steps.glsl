@@ -103,23 +103,6 @@ void run(const uint number, const uint step, uint i, uvec4 at) {
   if (target < FUSED_OUTPUTS) store(target, i, at, y);
 }
 
-// The element of input `number` at these coordinates.
-Group load(const uint number, F32 t, uint i, uvec4 at) {
-  const uint own = field(axes, 4 * number, 4);
-  uint from = place(number, i, at);
-  if (own != FUSED_ALL_AXES) {
-    from = (own & 1) != 0 ? at[0] : 0;
-    [[unroll]] for (uint k = 1; k < 4; ++k)
-      if ((own >> k & 1) != 0) from = from * p.shape[k - 1] + at[k];
-  }
-#if FILTRA_ROW_UNIFORM
-  if ((own & 8) != 0) return load_pair(t, from, 0);
-#else
-  if (WHOLE && (own & 8) != 0) return by_fours(t).v[from];
-#endif
-  return Group(t.v[from]);
-}
-
 uvec4 coordinates(uint i) {
   uvec4 at = uvec4(i, 0, 0, 0);
   if (SPREAD)
@@ -129,6 +112,30 @@ uvec4 coordinates(uint i) {
       at[0] = outer;
     }
   return at;
+}
+
+// Where an input that has these axes has the element at these coordinates.
+uint repeated(const uint own, uvec4 at) {
+  uint from = (own & 1) != 0 ? at[0] : 0;
+  [[unroll]] for (uint k = 1; k < 4; ++k)
+    if ((own >> k & 1) != 0) from = from * p.shape[k - 1] + at[k];
+  return from;
+}
+
+// The element of input `number` at these coordinates.
+Group load(const uint number, F32 t, uint i, uvec4 at) {
+  const uint own = field(axes, 4 * number, 4);
+  uint from = place(number, i, at);
+  if (own != FUSED_ALL_AXES) from = repeated(own, at);
+#if FILTRA_ROW_UNIFORM
+  const uint own_i = i + 2 * team_lane();
+  if (WHOLE && own != FUSED_ALL_AXES)
+    return vec2(t.v[repeated(own, coordinates(own_i))], t.v[repeated(own, coordinates(own_i + 1))]);
+  if ((own & 8) != 0) return load_pair(t, from, 0);
+#else
+  if (WHOLE && (own & 8) != 0) return by_fours(t).v[from];
+#endif
+  return Group(t.v[from]);
 }
 
 // All steps for the element or group at these coordinates.

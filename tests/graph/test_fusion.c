@@ -270,6 +270,12 @@ TEST(test_blocks) {
       if (set >> k & 1) e.other[k + (k == 2)] = 1;
     check_blocks(&e);
   }
+  for (int set = 0; set < 16; set++) {
+    example e = {"blocks over ends of rows", {2, 2, 4, 10}, {2, 2, 4, 10}, build_shared};
+    for (int k = 0; k < 4; k++)
+      if (set >> k & 1) e.other[k] = 1;
+    check_blocks(&e);
+  }
   check_blocks(&(example){"halves", {1, 2, 4, 64}, {1, 2, 4, 64}, build_halves_3, 1.15});
   check_blocks(&(example){"halves", {2, 2, 4, 32}, {2, 2, 4, 32}, build_halves_2, 1.2});
   check_blocks(&(example){"heads", {1, 2, 4, 64}, {1, 2, 4, 64}, build_heads});
