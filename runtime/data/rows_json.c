@@ -3,10 +3,9 @@
 #include "data/rows.h"
 
 #include "base/json.h"
+#include "base/number.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const ft_json_lines_endings[] = {".jsonl", ".ndjson", NULL};
@@ -26,8 +25,8 @@ static filtra_status add_number(ft_row_reader *r, const json_t *value) {
     snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
   const double number = json_number_value(value);
   for (int digits = 15; json_is_real(value) && digits <= 17; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, number);
-    if (strtod(text, NULL) == number) break;
+    ft_print(text, sizeof text, "%.*g", digits, number);
+    if (ft_strtod(text, NULL) == number) break;
   }
   const char *point = strchr(text, '.');
   if (point && strlen(point) == 4 && !strchr(point, 'e')) strcat(text, "0");
@@ -59,25 +58,26 @@ static filtra_status add_names(ft_row_reader *r) {
 }
 
 /* Fails for a key that the first object lacks: it would be left out. */
-static filtra_status check_keys(const json_t *object, const json_t *first) {
+static filtra_status check_keys(json_t *object, const json_t *first) {
   const char *key;
   json_t *value;
-  json_object_foreach(
-      (json_t *)object, key,
-      value) if (!json_object_get(first,
-                                  key)) return ft_fail(FILTRA_ERROR_INPUT,
-                                                       "\"%.64s\" is no key of the first line; "
-                                                       "write all keys there, null where "
-                                                       "nothing is known",
-                                                       key);
+  json_object_foreach(object, key, value) {
+    if (json_object_get(first, key)) continue;
+    return ft_fail(FILTRA_ERROR_INPUT,
+                   "\"%.64s\" is no key of the first line; write all keys there, null where "
+                   "nothing is known",
+                   key);
+  }
   return FILTRA_OK;
 }
 
-static filtra_status add_values(ft_row_reader *r, const json_t *object) {
+static filtra_status add_values(ft_row_reader *r, json_t *object) {
   const char *key;
   json_t *value;
   FT_TRY(check_keys(object, r->first));
-  json_object_foreach(r->first, key, value) FT_TRY(add_field(r, key, json_object_get(object, key)));
+  json_object_foreach(r->first, key, value) {
+    FT_TRY(add_field(r, key, json_object_get(object, key)));
+  }
   return ft_row_end(r);
 }
 

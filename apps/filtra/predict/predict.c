@@ -134,7 +134,7 @@ static filtra_status predict_input(printer *p, const char *path) {
                    "%s reads numbers, not text: give --data PATH or --split NAME",
                    p->run ? filtra_run_get_info(p->run)->folder : "the model file");
   if (path && (ft_ends_with(path, ".csv") || ft_ends_with(path, ".jsonl") ||
-               (ft_ends_with(path, ".tsv") && !p->info->may_pair)))
+               ft_ends_with(path, ".ndjson") || (ft_ends_with(path, ".tsv") && !p->info->may_pair)))
     ft_log(FILTRA_LOG_WARNING,
            "%s is read as lines of text, with all that stands in them; --data reads tables", path);
   filtra_status status = open_input(path, &lines);
