@@ -91,7 +91,7 @@ TEST(all_is_in_one_file) {
                                       "matrices", "in_use", "tuning"};
   for (size_t i = 0; i < FT_COUNT(PARTS); i++)
     if (!json_object_get(root, PARTS[i])) fail_msg("\"%s\" is missing", PARTS[i]);
-  assert_string_equal(json_string_value(json_object_get(root, "format")), "filtra-report-1");
+  assert_string_equal(json_string_value(json_object_get(root, "format")), "filtra-check-1");
   assert_true(json_array_size(json_object_get(root, "devices")) > 0);
   json_decref(root);
 }
@@ -114,7 +114,7 @@ TEST(nothing_personal) {
 TEST(written_before_tuning) {
   const char *path = test_path(test_folder(), "r.json");
   assert_int_equal(report(path), COMMAND_DONE);
-  assert_non_null(strstr(before_tuning, "filtra-report-1"));
+  assert_non_null(strstr(before_tuning, "filtra-check-1"));
   assert_null(strstr(before_tuning, "\"tuning\""));
   tune_status = FILTRA_ERROR_DEVICE_LOST;
   assert_int_equal(report(path), COMMAND_DEVICE_LOST);

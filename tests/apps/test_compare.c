@@ -189,7 +189,7 @@ TEST(test_reports) {
   json_t *report = file_b(), *bad = file_b();
   json_t *const both[] = {report, bad};
   for (int i = 0; i < 2; i++) {
-    json_object_set_new(both[i], "format", json_string("filtra-report-1"));
+    json_object_set_new(both[i], "format", json_string("filtra-check-1"));
     json_object_set_new(both[i], "check", json_pack("{si si}", "files", 29, "passed", i ? 27 : 29));
   }
   compare(0, test_text("%s %s %s", write_a(), write_file(report), write_file(bad)));

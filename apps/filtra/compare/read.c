@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Formats of a benchmark's file, and of a report, which adds other parts. */
-static const char FORMAT[] = "filtra-bench-1", REPORT_FORMAT[] = "filtra-report-1";
+static const char FORMAT[] = "filtra-bench-1", CHECK_FORMAT[] = "filtra-check-1";
 
 enum { MOST_RESULTS = 2000, MOST_LOSSES = 100, MOST_STEPS = 10000 };
 
@@ -280,11 +280,11 @@ static filtra_status check_format(const compare_machine *m) {
                    "%s: must be an object written by 'filtra bench --out', not %s", m->path,
                    fields_type(m->root));
   const char *format = json_string_value(json_object_get(m->root, "format"));
-  if (format && (!strcmp(format, FORMAT) || !strcmp(format, REPORT_FORMAT))) return FILTRA_OK;
+  if (format && (!strcmp(format, FORMAT) || !strcmp(format, CHECK_FORMAT))) return FILTRA_OK;
   if (format && !strncmp(format, "filtra-", strlen("filtra-")))
     return ft_fail(FILTRA_ERROR_INPUT,
                    "%s: \"format\" is \"%.40s\", accepted are \"%s\" and \"%s\"", m->path, format,
-                   FORMAT, REPORT_FORMAT);
+                   FORMAT, CHECK_FORMAT);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "%s: is no file of 'filtra bench --out': \"format\": \"%s\" is missing", m->path,
                  FORMAT);
