@@ -66,16 +66,19 @@ static filtra_status read_again(const exporting *e, const json_t *written, json_
   return status ? status : *all ? FILTRA_OK : FILTRA_ERROR_HOST_MEMORY;
 }
 
+static filtra_status refuse_graphs(const exporting *e) {
+  if (!json_integer_value(json_object_get(e->keys, "edge_types"))) return FILTRA_OK;
+  return ft_fail(FILTRA_ERROR_ARGUMENT,
+                 "%s: the model reads graphs (\"edge_types\"), which no architecture that is "
+                 "written does",
+                 e->path);
+}
+
 /* Fails if the family cannot express one of the model's keys. */
 static filtra_status check_keys(const exporting *e, const json_t *written) {
   json_t *all;
   const char *key;
   json_t *value;
-  if (json_integer_value(json_object_get(e->keys, "edge_types")))
-    return ft_fail(FILTRA_ERROR_ARGUMENT,
-                   "%s: the model reads graphs (\"edge_types\"), which no architecture that is "
-                   "written does",
-                   e->path);
   FT_TRY(read_again(e, written, &all));
   filtra_status status = FILTRA_OK;
   json_object_foreach(e->keys, key, value) {
@@ -287,6 +290,7 @@ static filtra_status write_folder(void *user, const char *folder) {
 
 static filtra_status prepare(exporting *e) {
   const json_t *classes = json_object_get(e->input, "classes");
+  FT_TRY(refuse_graphs(e));
   FT_TRY(ft_hf_write_config(e->family, e->keys, classes, &e->config));
   if (e->family->ends) FT_TRY(ft_hf_token_ids(json_object_get(e->input, "tokenizer"), e->config));
   FT_TRY(ft_hf_filters(e->keys, e->path, FILTRA_ERROR_ARGUMENT, &e->filters));
