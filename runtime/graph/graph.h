@@ -370,8 +370,8 @@ typedef struct ft_work {
 ft_work ft_graph_work(const filtra_graph *g);
 
 /** Repeats the execution with that ticket, with a check after every call. *name receives the name
- * of the first tensor with a NaN or an infinity, and the parameter that was read last, as "activate,
- * after layers.0.mixer.value.weight,"; NULL if there is none. */
+ * of the first tensor with a NaN or an infinity and the parameter that was read last, such as
+ * "activate, after layers.0.mixer.value.weight,"; NULL if there is none. */
 filtra_status ft_graph_find_nonfinite(filtra_graph *g, uint64_t ticket, const char **name);
 
 #endif

@@ -339,7 +339,8 @@ TEST(test_refused) {
     const char *message;
   } cases[] = {
       {{.groups = &nobody, .group_count = 1}, "\"third.*\" names no trained parameter"},
-      {{.groups = &buffer, .group_count = 1}, "\"scale\" names no trained parameter (scale is a buffer)"},
+      {{.groups = &buffer, .group_count = 1},
+       "\"scale\" names no trained parameter (scale is a buffer)"},
       {{.groups = &unnamed, .group_count = 1}, "has no names"},
       {{.group_count = 1}, "groups is NULL"},
       {{.groups = &all, .group_count = 1}, "all are frozen"},
