@@ -24,8 +24,8 @@ typedef struct ft_row_reader {
   bool again;    /* the first object is the next row */
 } ft_row_reader;
 
-/** Opens a file, whose delimiter ft_delimiter_find finds, or JSON Lines, by the name's ending. `path`
- * must outlive the reader. */
+/** Opens a file: delimited text, whose delimiter ft_delimiter_find finds, or JSON Lines, by the
+ * name's ending. `path` must outlive the reader. */
 filtra_status ft_rows_open(const char *path, ft_row_form form, ft_row_reader *rows);
 /** Moves to the next row that is not blank; *more is false at the end. Errors in a row name file
  * and line. */
