@@ -2,7 +2,7 @@
  * same means. Called by dataset.c. */
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "data/table.h"
+#include "data/names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int32_t *map_classes(const filtra_dataset *ds, const ft_data_fit *fit) {
 
 static filtra_status fail_unknown(const filtra_dataset *ds, const ft_data_fit *fit, int32_t label) {
   char list[FT_LISTED];
-  ft_list_columns(fit->classes, fit->class_count, list);
+  ft_list_quoted(fit->classes, fit->class_count, list);
   return ft_fail(FILTRA_ERROR_INPUT, "%s \"%.64s\" is none of the training data's: %s",
                  ds->info.target == FILTRA_TARGET_LABELS ? "label" : "class",
                  ds->class_names[label], list);

@@ -169,3 +169,11 @@ bool ft_any_names_split(char *const *names, size_t count, ft_names_split_fn name
     if (names_split(user, names[i], &split)) return true;
   return false;
 }
+
+void ft_list_quoted(const char *const *names, size_t count, char list[FT_LISTED]) {
+  *list = '\0';
+  for (size_t i = 0, used = 0; i < count && used < FT_LISTED - 1; i++) {
+    snprintf(list + used, FT_LISTED - used, "%s\"%.40s\"", i ? ", " : "", names[i]);
+    used = strlen(list);
+  }
+}

@@ -46,4 +46,8 @@ void ft_split_files_free(ft_split_files *files);
 bool ft_any_names_split(char *const *names, size_t count, ft_names_split_fn names_split,
                         const void *user);
 
+/** Lists names for messages, each in quotes. */
+enum { FT_LISTED = 400 };
+void ft_list_quoted(const char *const *names, size_t count, char list[FT_LISTED]);
+
 #endif

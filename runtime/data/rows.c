@@ -2,17 +2,11 @@
  * files of the format "table". */
 #include "data/rows.h"
 
-#include "base/memory.h"
 #include "base/path.h"
 #include "data/names.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Ends errors about quotes, unless the caller says that they are none of the text. */
-static const char *advice_of(const ft_row_reader *r) {
-  return r->quoting == FILTRA_QUOTING_FULL ? "" : "; where quotes are text, set quoting to none";
-}
 
 filtra_status ft_rows_open(const char *path, ft_row_form form, ft_row_reader *rows) {
   *rows = (ft_row_reader){.quoting = form.quoting};
@@ -34,53 +28,6 @@ filtra_status ft_rows_fail(const ft_row_reader *rows, filtra_status status) {
   return ft_fail_context(status, "%s:%llu", rows->lines.path, (unsigned long long)rows->number);
 }
 
-/* ---- a row ---- */
-
-filtra_status ft_row_add(ft_row_reader *r, const char *bytes, size_t count) {
-  if (count > FT_LINE_LIMIT - r->length)
-    return ft_fail(FILTRA_ERROR_INPUT,
-                   "a row of more than %d MiB; is a quote at its start not closed?%s",
-                   FT_LINE_LIMIT >> 20, advice_of(r));
-  size_t wanted = r->length + count;
-  if (count == 0) return FILTRA_OK;
-  if (wanted > r->text_capacity) {
-    char *text = ft_realloc(r->text, 2 * wanted, 1);
-    if (!text) return FILTRA_ERROR_HOST_MEMORY;
-    r->text = text;
-    r->text_capacity = 2 * wanted;
-  }
-  memcpy(r->text + r->length, bytes, count);
-  r->length += count;
-  return FILTRA_OK;
-}
-
-void ft_row_begin(ft_row_reader *r) {
-  r->number = r->lines.number;
-  r->length = r->count = 0;
-  r->quoted = false;
-}
-
-filtra_status ft_row_begin_field(ft_row_reader *r) {
-  if (r->count) FT_TRY(ft_row_add(r, "", 1));
-  FT_TRY(FT_GROW(r->starts, r->count, r->starts_capacity));
-  r->starts[r->count++] = r->length;
-  return FILTRA_OK;
-}
-
-/* Fields have addresses only now: appending may have moved the text. */
-filtra_status ft_row_end(ft_row_reader *r) {
-  FT_TRY(ft_row_add(r, "", 1));
-  if (r->count > r->capacity) {
-    const char **fields = ft_realloc((void *)r->fields, r->count, sizeof *fields);
-    if (!fields) return FILTRA_ERROR_HOST_MEMORY;
-    r->fields = fields;
-    r->capacity = r->count;
-  }
-  for (size_t i = 0; i < r->count; i++)
-    r->fields[i] = r->text + r->starts[i];
-  return FILTRA_OK;
-}
-
 /* ---- delimited text ---- */
 
 /* Appends a quoted field, over several lines if needed. *at moves from the character after the
@@ -98,7 +45,7 @@ static filtra_status read_quoted(ft_row_reader *r, const char **at) {
     }
     bool more;
     FT_TRY(ft_lines_next(&r->lines, &more));
-    if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed%s", advice_of(r));
+    if (!more) return ft_fail(FILTRA_ERROR_INPUT, "a quote that is not closed%s", ft_row_advice(r));
     FT_TRY(ft_row_add(r, "\n", 1));
     *at = r->lines.line;
   }
@@ -106,7 +53,7 @@ static filtra_status read_quoted(ft_row_reader *r, const char **at) {
   if (r->delimiter.character != '\t') *at += strspn(*at, " ");
   if (!**at || **at == r->delimiter.character) return FILTRA_OK;
   return ft_fail(FILTRA_ERROR_INPUT, "'%c' behind the closing quote of field %zu%s", **at, r->count,
-                 advice_of(r));
+                 ft_row_advice(r));
 }
 
 /* The start of a quoted field, after its quote; NULL: the field is text, which may begin with a
@@ -173,7 +120,7 @@ filtra_status ft_rows_next(ft_row_reader *r, bool *more) {
 }
 
 filtra_status ft_rows_check(ft_row_reader *r, size_t wanted, bool *longer) {
-  const char *advice = r->quoted ? advice_of(r) : "";
+  const char *advice = r->quoted ? ft_row_advice(r) : "";
   *longer = r->count > wanted && r->quoting == FILTRA_QUOTING_NONE;
   if (*longer) r->count = wanted;
   if (r->count == wanted) return FILTRA_OK;

@@ -41,10 +41,12 @@ void ft_rows_close(ft_row_reader *rows);
 extern const char *const ft_json_lines_endings[];
 /** Reads the row of an object's line (rows_json.c). */
 filtra_status ft_rows_read_object(ft_row_reader *rows);
-/** For the two kinds of rows: begin a row, begin a field, add bytes to it, end the row. */
+/** For the two kinds of rows (row.c): begin a row, begin a field, add bytes to it, end the row. */
 void ft_row_begin(ft_row_reader *rows);
 filtra_status ft_row_begin_field(ft_row_reader *rows);
 filtra_status ft_row_add(ft_row_reader *rows, const char *bytes, size_t count);
 filtra_status ft_row_end(ft_row_reader *rows);
+/** Ends errors about quotes, unless the caller says that they are none of the text. */
+const char *ft_row_advice(const ft_row_reader *rows);
 
 #endif

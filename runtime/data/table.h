@@ -88,8 +88,5 @@ ft_row_form ft_table_form(const filtra_dataset_options *options);
 long ft_find_column(const char *const *fields, size_t count, const char *name, bool *twice);
 /** Index of the column that names samples, by its header; FT_NOWHERE if none. */
 long ft_find_id(const char *const *fields, size_t count);
-/** Lists the fields for messages. */
-enum { FT_LISTED = 400 };
-void ft_list_columns(const char *const *fields, size_t count, char list[FT_LISTED]);
 
 #endif

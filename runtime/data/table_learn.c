@@ -86,7 +86,7 @@ static long find_any(const learner *l, const char *const *names) {
 static filtra_status fail_columns(const learner *l, const char *key, const char *given) {
   const ft_table_survey *s = &l->survey;
   char list[FT_LISTED];
-  ft_list_columns((const char *const *)s->first, s->count, list);
+  ft_list_quoted((const char *const *)s->first, s->count, list);
   if (given)
     return ft_fail(FILTRA_ERROR_INPUT, "%s is \"%.64s\"; the %zu columns are %s", key, given,
                    s->count, list);
@@ -335,7 +335,7 @@ static void warn_of_choices(const learner *l) {
 static filtra_status fail_feature(const learner *l, size_t i) {
   const ft_column_survey *c = &l->survey.columns[i];
   char list[FT_LISTED];
-  ft_list_columns((const char *const *)l->survey.first, l->survey.count, list);
+  ft_list_quoted((const char *const *)l->survey.first, l->survey.count, list);
   if (!c->forms.total)
     return ft_fail(FILTRA_ERROR_INPUT,
                    "column %zu, \"%.64s\", is empty; name others by "

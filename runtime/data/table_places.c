@@ -13,14 +13,6 @@ ft_row_form ft_table_form(const filtra_dataset_options *options) {
   return (ft_row_form){"\0,\t;|"[options->delimiter], options -> quoting};
 }
 
-void ft_list_columns(const char *const *fields, size_t count, char list[FT_LISTED]) {
-  *list = '\0';
-  for (size_t i = 0, used = 0; i < count && used < FT_LISTED - 1; i++) {
-    snprintf(list + used, FT_LISTED - used, "%s\"%.40s\"", i ? ", " : "", fields[i]);
-    used = strlen(list);
-  }
-}
-
 long ft_find_column(const char *const *fields, size_t count, const char *name, bool *twice) {
   long found = FT_NOWHERE;
   size_t exact = 0, near = 0;
@@ -61,7 +53,7 @@ typedef struct header {
 static filtra_status fail_missing(const header *h, const char *name) {
   const bool target = name == h->table->fit->target;
   char list[FT_LISTED];
-  ft_list_columns(h->rows->fields, h->rows->count, list);
+  ft_list_quoted(h->rows->fields, h->rows->count, list);
   return ft_fail(FILTRA_ERROR_INPUT,
                  "there is no column \"%.64s\", which the training file has; the columns are %s%s",
                  name, list, target ? ". Without targets a file can only be predicted" : "");
