@@ -9,7 +9,7 @@ mkdir -p "$2"
 cd "$2"
 "$1" check --report report.json --seconds 5 --cache-dir "$2/cache" --quiet
 # Without this beginning the command would refuse to replace the file.
-sed -n 2p report.json | grep '^  "format": "filtra-report-' >/dev/null
+sed -n 2p report.json | grep '^  "format": "filtra-check-' >/dev/null
 "$1" compare report.json | grep -F 'golden' -i >/dev/null
 "$1" compare --json report.json | grep -F '"golden_passed"' >/dev/null
 for word in "$PWD" "$HOME" "$(hostname)" "$(id -un)@" '"uuid"' "$2/cache"; do
