@@ -208,7 +208,7 @@ static int run_files(tally *t, int argc, char **argv) {
 
 /* As run_files, then completes the report, even if cases fail. */
 static int run_with_report(tally *t, int argc, char **argv) {
-  static const char *const heads[] = {"{\n  \"format\": \"filtra-report-"}; /* of check_report */
+  static const char *const heads[] = {"{\n  \"format\": \"" CHECK_FORMAT}; /* of check_report */
   const check_arguments *a = t->arguments;
   ft_atomic_file file;
   filtra_status status = command_check_replaced("--report", a->report, heads, FT_COUNT(heads));

@@ -94,7 +94,7 @@ int check_report(const filtra_device_options *device, const char *precisions, do
     json_decref(check);
     return command_fail(NAME, status);
   }
-  json_object_set_new(root, "format", json_string("filtra-check-1"));
+  json_object_set_new(root, "format", json_string(CHECK_FORMAT "1"));
   json_object_set_new(root, "check", check);
   anonymous(json_object_get(root, "device"));
   status = write_both(device, seconds, root, path, file);

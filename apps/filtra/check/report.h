@@ -8,6 +8,8 @@
 /** Default limit of tuning, in seconds. */
 enum { CHECK_TUNING_SECONDS = 120 };
 
+/** The beginning of the name of a report's format; its version follows. */
+#define CHECK_FORMAT "filtra-check-"
 /** Measures the device in a list of precisions and writes the report to `file`, open for `path`:
  * once before up to `seconds` of tuning, which may crash the driver, and once after. Commits the
  * file, takes ownership of `check`, the summary of golden cases, prints the outcome, and returns
