@@ -74,15 +74,15 @@ static void *ask(void *user) {
   return NULL;
 }
 
-/* Has all threads wait for the device, and then lets them go on. Returns how many batches their
- * requests took. */
-static uint64_t ask_together(filtra_device *dev, client *clients, size_t count) {
+/* Has `waiting` of the threads, those whose requests are not refused at once, wait for the
+ * device, and then lets them go on. Returns how many batches their requests took. */
+static uint64_t ask_together(filtra_device *dev, client *clients, size_t count, size_t waiting) {
   ft_batcher *b = ft_predictor_batcher(clients[0].predictor);
   ft_device_lock(dev);
   const uint64_t before = b->batches;
   for (size_t i = 0; i < count; i++)
     assert_int_equal(pthread_create(&clients[i].thread, NULL, ask, &clients[i]), 0);
-  while (ft_batcher_waiting(b) < count)
+  while (ft_batcher_waiting(b) < waiting)
     sched_yield();
   ft_device_unlock(dev);
   for (size_t i = 0; i < count; i++)
@@ -98,7 +98,7 @@ static void check_gathered(filtra_device *dev) {
     alone[i] = clients[i] = client_of(p, i == 2 ? 20 : 3 + (uint32_t)i, 'a' + (int32_t)i);
     ask(&alone[i]);
   }
-  assert_int_equal(ask_together(dev, clients, 7), 3); /* 4 and 2 of 16 tokens, 1 of 20 */
+  assert_int_equal(ask_together(dev, clients, 7, 7), 3); /* 4 and 2 of 16 tokens, 1 of 20 */
   for (size_t i = 0; i < 7; i++) {
     assert_int_equal(clients[i].status, FILTRA_OK);
     assert_float_equal(clients[i].probability, alone[i].probability, 1e-6f);
@@ -106,19 +106,21 @@ static void check_gathered(filtra_device *dev) {
   assert_true(fabsf(alone[0].probability - alone[6].probability) > 1e-6f);
 }
 
-/* Tokens that the model does not know and results that are not finite fail their own requests. */
+/* Tokens that the model does not know, which are refused before they wait, and results that are not
+ * finite fail their own requests. */
 static void check_failures(filtra_device *dev) {
   static const struct {
     int32_t token;
     filtra_status status;
-  } cases[] = {{BROKEN, FILTRA_ERROR_NONFINITE}, {VOCABULARY, FILTRA_ERROR_INPUT}};
+    size_t waiting;
+  } cases[] = {{BROKEN, FILTRA_ERROR_NONFINITE, 4}, {VOCABULARY, FILTRA_ERROR_INPUT, 3}};
   owned_predictor *p = open_predictor(dev, true);
   client clients[4], alone = client_of(p, 5, 'd');
   ask(&alone);
   for (size_t k = 0; k < FT_COUNT(cases); k++) {
     for (size_t i = 0; i < 4; i++)
       clients[i] = client_of(p, 5, i == 1 ? cases[k].token : 'd');
-    ask_together(dev, clients, 4);
+    ask_together(dev, clients, 4, cases[k].waiting);
     for (size_t i = 0; i < 4; i++) {
       assert_int_equal(clients[i].status, i == 1 ? cases[k].status : FILTRA_OK);
       if (i != 1) assert_float_equal(clients[i].probability, alone.probability, 1e-6f);
