@@ -35,14 +35,16 @@ typedef struct ft_fused {
   ft_fused_value outputs[FUSED_OUTPUTS];
   uint32_t output_count;
   bool activates;
-  bool sums;    /* along the last axis */
-  bool of_rows; /* a result lacks that axis */
+  bool sums;      /* along the last axis */
+  bool of_rows;   /* a result lacks that axis */
+  uint32_t lanes; /* of a workgroup by uniform addresses; 0: it goes by others */
 } ft_fused;
 
-/** Whether ft_fused_call goes by uniform addresses. Merges axes of f. */
-bool ft_fused_uniform(ft_fused *f, uint32_t lanes);
-/** The call that computes f, in `groups` workgroups, which stride over it. By uniform addresses,
- * where its tensors are such, in workgroups of `lanes` (ft_uniform_lanes). Merges axes of f. */
-void ft_fused_call(ft_fused *f, uint32_t groups, uint32_t lanes, ft_recorded_call *call);
+/** Completes f: merges its axes, and sets f->lanes to `lanes` (ft_uniform_lanes) where its tensors
+ * can be read by uniform addresses. */
+void ft_fused_complete(ft_fused *f, uint32_t lanes);
+/** The call that computes f, which is complete. Workgroups stride over it; they are `groups`, unless
+ * f goes by uniform addresses. */
+void ft_fused_call(const ft_fused *f, uint32_t groups, ft_recorded_call *call);
 
 #endif

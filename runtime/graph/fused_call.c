@@ -56,8 +56,8 @@ static int64_t count_of(const ft_fused *f) {
   return count;
 }
 
-/* Whether blocks of a pair a lane, of `lanes`, lie each in one row of every tensor, aligned; or,
- * where all are dense, go over the ends of rows. */
+/* Whether each block of a pair a lane, of `lanes`, lies in one row of every tensor, aligned; where
+ * all are dense, it may hold parts of several rows. */
 static bool by_blocks(const ft_fused *f, uint32_t lanes) {
   const uint32_t last = 1U << (FILTRA_MAX_DIMS - 1);
   const int64_t length = f->layout_count ? f->shape[FILTRA_MAX_DIMS - 1] : count_of(f);
@@ -118,19 +118,20 @@ static uint32_t packed_layouts(const ft_fused *f) {
   return word;
 }
 
-bool ft_fused_uniform(ft_fused *f, uint32_t lanes) {
+void ft_fused_complete(ft_fused *f, uint32_t lanes) {
   merge_axes(f);
-  return by_blocks(f, lanes);
+  f->lanes = by_blocks(f, lanes) ? lanes : 0;
 }
 
-void ft_fused_call(ft_fused *f, uint32_t groups, uint32_t lanes, ft_recorded_call *call) {
+void ft_fused_call(const ft_fused *f, uint32_t groups, ft_recorded_call *call) {
   enum { BLOCKS = 8 }; /* of a workgroup, starting which takes as long as about two */
   static const char *const KERNELS[3][2] = {
       {"fused/elements.plain", "fused/elements"},
       {"fused/rows.plain", "fused/rows"},
       {"fused/elements.plain_uniform", "fused/elements.uniform"}};
-  const bool uniform = ft_fused_uniform(f, lanes), whole = !uniform && by_fours(f);
-  const bool over_ends = uniform && f->shape[FILTRA_MAX_DIMS - 1] % (2 * (int64_t)lanes) != 0;
+  const int64_t block = 2 * (int64_t)f->lanes;
+  const bool uniform = block > 0, whole = !uniform && by_fours(f);
+  const bool several_rows = uniform && f->shape[FILTRA_MAX_DIMS - 1] % block != 0;
   bool spread = f->layout_count > 0 || f->of_rows;
   const uint32_t axes = packed_axes(f, &spread);
   struct ft_fused_elements_arguments given = {0};
@@ -139,18 +140,18 @@ void ft_fused_call(ft_fused *f, uint32_t groups, uint32_t lanes, ft_recorded_cal
   memcpy(given.number, f->numbers, sizeof given.number);
   const uint32_t *s = f->steps;
   ft_call_take(
-      &(ft_kernel_call){
-          .label = "fused",
-          .kernel = KERNELS[uniform ? 2 : f->of_rows][f->activates],
-          FT_ARGUMENTS_AT(fused_elements, &given),
-          FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2], .step3 = s[3],
-                       .step4 = s[4], .step5 = s[5], .step6 = s[6], .step7 = s[7], .axes = axes,
-                       .layouts = packed_layouts(f), .SPREAD = spread, .WHOLE = whole || over_ends),
-          .workgroup = uniform      ? lanes
-                       : f->of_rows ? ROWS_WORKGROUP
-                                    : FT_FLAT_WORKGROUP,
-          .subgroup = uniform ? lanes : 0,
-          .groups = {uniform ? ft_groups_for(given.count, 2 * BLOCKS * (int64_t)lanes) : groups}},
+      &(ft_kernel_call){.label = "fused",
+                        .kernel = KERNELS[uniform ? 2 : f->of_rows][f->activates],
+                        FT_ARGUMENTS_AT(fused_elements, &given),
+                        FT_CONSTANTS(fused_elements, .step0 = s[0], .step1 = s[1], .step2 = s[2],
+                                     .step3 = s[3], .step4 = s[4], .step5 = s[5], .step6 = s[6],
+                                     .step7 = s[7], .axes = axes, .layouts = packed_layouts(f),
+                                     .SPREAD = spread, .WHOLE = whole || several_rows),
+                        .workgroup = uniform      ? f->lanes
+                                     : f->of_rows ? ROWS_WORKGROUP
+                                                  : FT_FLAT_WORKGROUP,
+                        .subgroup = f->lanes,
+                        .groups = {uniform ? ft_groups_for(given.count, BLOCKS * block) : groups}},
       call);
   for (uint32_t k = 0; k < call->arg_count; k++)
     if (call->args[k].tensor)

@@ -422,44 +422,37 @@ static void count_uses(fusion *all) {
 
 /* ---- the step of the plan ---- */
 
-static void make_call(const fusion *all, const group *members, ft_recorded_call *call) {
+/* Makes one call of the members. False for one that stays as it is: a single call becomes a fused
+ * one only to go by uniform addresses. */
+static bool make_call(const fusion *all, const group *members, ft_recorded_call *call) {
   ft_fused f;
-  put_together(all, members, &f);
-  uint32_t groups = all->tape->calls[members->members[0]].groups[0];
+  const ft_recorded_call *first = &all->tape->calls[members->members[0]];
+  const bool alone = members->count == 1;
+  if (alone && (!all->tape->uniform_lanes || !is_elementwise(first))) return false;
+  if (!put_together(all, members, &f)) return false;
+  ft_fused_complete(&f, all->tape->uniform_lanes);
+  if (alone && (!f.lanes || !f.output_count)) return false;
+  uint32_t groups = first->groups[0];
   double flops = 0;
   for (uint32_t m = 0; m < members->count; m++) {
     const ft_recorded_call *c = &all->tape->calls[members->members[m]];
     if (f.of_rows && c->groups[0] > groups) groups = c->groups[0];
     flops += c->flops;
   }
-  ft_fused_call(&f, groups, all->tape->uniform_lanes, call);
+  ft_fused_call(&f, groups, call);
   call->flops = flops;
-}
-
-/* Whether the members become one call: several, or one that goes by uniform addresses then. */
-static bool becomes_one(const fusion *all, const group *members) {
-  ft_fused f;
-  const uint32_t lanes = all->tape->uniform_lanes;
-  if (members->count != 1) return members->count > 1;
-  return lanes && is_elementwise(&all->tape->calls[members->members[0]]) &&
-         put_together(all, members, &f) && f.output_count && ft_fused_uniform(&f, lanes);
+  return true;
 }
 
 static filtra_status take_groups(ft_plan *plan, const fusion *all) {
-  size_t fused_count = 0;
-  for (size_t i = 0; i < all->group_count; i++)
-    fused_count += becomes_one(all, &all->groups[i]);
-  plan->fused = ft_calloc(fused_count + 1, sizeof *plan->fused);
+  plan->fused = ft_calloc(all->group_count + 1, sizeof *plan->fused);
   if (!plan->fused) return FILTRA_ERROR_HOST_MEMORY;
   ft_recorded_call *next = plan->fused;
   for (size_t i = 0; i < all->group_count; i++) {
     const group *members = &all->groups[i];
     if (!members->count) continue;
     const ft_recorded_call *call = &plan->tape->calls[members->members[0]];
-    if (becomes_one(all, members)) {
-      make_call(all, members, next);
-      call = next++;
-    }
+    if (make_call(all, members, next)) call = next++;
     plan->tasks[plan->call_count++] = call;
   }
   return FILTRA_OK;

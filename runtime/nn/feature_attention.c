@@ -99,7 +99,7 @@ static filtra_tensor *weighed(const ft_scope *scope, const filtra_mixer_input *i
   if (!ft_usable(g, k) || !ft_usable(g, v)) return NULL;
   const int64_t state[] = {k->shape[0], k->shape[1], k->shape[3], v->shape[3]};
   filtra_tensor *sums = NULL;
-  if (filtra_scope_pass(scope) != FILTRA_PASS_WHOLE || !in->causal) sums = products(g, k, v);
+  if (filtra_scope_pass(scope) != FILTRA_PASS_WHOLE) sums = products(g, k, v);
   if (filtra_scope_pass(scope) == FILTRA_PASS_DECODE)
     sums = filtra_add(g, sums, filtra_scope_state(scope, "sums", 4, state));
   filtra_scope_set_state(scope, "sums", sums);

@@ -86,7 +86,7 @@ FT_DECLARE_VALUES(fused_step)
   CONSTANT(9, uint, axes, 0)                                                                       \
   CONSTANT(10, uint, layouts, 0)                                                                   \
   CONSTANT(11, bool, SPREAD, false) /* an input is repeated */                                     \
-  CONSTANT(12, bool, WHOLE, false)  /* groups of four; "uniform": blocks go over ends of rows */
+  CONSTANT(12, bool, WHOLE, false)  /* groups of four; "uniform": parts of several rows */
 FT_CONTRACT(fused_elements)
 
 FT_KERNEL(fused_rows, fused_elements, fused_elements)

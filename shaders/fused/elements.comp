@@ -7,8 +7,8 @@
 #include "fused/contract.h"
 
 // Elementwise steps, an element or a group of four after the other; in the variants "uniform" a
-// block of two neighbours a lane, which lies within a row of the last axis or, if WHOLE, goes over
-// ends of rows. The variants "plain" know no activations and compile sooner.
+// block of two neighbours a lane. A block lies in one row of the last axis; if WHOLE, it may hold
+// parts of several. The variants "plain" know no activations and compile sooner.
 FT_CONSTANTS(fused_elements)
 FT_ARGUMENTS(fused_elements)
 #include "fused/steps.glsl"
