@@ -43,8 +43,8 @@ typedef struct ft_fused {
 /** Completes f: merges its axes, and sets f->lanes to `lanes` (ft_uniform_lanes) where its tensors
  * can be read by uniform addresses. */
 void ft_fused_complete(ft_fused *f, uint32_t lanes);
-/** The call that computes f, which is complete. Workgroups stride over it; they are `groups`, unless
- * f goes by uniform addresses. */
+/** The call that computes f, which is complete, in `groups` workgroups, or as many as suit uniform
+ * addresses. */
 void ft_fused_call(const ft_fused *f, uint32_t groups, ft_recorded_call *call);
 
 #endif
