@@ -27,6 +27,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #endif
 #if FILTRA_ROW_LANES || FILTRA_ROW_UNIFORM
+#extension GL_KHR_shader_subgroup_ballot : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 
@@ -104,11 +105,18 @@ float wg_max(float x) {
 }
 
 #if FILTRA_ROW_LANES || FILTRA_ROW_UNIFORM
-// The sum over a workgroup's lanes. A shuffle of 8 lanes is one instruction, as in from_lane.glsl.
+// The sum over a workgroup's lanes. A shuffle of 8 lanes is one instruction, as in from_lane.glsl;
+// of other numbers it is a loop, as subgroupAdd is.
 float lanes_sum(float x) {
-  if (gl_WorkGroupSize.x != 8) return subgroupAdd(x);
-  [[unroll]] for (uint step = 4; step > 0; step /= 2) x += subgroupShuffleXor(x, step);
-  return x;
+  if (gl_WorkGroupSize.x == 8) {
+    [[unroll]] for (uint step = 4; step > 0; step /= 2) x += subgroupShuffleXor(x, step);
+    return x;
+  }
+  float sum = 0;
+  [[unroll]] for (uint i = 0; i < gl_WorkGroupSize.x; i += 4)
+    sum += (subgroupBroadcast(x, i) + subgroupBroadcast(x, i + 1)) +
+           (subgroupBroadcast(x, i + 2) + subgroupBroadcast(x, i + 3));
+  return sum;
 }
 #endif
 
