@@ -16,6 +16,7 @@ struct plan {
   uint32_t chunk, chunks; /* steps per chunk, and number of chunks */
   bool exact;             /* a team is a subgroup of `lanes`; otherwise a workgroup */
   bool wide;              /* use the kernels' CPU variant */
+  bool uniform;           /* use that by uniform addresses: blocks of features are whole */
 };
 
 static uint32_t divide_up(uint64_t a, uint64_t b) {
@@ -49,6 +50,7 @@ static void cut(struct plan *p, const ft_configuration *c) {
   p->per_lane = c->value[PER_LANE];
   p->ahead = c->value[AHEAD];
   p->blocks = divide_up(p->features, p->per_lane * p->lanes);
+  p->uniform = p->uniform && p->features % (p->per_lane * p->lanes) == 0;
   p->chunk = divide_up(p->steps, c->value[PARTS]);
   p->chunks = p->chunk ? divide_up(p->steps, p->chunk) : 1;
 }
@@ -66,6 +68,7 @@ static struct plan make_plan(const filtra_device *dev, const ft_chain *c) {
   p.exact = ft_caps_runs(caps, p.lanes, workgroup);
   if (!p.exact) p.lanes = caps->row_workgroup;
   p.wide = caps->cpu && p.exact && caps->info.int64 && p.lanes >= 4;
+  p.uniform = p.wide && ft_uniform_lanes(caps) == p.lanes;
   return p;
 }
 
@@ -166,7 +169,7 @@ static ft_tuning_question question(const filtra_device *dev, const ft_chain *c,
 static struct plan choose_plan(const filtra_device *dev, const ft_chain *c) {
   struct plan p = make_plan(dev, c);
   if (ft_tuning_reference(dev)) {
-    p.wide = false;
+    p.wide = p.uniform = false;
     cut(&p, &(ft_configuration){{1, 1, 1}});
   } else {
     ft_tuning_question q = question(dev, c, &p);
@@ -180,15 +183,18 @@ static struct plan choose_plan(const filtra_device *dev, const ft_chain *c) {
 
 /* Kernels for teams that are subgroups, for workgroups, and for CPU drivers. */
 typedef struct names {
-  const char *exact, *whole, *wide;
+  const char *exact, *whole, *wide, *uniform;
 } names;
 #define KERNEL(name)                                                                               \
   (names) {                                                                                        \
-    "dhhp/" name, "dhhp/" name ".nosub", "dhhp/" name ".cpu"                                       \
+    "dhhp/" name, "dhhp/" name ".nosub", "dhhp/" name ".cpu", "dhhp/" name ".uniform"              \
   }
 
 static const char *variant(const struct plan *plan, names kernel) {
-  return plan->wide ? kernel.wide : plan->exact ? kernel.exact : kernel.whole;
+  return plan->uniform ? kernel.uniform
+         : plan->wide  ? kernel.wide
+         : plan->exact ? kernel.exact
+                       : kernel.whole;
 }
 
 /* Common arguments of both kernels: all are read, none written. */

@@ -1,8 +1,15 @@
 // Complex numbers, real and imaginary part side by side. Include common/types.glsl first.
 // On CPU drivers (FILTRA_CPU) a load is a gather, which costs the same for 8 bytes as for 4.
-#ifdef FILTRA_CPU
+#if FILTRA_ROW_UNIFORM
+#include "common/elements.glsl"
+#include "common/pairs.glsl"
+#include "common/uniform.glsl"
+#define Complex Pairs
+#elif defined(FILTRA_CPU)
 #include "common/word.glsl"
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Complex { uint64_t v[]; };
+#endif
+#ifdef FILTRA_CPU
 vec2 read(Complex t, uint i) { return uintBitsToFloat(unpack32(t.v[i])); }
 void write(Complex t, uint i, vec2 z) { t.v[i] = joined(floatBitsToUint(z)); }
 #else

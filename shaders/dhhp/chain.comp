@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 //@variant cpu -DFILTRA_CPU=1
+//@variant uniform -DFILTRA_CPU=1 -DFILTRA_ROW_UNIFORM=1
 #ifndef FILTRA_NO_SUBGROUP
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
@@ -22,7 +23,18 @@ void store_one_by_one(float x[8], uint at, bool live) {
 }
 
 // The sums of eight values over the team.
-#ifdef FILTRA_NO_SUBGROUP
+#if FILTRA_ROW_UNIFORM
+// The sums are the same in all lanes, of which lane i stores the i-th pair.
+void store_sums(float x[8], uint at, bool live) {
+  const uint lane = team_lane();
+  vec2 sum = vec2(0);
+  [[unroll]] for (uint i = 0; i < 4; ++i) {
+    const vec2 pair = vec2(team_sum(x[2 * i]), team_sum(x[2 * i + 1]));
+    sum = lane == i ? pair : sum;
+  }
+  if (lane < 4 && live) store_two(false, after(p.sums, at), lane, sum);
+}
+#elif defined(FILTRA_NO_SUBGROUP)
 void store_sums(float x[8], uint at, bool live) { store_one_by_one(x, at, live); }
 #else
 // In each of three exchanges a lane passes half of its values to a partner, so that lane i ends up
@@ -65,10 +77,9 @@ void store_gradient(uint at, vec2 carry_out, vec2 carry_carry, vec2 row_out, vec
   store_sums(float[8](ii.x, ii.y, ij.x, ij.y, ji.x, ji.y, jj.x, jj.y), at, live);
 }
 
-// Features past the last read as zero.
 vec2 load_summary(uint vector, uint part, uint f) {
   const uint row = vector * p.batch * (p.chunks - 1) + part;
-  return f < p.features ? read(p.ends, row * p.features + f) : vec2(0);
+  return read_feature(p.ends, row * p.features, f);
 }
 
 vec2 h[vectors * per_lane];         // the carries

@@ -42,8 +42,14 @@ Place place(uint team, uint chunks) {
   return at;
 }
 
+// Feature i of this lane or, in the variant "uniform", of the first lane.
 uint feature(Place at, uint i) {
-  return (at.block * per_lane + i) * team_lanes() + team_lane();
+  const uint first = (at.block * per_lane + i) * team_lanes();
+#if FILTRA_ROW_UNIFORM
+  return first;
+#else
+  return first + team_lane();
+#endif
 }
 
 uint row(uint q) { return up ? p.steps - q : q; }
@@ -66,7 +72,7 @@ struct Coefficients {
   vec2 a, b, c, d;
 };
 
-#ifdef FILTRA_CPU
+#if defined(FILTRA_CPU) && !FILTRA_ROW_UNIFORM
 #include "common/from_lane.glsl"
 #endif
 
@@ -81,7 +87,11 @@ Coefficients coefficients(uint batch, uint s) {
     return g;
   }
   const uint at = batch * p.steps + k;
-#ifdef FILTRA_CPU
+#if FILTRA_ROW_UNIFORM
+  F32 entry = after(p.coefficients, 8 * at);
+  vec2 ii = vec2(entry.v[0], entry.v[1]), ij = vec2(entry.v[2], entry.v[3]);
+  vec2 ji = vec2(entry.v[4], entry.v[5]), jj = vec2(entry.v[6], entry.v[7]);
+#elif defined(FILTRA_CPU)
   // One load for eight lanes, or two for four, instead of one for each number.
   const uint lane = gl_SubgroupInvocationID;
   float low, high;
@@ -137,15 +147,31 @@ Row output_row(uint batch, uint q) {
   return r;
 }
 
-// Features past the last read as zero.
+// Feature f of the row that begins at element `start`; past the last it reads as zero.
+vec2 read_feature(Complex t, uint start, uint f) {
+#if FILTRA_ROW_UNIFORM
+  return own_pair(after(F32(uvec2(t)), 2 * (start + f)), 0, team_lane());
+#else
+  const vec2 x = read(t, start + min(f, p.features - 1));
+  return f < p.features ? x : vec2(0);
+#endif
+}
+
+void write_feature(Complex t, uint start, uint f, vec2 x) {
+#if FILTRA_ROW_UNIFORM
+  store_two(false, after(F32(uvec2(t)), 2 * (start + f)), team_lane(), x);
+#else
+  if (f < p.features) write(t, start + f, x);
+#endif
+}
+
 vec2 load(uint vector, Row r, uint f) {
-  const vec2 x = read(vector == 0 ? p.in0 : p.in1, r.at + min(f, p.features - 1));
-  if (f >= p.features) return vec2(0);
+  const vec2 x = read_feature(vector == 0 ? p.in0 : p.in1, r.at, f);
   return phased == FT_CHAIN_INPUT ? times(r.phase, x) : x;
 }
 
 void store(uint vector, Row r, uint f, vec2 x) {
   Complex to = vector == 0 ? p.out0 : p.out1;
-  if (f < p.features && present(F32(uvec2(to))))
-    write(to, r.at + f, phased == FT_CHAIN_OUTPUT ? times(r.phase, x) : x);
+  if (present(F32(uvec2(to))))
+    write_feature(to, r.at, f, phased == FT_CHAIN_OUTPUT ? times(r.phase, x) : x);
 }

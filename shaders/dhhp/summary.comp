@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 //@variant cpu -DFILTRA_CPU=1
+//@variant uniform -DFILTRA_CPU=1 -DFILTRA_ROW_UNIFORM=1
 #include "dhhp/chain.glsl"
 
 // What each chunk except the last does to a carry: h becomes factor h + end.
@@ -36,11 +37,9 @@ void summarize(Place at) {
 
   const uint chunks = p.chunks - 1, part = at.batch * chunks + at.chunk;
   [[unroll]] for (uint v = 0; v < vectors; ++v) {
-    [[unroll]] for (uint i = 0; i < per_lane; ++i) {
-      const uint f = feature(at, i);
-      if (f < p.features)
-        write(p.ends, (v * p.batch * chunks + part) * p.features + f, end[v * per_lane + i]);
-    }
+    const uint start = (v * p.batch * chunks + part) * p.features;
+    [[unroll]] for (uint i = 0; i < per_lane; ++i)
+      write_feature(p.ends, start, feature(at, i), end[v * per_lane + i]);
   }
   if (at.block == 0 && team_lane() == 0) write(p.factors, part, factor);
 }

@@ -83,6 +83,7 @@ static void check_shapes(filtra_device *device) {
       {.batch = 1, .tokens = 2, .features = 5, .permutation = 2, .transform = INVERSE},
       {.batch = 2, .tokens = 7, .features = 5},
       {.batch = 2, .tokens = 7, .features = 16, .transform = INVERSE},
+      {.batch = 2, .tokens = 33, .features = 64, .permutation = 5, .transform = SYNVOLUTION},
       {.batch = 2, .tokens = 7, .features = 5, .transform = SYNVOLUTION},
       {.batch = 1, .tokens = 33, .features = 16, .permutation = 3},
       {.batch = 2, .tokens = 33, .features = 5, .permutation = 11, .transform = INVERSE},
