@@ -1,5 +1,6 @@
 /* Linear layers, with activation, dropout and residual in the product's epilogue. Called by
  * nn/layers.c, other layers and programs through filtra_linear. */
+#include "fused/contract.h"
 #include "linear/contract.h"
 #include "ops/gemm.h"
 #include "ops/support.h"
@@ -38,9 +39,13 @@ static filtra_tensor *epilogue_backward(filtra_graph *g, const struct linear *s,
   ft_kernel_call call = {
       .label = "linear.backward",
       .kernel = ft_kernel_typed(ft_graph_device(g), "linear/backward", type),
-      FT_ARGUMENTS(linear_backward, .dy = FT_READ(dy), .z = FT_READ(s->z), .dz = FT_WRITE(dz),
-                   .random = FT_READ(random ? ft_graph_random_state(g) : NULL), .count = count,
-                   .op_id = s->random_id, .rate = s->dropout),
+      .step = {.operation = random     ? STEP_NONE
+                            : s->slope ? STEP_MULTIPLY
+                                       : STEP_DERIVATIVE,
+               .activation = activation_at_z(s)},
+      FT_ARGUMENTS(linear_backward, .z = FT_READ(s->z), .dy = FT_READ(dy),
+                   .random = FT_READ(random ? ft_graph_random_state(g) : NULL), .dz = FT_WRITE(dz),
+                   .count = count, .op_id = s->random_id, .rate = s->dropout),
       FT_CONSTANTS(linear_backward, .ACTIVATION = activation_at_z(s), .DROPOUT = random,
                    .WHOLE = whole, .NARROW = filtra_tensor_dtype(dy) != FILTRA_F32),
       .sequence_elements = random ? ft_graph_sequence_elements(g, dz) : 0,

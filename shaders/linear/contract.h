@@ -20,11 +20,12 @@
 #define linear_again_CONSTANTS(CONSTANT) linear_epilogue_CONSTANTS(CONSTANT)
 FT_CONTRACT(linear_again)
 
+/* The order is that of a fused step: z, dy and, last, the result. */
 #define linear_backward_TENSORS(TENSOR)                                                            \
-  TENSOR(F32, dy)                                                                                  \
   TENSOR(F32, z)                                                                                   \
-  TENSOR(F32, dz)                                                                                  \
-  TENSOR(U32, random) /* ft_graph_random_state */
+  TENSOR(F32, dy)                                                                                  \
+  TENSOR(U32, random) /* ft_graph_random_state */                                                  \
+  TENSOR(F32, dz)
 #define linear_backward_SCALARS(SCALAR)                                                            \
   SCALAR(uint, count)                                                                              \
   SCALAR(uint, op_id)                                                                              \
