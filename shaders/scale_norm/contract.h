@@ -18,7 +18,7 @@
 #define scale_norm_backward_own_CONSTANTS(CONSTANT)                                                \
   CONSTANT(3, uint, parts, 1) /* numbers per feature: 2 for complex ones */                        \
   CONSTANT(4, bool, accumulate, false)                                                             \
-  CONSTANT(5, bool, summed, false) /* lanes only */
+  CONSTANT(5, bool, summed, false) /* "lanes" and "uniform" only */
 #define scale_norm_backward_CONSTANTS(CONSTANT)                                                    \
   ft_row_CONSTANTS(CONSTANT) scale_norm_backward_own_CONSTANTS(CONSTANT)
 FT_CONTRACT(scale_norm_backward)

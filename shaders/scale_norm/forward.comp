@@ -2,6 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 //@variant nosub -DFILTRA_NO_SUBGROUP=1
 //@variant lanes -DFILTRA_ROW_LANES=1
+//@variant uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/reduce.glsl"
@@ -17,7 +18,7 @@ float x[HELD], gain[HELD];
 
 void load(uint start, uint first) {
   [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-    const vec2 each = load_each(false, p.x, start + row_inside(row_column(first, i), p.columns));
+    const vec2 each = load_columns(false, p.x, start, first, i, p.columns);
     [[unroll]] for (uint j = 0; j < EACH; j++) x[i + j] = each[j];
   }
 }
@@ -33,14 +34,14 @@ void main() {
   if (WHOLE) load_gain(0);
   for (uint row = team_index(); team_goes_on(row, p.rows); row += team_count()) {
     const uint start = min(row, p.rows - 1) * p.columns;
-    float squares = 0;
+    vec2 squares = vec2(0);
     uint first = 0;
     do {
       load(start, first);
       [[unroll]] for (uint i = 0; i < HELD; i++)
-        squares += row_has(row_column(first, i), p.columns) ? x[i] * x[i] : 0;
+        squares[i % EACH] += row_has(row_column(first, i), p.columns) ? x[i] * x[i] : 0;
     } while (row_goes_on(first, p.columns));
-    const float norm = sqrt(team_sum(squares));
+    const float norm = sqrt(team_sum(both(squares)));
     const float scale = 1.0 / (norm + p.eps);
     first = 0;
     do {
@@ -49,12 +50,12 @@ void main() {
         load_gain(first);
       }
       [[unroll]] for (uint i = 0; i < HELD; i += EACH) {
-        const uint c = row_column(first, i);
         vec2 each = vec2(0);
         [[unroll]] for (uint j = 0; j < EACH; j++) each[j] = x[i + j] * scale * gain[i + j];
-        if (row_has(c, p.columns) && row < p.rows) store_each(false, p.y, start + c, each);
+        if (row_has(row_column(first, i), p.columns) && team_has(row, p.rows))
+          store_columns(false, p.y, start, first, i, each);
       }
     } while (row_goes_on(first, p.columns));
-    if (team_lane() == 0 && row < p.rows) p.norm.v[row] = norm;
+    if (team_lane() == 0 && team_has(row, p.rows)) p.norm.v[row] = norm;
   }
 }
