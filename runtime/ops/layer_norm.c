@@ -72,9 +72,7 @@ static void layer_norm_backward(filtra_graph *g, const void *context) {
   bool accumulate = false;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate);
   const bool pairs = in_pairs(c, dy, dx);
-  ft_row_part part;
-  if (!ft_take_uniform_rows(dev, rows, columns, pairs, &part))
-    part = ft_row_parts(dev, rows, columns, pairs);
+  ft_row_part part = ft_f32_row_parts(dev, rows, columns, pairs);
   parameter_gradient gain = {0}, bias = {0};
   if (part.variant || (part.whole && most)) {
     const uint32_t groups = part.grid.groups;
@@ -148,10 +146,8 @@ filtra_tensor *ft_layer_norm(filtra_graph *g, filtra_tensor *x, filtra_tensor *g
       !mean || !rstd)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  /* Rows short enough for lanes: they wait together for their means, then for their variances. */
   const bool pairs = in_pairs(&call, y, NULL);
-  ft_row_part part = ft_row_parts(dev, rows, ft_columns(x), pairs);
-  if (!part.variant) ft_take_uniform_rows(dev, rows, ft_columns(x), pairs, &part);
+  const ft_row_part part = ft_f32_row_parts(dev, rows, ft_columns(x), pairs);
   double elements = (double)filtra_tensor_elements(x);
   ft_record_call(g,
                  &(ft_kernel_call){

@@ -79,9 +79,8 @@ static void scale_norm_backward(filtra_graph *g, const void *context) {
   filtra_tensor *gain = ft_grad_target(g, c->gain, &add_gain), *sums = NULL;
   filtra_tensor *dx = ft_grad_target(g, c->x, &add_x);
   const bool in_pairs = ft_in_pairs(c->x) && ft_in_pairs(ft_grad(g, c->y)) && ft_in_pairs(dx);
-  ft_row_part part;
-  if (!ft_take_uniform_rows(ft_graph_device(g), rows_of(c), columns_of(c), in_pairs, &part))
-    part = ft_row_parts(ft_graph_device(g), rows_of(c), columns_of(c), in_pairs);
+  const ft_row_part part =
+      ft_f32_row_parts(ft_graph_device(g), rows_of(c), columns_of(c), in_pairs);
   if (gain) sums = part.variant && dx ? gain_sums(g, c, part.grid.groups) : emit_gain_sums(g, c);
   if (dx) emit_x_gradient(g, c, &part, dx, add_x, part.variant ? sums : NULL);
   if (gain) ft_emit_sum_leading(g, "scale_norm.backward", sums, gain, add_gain);
@@ -129,10 +128,8 @@ filtra_tensor *filtra_scale_norm(filtra_graph *g, filtra_tensor *x, filtra_tenso
       !s.norm)
     return NULL;
   filtra_device *dev = ft_graph_device(g);
-  /* Rows short enough for lanes: they wait together for their norms. */
-  const bool in_pairs = ft_in_pairs(x) && ft_in_pairs(s.y);
-  ft_row_part part = ft_row_parts(dev, rows_of(&s), columns_of(&s), in_pairs);
-  if (!part.variant) ft_take_uniform_rows(dev, rows_of(&s), columns_of(&s), in_pairs, &part);
+  const ft_row_part part =
+      ft_f32_row_parts(dev, rows_of(&s), columns_of(&s), ft_in_pairs(x) && ft_in_pairs(s.y));
   double elements = (double)filtra_tensor_elements(x);
   ft_record_call(g, &(ft_kernel_call){
                         .label = "scale_norm",

@@ -34,6 +34,10 @@ ft_row_part ft_row_parts(const filtra_device *dev, int64_t rows, int64_t columns
 /** Sets *part to that of the variant "uniform", and returns true, where it fits. */
 bool ft_take_uniform_rows(const filtra_device *dev, int64_t rows, int64_t columns, bool in_pairs,
                           ft_row_part *part);
+/** That of the variant "uniform" where it fits, else ft_row_parts; of kernels of F32 with all
+ * variants. */
+ft_row_part ft_f32_row_parts(const filtra_device *dev, int64_t rows, int64_t columns,
+                             bool in_pairs);
 /** The grid of a kernel with an invocation per element of [rows, columns] that has the variant
  * "uniform", too, in which a team takes a row. */
 typedef struct ft_row_way {

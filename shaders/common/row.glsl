@@ -18,6 +18,11 @@
 
 FT_CONSTANTS(ft_row)
 
+#if FILTRA_ROW_UNIFORM
+// Short rows that a team may have at once, so that no sum of a row need be waited for.
+const uint TOGETHER = HELD <= 4 ? 4 : HELD <= 8 ? 2 : 1;
+#endif
+
 // The i-th column of this lane in the part from column `first` on. It may lie past the row's end.
 uint row_column(uint first, uint i) {
 #if FILTRA_ROW_UNIFORM
