@@ -68,6 +68,7 @@ static void finish(ft_plan *plan, waiting *w, size_t *made) {
     joined j = {.constants.COUNT = 0};
     j.call = (ft_kernel_call){.label = "sums",
                               .kernel = tasks[last]->key.kernel,
+                              .subgroup = tasks[last]->key.subgroup,
                               FT_ARGUMENTS_AT(elementwise_sum_leading, &j.arguments),
                               FT_CONSTANTS_AT(elementwise_sum_leading, &j.constants)};
     for (uint32_t i = 0; i < w->count; i++)

@@ -267,18 +267,17 @@ void ft_emit_chain(filtra_graph *g, const ft_chain *c) {
   const struct ft_dhhp_walk_constants walk = walk_constants(c, &p);
   if (p.chunks > 1) emit_summaries(g, c, &p, &walk, &given);
 
-  /* A sum over features that fits one team is written to its target directly. */
-  const bool summed = c->gradient && p.steps;
-  const bool direct = p.blocks == 1 && !c->accumulate;
-  const filtra_tensor *sums = NULL;
-  if (summed)
-    sums = direct ? c->gradient
-                  : ft_tensor_new(g, "rotation gradients", FILTRA_F32, 4,
-                                  (int64_t[]){p.blocks, p.batch, p.steps, 8});
+  /* A sum over features that fits one team goes to its target directly. */
+  const bool summed = c->gradient && p.steps, direct = p.blocks == 1;
+  const filtra_tensor *sums = c->gradient;
+  if (summed && !direct)
+    sums = ft_tensor_new(g, "rotation gradients", FILTRA_F32, 4,
+                         (int64_t[]){p.blocks, p.batch, p.steps, 8});
   given.out0 = (ft_arg)FT_WRITE(c->out[0]);
   if (c->vectors > 1) given.out1 = (ft_arg)FT_WRITE(c->out[1]);
-  given.sums = (ft_arg)FT_WRITE(sums);
-  struct ft_dhhp_chain_constants constants = {.summed = summed};
+  const bool add = summed && direct && c->accumulate;
+  if (summed) given.sums = (ft_arg)FT_TARGET(sums, add);
+  struct ft_dhhp_chain_constants constants = {.summed = summed, .accumulate = add};
   memcpy(&constants, &walk, sizeof walk); /* the walk's constants come first */
   ft_kernel_call call = {.label = c->label,
                          .kernel = variant(&p, KERNEL("chain")),

@@ -22,17 +22,24 @@ static bool is_shared(const filtra_graph *g, uint32_t count, uint32_t slices) {
 
 void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor *x,
                          const filtra_tensor *y, bool accumulate) {
+  enum { FEW_SLICES = 8, BLOCKS = 8 }; /* blocks of a workgroup, where each takes little time */
   uint32_t slices = (uint32_t)x->shape[0], elements = (uint32_t)filtra_tensor_elements(x);
   const uint32_t count = (uint32_t)filtra_tensor_elements(y);
   const bool shared = is_shared(g, count, slices);
+  filtra_device *dev = ft_graph_device(g);
+  const uint32_t lanes =
+      filtra_tensor_dtype(y) == FILTRA_F32 ? ft_uniform_lanes(ft_caps_of(dev)) : 0;
   /* As many groups as for a flat range, but at least one element of y per invocation. */
-  const uint32_t workgroup = shared ? SHARED_WORKGROUP : FT_FLAT_WORKGROUP;
-  const uint32_t across = shared ? SHARED_WORKGROUP / SUM_SHARING : FT_FLAT_WORKGROUP;
+  const uint32_t workgroup = shared ? SHARED_WORKGROUP : lanes ? lanes : FT_FLAT_WORKGROUP;
+  const uint32_t across = shared  ? SHARED_WORKGROUP / SUM_SHARING
+                          : lanes ? 2 * lanes * (slices > FEW_SLICES ? 1 : BLOCKS)
+                                  : FT_FLAT_WORKGROUP;
   uint32_t groups = ft_flat_groups(g, elements), most = ft_groups_for(count, across);
   ft_record_call(g, &(ft_kernel_call){
                         .label = label,
-                        .kernel = ft_kernel_typed(ft_graph_device(g), "elementwise/sum_leading",
-                                                  filtra_tensor_dtype(y)),
+                        .kernel = lanes ? "elementwise/sum_leading.uniform"
+                                        : ft_kernel_typed(dev, "elementwise/sum_leading",
+                                                          filtra_tensor_dtype(y)),
                         .cheap = true,
                         .is_sum = true,
                         FT_ARGUMENTS(elementwise_sum_leading, .x0 = FT_READ(x),
@@ -41,6 +48,7 @@ void ft_emit_sum_leading(filtra_graph *g, const char *label, const filtra_tensor
                         FT_CONSTANTS(elementwise_sum_leading, .ACCUMULATE = accumulate,
                                      .SHARED = shared, .COUNT = 1),
                         .workgroup = workgroup,
+                        .subgroup = lanes,
                         .groups = {shared || groups > most ? most : groups},
                         .flops = elements,
                         .bytes = 4.0 * elements});

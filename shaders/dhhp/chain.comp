@@ -15,10 +15,15 @@
 // after it, the gradient of the undone rotation A^H is the sum over features of q r^H.
 FT_CONSTANTS(dhhp_chain_own)
 
+void put(uint at, float sum) {
+  if (accumulate) sum += p.sums.v[at];
+  p.sums.v[at] = sum;
+}
+
 void store_one_by_one(float x[8], uint at, bool live) {
   [[unroll]] for (uint i = 0; i < 8; ++i) {
     const float sum = team_sum(x[i]);
-    if (team_lane() == 0 && live) p.sums.v[at + i] = sum;
+    if (team_lane() == 0 && live) put(at + i, sum);
   }
 }
 
@@ -32,7 +37,9 @@ void store_sums(float x[8], uint at, bool live) {
     const vec2 pair = vec2(team_sum(x[2 * i]), team_sum(x[2 * i + 1]));
     sum = lane == i ? pair : sum;
   }
-  if (lane < 4 && live) store_two(false, after(p.sums, at), lane, sum);
+  F32 to = after(p.sums, at);
+  if (accumulate) sum += own_pair(to, 0, lane % 4);
+  if (lane < 4 && live) store_two(false, to, lane, sum);
 }
 #elif defined(FILTRA_NO_SUBGROUP)
 void store_sums(float x[8], uint at, bool live) { store_one_by_one(x, at, live); }
@@ -57,7 +64,7 @@ void store_sums(float x[8], uint at, bool live) {
   const bool upper = (lane & 1) != 0;
   float sum = (upper ? two[1] : two[0]) + subgroupShuffleXor(upper ? two[0] : two[1], 1);
   for (uint bit = 8; bit < team_lanes(); bit *= 2) sum += subgroupShuffleXor(sum, bit);
-  if (lane < 8 && live) p.sums.v[at + lane] = sum;
+  if (lane < 8 && live) put(at + lane, sum);
 }
 #endif
 

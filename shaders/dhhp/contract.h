@@ -41,7 +41,9 @@ FT_DECLARE_VALUES(dhhp_side)
   CONSTANT(7, uint, phased,                                                                        \
            FT_CHAIN_NOWHERE) /* input rows times conj(phase), output times phase */                \
   CONSTANT(8, uint, permuted, FT_CHAIN_NOWHERE) /* which side's rows are permuted */
-#define dhhp_chain_own_CONSTANTS(CONSTANT) CONSTANT(9, bool, summed, false)
+#define dhhp_chain_own_CONSTANTS(CONSTANT)                                                         \
+  CONSTANT(9, bool, summed, false)                                                                 \
+  CONSTANT(10, bool, accumulate, false) /* onto the sums that are there */
 #define dhhp_chain_CONSTANTS(CONSTANT)                                                             \
   dhhp_walk_CONSTANTS(CONSTANT) dhhp_chain_own_CONSTANTS(CONSTANT)
 FT_DECLARE_ARGUMENTS(dhhp_chain)

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 //@types f32 f16 bf16
+//@variant f32:uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
 #include "common/elements.glsl"
 #include "common/columns.glsl"
@@ -13,10 +14,59 @@
 FT_CONSTANTS(elementwise_sum_leading)
 FT_ARGUMENTS(elementwise_sum_leading)
 
+#if FILTRA_ROW_UNIFORM
+
+#extension GL_KHR_shader_subgroup_basic : require
+#include "common/pairs.glsl"
+#include "common/uniform.glsl"
+
+// Blocks of y, a pair for each lane, by addresses that all lanes share.
+const uint BLOCK = 2 * gl_WorkGroupSize.x;
+
+bool in_pairs(F32 t) { return uvec2(t).x % 8 == 0; }
+
+bool in_blocks(uint k, F32 x, F32 y) {
+  return p.slice[k] % BLOCK == 0 && p.count[k] == p.slice[k] && in_pairs(x) && in_pairs(y);
+}
+
+// As sum_down, of a pair for each lane.
+vec2 sum_block(F32 x, uint slice, uint slices) {
+  const uint lane = gl_SubgroupInvocationID;
+  vec2 sum = vec2(0);
+  uint s = 0;
+  do {
+    [[unroll]] for (uint i = 0; i < IN_FLIGHT; ++i) {
+      const vec2 next = own_pair(after(x, min(s + i, slices - 1) * slice), 0, lane);
+      if (s + i < slices) sum += next;
+    }
+    s += IN_FLIGHT;
+  } while (s < slices);
+  return sum;
+}
+
+void sum_blocks(uint k, F32 x, F32 y, uint begin, uint end) {
+  const uint lane = gl_SubgroupInvocationID;
+  for (uint first = (gl_WorkGroupID.x - begin) * BLOCK; first < p.count[k];
+       first += (end - begin) * BLOCK) {
+    vec2 sum = sum_block(after(x, first), p.slice[k], p.slices[k]);
+    F32 to = after(y, first);
+    if ((ACCUMULATE >> k & 1) != 0) sum += own_pair(to, 0, lane);
+    store_two(false, to, lane, sum);
+  }
+}
+
+#endif
+
 shared float parts[SHARED != 0 ? gl_WorkGroupSize.x : 1];
 
 // Computes sum k by workgroups `begin` to `end`.
 void sum_slices(uint k, F32 x, Elements y, uint begin, uint end) {
+#if FILTRA_ROW_UNIFORM
+  if (in_blocks(k, x, y)) {
+    sum_blocks(k, x, y, begin, end);
+    return;
+  }
+#endif
   const bool accumulate = (ACCUMULATE >> k & 1) != 0, is_shared = (SHARED >> k & 1) != 0;
   const uint invocations = is_shared ? SUM_SHARING : 1, across = gl_WorkGroupSize.x / invocations;
   const uint i_first = gl_LocalInvocationID.x % across, part = gl_LocalInvocationID.x / across;
