@@ -269,20 +269,25 @@ static void blend_backward(filtra_graph *g, const void *context) {
   filtra_tensor *dw = ft_grad_target(g, c->weight, &accumulate);
   if (!dw) return;
   filtra_device *dev = ft_graph_device(g);
-  uint32_t count = (uint32_t)filtra_tensor_elements(dy), workgroup = ft_caps_of(dev)->row_workgroup;
+  const uint32_t count = (uint32_t)filtra_tensor_elements(dy);
+  const uint32_t lanes = ft_uniform_lanes(ft_caps_of(dev));
+  const bool uniform = lanes && count % lanes == 0 && ft_begins_at(c->z, 8);
   int64_t groups = ft_sum_groups(dev, count);
   filtra_tensor *sums = ft_tensor_new(g, "weight sums", FILTRA_F32, 2, (int64_t[]){groups, 1});
   if (!sums) return;
-  ft_record_call(g, &(ft_kernel_call){.label = "complex_blend.backward",
-                                      .kernel = ft_kernel_name(dev, "complex/blend_weight"),
-                                      .cheap = true,
-                                      FT_ARGUMENTS(complex_blend_weight, .z = FT_READ(c->z),
-                                                   .weight = FT_READ(c->weight), .dy = FT_READ(dy),
-                                                   .sums = FT_WRITE(sums), .count = count),
-                                      .workgroup = workgroup,
-                                      .groups = {(uint32_t)groups},
-                                      .flops = 3.0 * count,
-                                      .bytes = 12.0 * count});
+  ft_record_call(g,
+                 &(ft_kernel_call){.label = "complex_blend.backward",
+                                   .kernel = uniform ? "complex/blend_weight.uniform"
+                                                     : ft_kernel_name(dev, "complex/blend_weight"),
+                                   .cheap = true,
+                                   FT_ARGUMENTS(complex_blend_weight, .z = FT_READ(c->z),
+                                                .weight = FT_READ(c->weight), .dy = FT_READ(dy),
+                                                .sums = FT_WRITE(sums), .count = count),
+                                   .workgroup = ft_caps_of(dev)->row_workgroup,
+                                   .subgroup = uniform ? lanes : 0,
+                                   .groups = {(uint32_t)groups},
+                                   .flops = 3.0 * count,
+                                   .bytes = 12.0 * count});
   ft_emit_sum_leading(g, "complex_blend.backward", sums, dw, accumulate);
 }
 
