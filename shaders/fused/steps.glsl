@@ -122,15 +122,27 @@ uint repeated(const uint own, uvec4 at) {
   return from;
 }
 
+#if FILTRA_ROW_UNIFORM
+// A lane's pair of an input that is repeated, where a block may hold parts of several rows.
+vec2 load_repeated(const uint own, F32 t, uint i, uvec4 at) {
+  const uint mine = 2 * team_lane(), block = 2 * team_lanes(), length = p.shape[2];
+  if ((own & 8) != 0 || length < block)
+    return vec2(t.v[repeated(own, coordinates(i + mine))],
+                t.v[repeated(own, coordinates(i + mine + 1))]);
+  // Of two rows: one element of each.
+  const float first = t.v[repeated(own, at)];
+  const float last = t.v[repeated(own, coordinates(i + block - 1))];
+  return vec2(at[3] + mine < length ? first : last, at[3] + mine + 1 < length ? first : last);
+}
+#endif
+
 // The element of input `number` at these coordinates.
 Group load(const uint number, F32 t, uint i, uvec4 at) {
   const uint own = field(axes, 4 * number, 4);
   uint from = place(number, i, at);
   if (own != FUSED_ALL_AXES) from = repeated(own, at);
 #if FILTRA_ROW_UNIFORM
-  const uint own_i = i + 2 * team_lane();
-  if (WHOLE && own != FUSED_ALL_AXES)
-    return vec2(t.v[repeated(own, coordinates(own_i))], t.v[repeated(own, coordinates(own_i + 1))]);
+  if (WHOLE && own != FUSED_ALL_AXES) return load_repeated(own, t, i, at);
   if ((own & 8) != 0) return load_pair(t, from, 0);
 #else
   if (WHOLE && (own & 8) != 0) return by_fours(t).v[from];
