@@ -205,32 +205,46 @@ static uint32_t number_of(const filtra_tensor *x, ft_axis axis) {
   return i;
 }
 
-static void reduce_backward(filtra_graph *g, const void *context) {
+static void sum_backward(filtra_graph *g, const void *context) {
   const struct reduce *c = context;
   bool accumulate;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate), *dy = ft_grad(g, c->y);
   if (!dx) return;
   const int64_t shape[] = {c->axis.outer, c->axis.n, c->axis.inner};
-  const int64_t there[] = {c->axis.inner, 0, 1}, along[] = {0, 1, 0};
-  const bool quads = !c->index && ft_begins_quad(dx) && ft_begins_quad(dy);
-  const ft_axes axes = ft_axes_of(3, shape, there, c->index ? along : there, quads, true);
-  struct ft_reduce_spread_arguments given = {.dy = FT_READ(dy),
-                                             .index = FT_READ(c->index),
-                                             .dx = FT_TARGET(dx, accumulate),
-                                             .scale = c->scale};
+  const int64_t there[] = {c->axis.inner, 0, 1};
+  const bool quads = ft_begins_quad(dx) && ft_begins_quad(dy);
+  const ft_axes axes = ft_axes_of(3, shape, there, there, quads, true);
+  struct ft_reduce_spread_arguments given = {
+      .dy = FT_READ(dy), .dx = FT_TARGET(dx, accumulate), .scale = c->scale};
   FT_SET_AXES(given, axes);
   ft_record_call(
-      g, &(ft_kernel_call){.label = c->index ? "max.backward" : "sum.backward",
-                           .kernel = "reduce/spread",
-                           .step = {.operation = c->index ? STEP_NONE : STEP_SCALE,
-                                    .scale = c->scale,
-                                    .axis = number_of(dx, c->axis)},
-                           FT_ARGUMENTS_AT(reduce_spread, &given),
-                           FT_CONSTANTS(reduce_spread, .largest = c->index != NULL,
-                                        .accumulate = accumulate, .AXES = axes.axes,
-                                        .WHOLE = axes.whole, .REPEATED = axes.repeated != 0),
-                           FT_FLAT(g, filtra_tensor_elements(dx)),
-                           .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
+      g, &(ft_kernel_call){
+             .label = "sum.backward",
+             .kernel = "reduce/spread",
+             .step = {.operation = STEP_SCALE, .scale = c->scale, .axis = number_of(dx, c->axis)},
+             FT_ARGUMENTS_AT(reduce_spread, &given),
+             FT_CONSTANTS(reduce_spread, .accumulate = accumulate, .AXES = axes.axes,
+                          .WHOLE = axes.whole, .REPEATED = axes.repeated != 0),
+             FT_FLAT(g, filtra_tensor_elements(dx)),
+             .bytes = 4.0 * (double)filtra_tensor_elements(dx)});
+}
+
+static void max_backward(filtra_graph *g, const void *context) {
+  const struct reduce *c = context;
+  bool accumulate;
+  filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate), *dy = ft_grad(g, c->y);
+  if (!dx) return;
+  if (!accumulate) ft_emit_fill(g, dx, 0);
+  const uint32_t count = (uint32_t)filtra_tensor_elements(dy);
+  ft_record_call(g, &(ft_kernel_call){.label = "max.backward",
+                                      .kernel = "reduce/chosen",
+                                      FT_ARGUMENTS(reduce_chosen, .dy = FT_READ(dy),
+                                                   .index = FT_READ(c->index), .dx = FT_UPDATE(dx),
+                                                   .count = count, .n = (uint32_t)c->axis.n,
+                                                   .inner = (uint32_t)c->axis.inner),
+                                      FT_FLAT(g, count),
+                                      .flops = count,
+                                      .bytes = 16.0 * count});
 }
 
 static bool known_mode(filtra_graph *g, filtra_reduced_axis mode, const char *op) {
@@ -250,8 +264,9 @@ static filtra_tensor *reduced(filtra_graph *g, const filtra_tensor *x, int axis,
   return ft_tensor_new(g, name, dtype, ndim, shape);
 }
 
-static filtra_tensor *record(filtra_graph *g, const char *op, struct reduce call) {
-  return ft_record_op(g, op, reduce_backward, &call, sizeof call, 1, &call.x, 1, &call.y);
+static filtra_tensor *record(filtra_graph *g, const char *op, ft_backward_fn backward,
+                             struct reduce call) {
+  return ft_record_op(g, op, backward, &call, sizeof call, 1, &call.x, 1, &call.y);
 }
 
 static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode,
@@ -263,7 +278,7 @@ static filtra_tensor *sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_re
                         .scale = mean ? 1.0f / (float)x->shape[axis] : 1.0f};
   if (!call.y) return NULL;
   ft_emit_axis_sum(g, op, x, NULL, call.axis, call.scale, offset, call.y, false);
-  return record(g, op, call);
+  return record(g, op, sum_backward, call);
 }
 
 filtra_tensor *filtra_sum(filtra_graph *g, filtra_tensor *x, int axis, filtra_reduced_axis mode) {
@@ -287,5 +302,5 @@ filtra_tensor *filtra_max(filtra_graph *g, filtra_tensor *x, int axis, filtra_re
                         .scale = 1.0f};
   if (!call.y || !call.index) return NULL;
   emit_largest(g, x, call.axis, call.y, call.index);
-  return record(g, "max", call);
+  return record(g, "max", max_backward, call);
 }

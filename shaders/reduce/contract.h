@@ -56,19 +56,27 @@ FT_CONTRACT(reduce_columns)
   CONSTANT(2, uint, SHARING, 1)     /* invocations that share an element of y, with one part */
 FT_CONTRACT(reduce_largest)
 
+#define reduce_chosen_TENSORS(TENSOR)                                                              \
+  TENSOR(F32, dy)    /* [outer, inner] */                                                          \
+  TENSOR(U32, index) /* [outer, inner] */                                                          \
+  TENSOR(F32, dx)    /* [outer, n, inner] */
+#define reduce_chosen_SCALARS(SCALAR)                                                              \
+  SCALAR(uint, count) /* of dy */                                                                  \
+  SCALAR(uint, n)                                                                                  \
+  SCALAR(uint, inner)
+FT_CONTRACT_PLAIN(reduce_chosen)
+
 #define reduce_spread_TENSORS(TENSOR)                                                              \
-  TENSOR(F32, dy) /* [outer, inner]: a; b is an element's position along the axis */               \
-  TENSOR(U32, index)                                                                               \
+  TENSOR(F32, dy) /* [outer, inner]: a, and b */                                                   \
   TENSOR(F32, dx)
 #define reduce_spread_SCALARS(SCALAR)                                                              \
   ft_axes_SCALARS(SCALAR) /* of dx */                                                              \
       SCALAR(float, scale)
 #define reduce_spread_CONSTANTS(CONSTANT)                                                          \
-  CONSTANT(1, bool, largest, false)                                                                \
-  CONSTANT(2, bool, accumulate, false)                                                             \
-  CONSTANT(3, uint, AXES, 0)                                                                       \
-  CONSTANT(4, bool, WHOLE, false)                                                                  \
-  CONSTANT(5, bool, REPEATED, false) /* WHOLE: dy has one element for each group of four */
+  CONSTANT(1, bool, accumulate, false)                                                             \
+  CONSTANT(2, uint, AXES, 0)                                                                       \
+  CONSTANT(3, bool, WHOLE, false)                                                                  \
+  CONSTANT(4, bool, REPEATED, false) /* WHOLE: dy has one element for each group of four */
 FT_CONTRACT(reduce_spread)
 
 #endif

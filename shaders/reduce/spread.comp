@@ -3,8 +3,8 @@
 #include "common/types.glsl"
 #include "reduce/contract.h"
 
-// Gradient of sums and of the largest along the middle axis of [outer, n, inner]:
-// dx[o, i, k] = scale * dy[o, k], or only where i is index[o, k]; dx += it when accumulating.
+// Gradient of sums along the middle axis of [outer, n, inner]: dx[o, i, k] = scale * dy[o, k];
+// dx += it when accumulating.
 FT_CONSTANTS(reduce_spread)
 FT_ARGUMENTS(reduce_spread)
 #include "common/axes.glsl"
@@ -14,8 +14,8 @@ void main() {
   if (i >= p.count) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
-    uint from, place;
-    find(i, from, place);
+    uint from, same;
+    find(i, from, same);
     if (WHOLE) {
       F32x4 dx = by_fours(p.dx);
       vec4 r = p.scale * (REPEATED ? vec4(p.dy.v[from]) : by_fours(p.dy).v[from]);
@@ -23,7 +23,6 @@ void main() {
       dx.v[i] = r;
     } else {
       float r = p.scale * p.dy.v[from];
-      if (largest && p.index.v[from] != place) r = 0;
       if (accumulate) r += p.dx.v[i];
       p.dx.v[i] = r;
     }
