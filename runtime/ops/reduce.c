@@ -113,10 +113,44 @@ static void emit_part_sums(filtra_graph *g, const char *label, const filtra_tens
           .bytes = 4.0 * ((double)sums + (z ? 2.0 * count : count))});
 }
 
+/* Records the sum as one call by uniform addresses; false where that does not fit. Along rows each
+ * lane adds up few terms. */
+static bool emit_blocks(filtra_graph *g, const char *label, const filtra_tensor *x,
+                        const filtra_tensor *z, ft_axis axis, float scale, float offset,
+                        const filtra_tensor *y, bool accumulate) {
+  enum { ROWS = 4, STEPS = 4 }; /* of a workgroup's step; of a workgroup */
+  const int64_t lanes = ft_uniform_lanes(ft_caps_of(ft_graph_device(g)));
+  const int64_t parts = ft_axis_parts(axis), sums = axis.outer * axis.inner;
+  const bool along = axis.inner == 1;
+  if (!lanes || !axis.n || !sums) return false;
+  if (along ? axis.n < lanes || axis.n > MOST_TERMS * lanes || sums < ROWS
+            : axis.inner < lanes || parts > MOST_SHARED)
+    return false;
+  const int64_t count = along ? sums : axis.outer * ((axis.inner + lanes - 1) / lanes);
+  const double terms = (double)(sums * axis.n);
+  ft_record_call(
+      g, &(ft_kernel_call){
+             .label = label,
+             .kernel = "reduce/blocks.uniform",
+             FT_ARGUMENTS(reduce_axis, .x = FT_READ(x), .z = FT_READ(z),
+                          .y = FT_TARGET(y, accumulate), .count = (uint32_t)count,
+                          .n = (uint32_t)axis.n, .parts = 1, .together = (uint32_t)parts,
+                          .inner = (uint32_t)axis.inner, .scale = scale, .offset = offset),
+             FT_CONSTANTS(reduce_blocks, .product = z != NULL, .accumulate = accumulate,
+                          .ALONG = along, .STEP = (uint32_t)(along ? axis.n : parts * axis.inner)),
+             .workgroup = (uint32_t)lanes,
+             .subgroup = (uint32_t)lanes,
+             .groups = {ft_groups_for(count, along ? ROWS * STEPS : STEPS)},
+             .flops = z ? 2.0 * terms : terms,
+             .bytes = 4.0 * ((double)sums + (z ? 2.0 * terms : terms))});
+  return true;
+}
+
 void ft_emit_axis_sum(filtra_graph *g, const char *label, const filtra_tensor *x,
                       const filtra_tensor *z, ft_axis axis, float scale, float offset,
                       const filtra_tensor *y, bool accumulate) {
   int64_t parts;
+  if (emit_blocks(g, label, x, z, axis, scale, offset, y, accumulate)) return;
   for (; (parts = ft_axis_parts(axis)) > most_parts(g, axis); axis.n = parts, z = NULL) {
     filtra_tensor *sums =
         ft_tensor_new(g, label, FILTRA_F32, 3, (int64_t[]){axis.outer, parts, axis.inner});

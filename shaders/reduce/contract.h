@@ -31,6 +31,14 @@
 FT_DECLARE_VALUES(reduce_fours)
 FT_CONTRACT(reduce_axis)
 
+#define reduce_blocks_CONSTANTS(CONSTANT)                                                          \
+  CONSTANT(1, bool, product, false)                                                                \
+  CONSTANT(2, bool, accumulate, false)                                                             \
+  CONSTANT(3, bool, ALONG, false)                                                                  \
+  CONSTANT(4, uint, STEP, 0) /* n, else together * inner */
+FT_DECLARE_CONSTANTS(reduce_blocks)
+FT_KERNEL(reduce_blocks, reduce_axis, reduce_blocks)
+
 #define reduce_columns_TENSORS(TENSOR)                                                             \
   TENSOR(F32, x)                                                                                   \
   TENSOR(F32, y)

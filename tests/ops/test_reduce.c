@@ -99,8 +99,8 @@ TEST_WITH(values_and_gradients, NULL, check_all)
 
 /* More terms than an invocation takes; the last two in two calls. */
 static void check_long(filtra_device *device) {
-  static const int64_t sizes[][3] = {{5, 300, 1},    {2, 1027, 8}, {2, 270, 3},
-                                     {1030, 257, 1}, {1, 4099, 1}, {2, 4160, 4}};
+  static const int64_t sizes[][3] = {{5, 300, 1},    {2, 1027, 8}, {2, 270, 3},  {2, 200, 37},
+                                     {1030, 257, 1}, {1, 4099, 1}, {2, 4160, 4}, {2, 4160, 17}};
   for (size_t i = 0; i < FT_COUNT(sizes); i++)
     for (int kind = 0; kind < 2; kind++)
       check(device, 3, sizes[i], (struct settings){kind ? MAX : SUM, 1, false});
