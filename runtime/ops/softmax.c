@@ -1,5 +1,5 @@
-/* Softmax along any axis: maximum and sum of each row in steps, as in ops/reduce.c, then a pass
- * over all elements. */
+/* Softmax along any axis: rows that a team holds whole in one call; else maximum and sum of each
+ * row in steps, as in ops/reduce.c, then a pass over all elements. */
 #include "ops/reduce.h"
 #include "softmax/contract.h"
 
@@ -54,11 +54,46 @@ static void emit_apply(filtra_graph *g, const filtra_tensor *x, const filtra_ten
                      .bytes = (dy ? 12.0 : 8.0) * count});
 }
 
+static void emit_steps(filtra_graph *g, const filtra_tensor *x, ft_axis axis,
+                       const filtra_tensor *y) {
+  struct stats stats = {x, NULL};
+  ft_axis rest = axis;
+  for (int64_t parts = 0; parts != 1; rest.n = parts) {
+    parts = ft_axis_parts(rest);
+    stats = emit_stats(g, stats, rest, parts);
+  }
+  emit_apply(g, x, NULL, stats, axis, y, false);
+}
+
+/* One call for rows that teams hold whole; false if they do not. dy as in emit_apply. */
+static bool emit_rows(filtra_graph *g, const filtra_tensor *x, const filtra_tensor *dy,
+                      ft_axis axis, const filtra_tensor *y, bool accumulate) {
+  filtra_device *dev = ft_graph_device(g);
+  const bool in_pairs = ft_in_pairs(x) && ft_in_pairs(dy) && ft_in_pairs(y);
+  const ft_row_part part = ft_f32_row_parts(dev, axis.outer, axis.n, in_pairs);
+  if (axis.inner != 1 || !part.whole) return false;
+  const double elements = (double)(axis.outer * axis.n);
+  ft_record_call(
+      g, &(ft_kernel_call){.label = dy ? "softmax.backward" : "softmax",
+                           .kernel = ft_row_kernel(dev, "softmax/rows", FILTRA_F32, &part),
+                           FT_ARGUMENTS(softmax_rows, .x = FT_READ(x), .dy = FT_READ(dy),
+                                        .y = FT_TARGET(y, accumulate), .rows = (uint32_t)axis.outer,
+                                        .columns = (uint32_t)axis.n),
+                           FT_CONSTANTS(softmax_rows, .HELD = part.held, .WHOLE = part.whole,
+                                        .gradient = dy != NULL, .accumulate = accumulate),
+                           .workgroup = part.grid.workgroup,
+                           .subgroup = part.subgroup,
+                           .groups = {part.grid.groups},
+                           .flops = 5.0 * elements,
+                           .bytes = (dy ? 12.0 : 8.0) * elements});
+  return true;
+}
+
 static void softmax_backward(filtra_graph *g, const void *context) {
   const struct softmax *c = context;
   bool accumulate;
   filtra_tensor *dx = ft_grad_target(g, c->x, &accumulate), *dy = ft_grad(g, c->y);
-  if (!dx) return;
+  if (!dx || emit_rows(g, c->y, dy, c->axis, dx, accumulate)) return;
   filtra_tensor *dot = ft_tensor_new(g, "softmax.backward", FILTRA_F32, 2,
                                      (int64_t[]){c->axis.outer, c->axis.inner});
   if (!dot) return;
@@ -71,12 +106,6 @@ filtra_tensor *filtra_softmax(filtra_graph *g, filtra_tensor *x, int axis) {
   struct softmax call = {x, ft_tensor_new(g, "softmax", FILTRA_F32, x->ndim, x->shape),
                          ft_axis_of(x, axis)};
   if (!call.y) return NULL;
-  struct stats stats = {x, NULL};
-  ft_axis rest = call.axis;
-  for (int64_t parts = 0; parts != 1; rest.n = parts) {
-    parts = ft_axis_parts(rest);
-    stats = emit_stats(g, stats, rest, parts);
-  }
-  emit_apply(g, x, NULL, stats, call.axis, call.y, false);
+  if (!emit_rows(g, x, NULL, call.axis, call.y, false)) emit_steps(g, x, call.axis, call.y);
   return ft_record_op(g, "softmax", softmax_backward, &call, sizeof call, 1, &x, 1, &call.y);
 }

@@ -139,9 +139,14 @@ uint team_count() { return gl_NumWorkGroups.x; }
 bool team_goes_on(uint row, uint rows) { return row < rows; }
 float team_sum(float x) { return lanes_sum(x); }
 float team_max(float x) {
-  if (gl_WorkGroupSize.x != 8) return subgroupMax(x);
-  [[unroll]] for (uint step = 4; step > 0; step /= 2) x = max(x, subgroupShuffleXor(x, step));
-  return x;
+  if (gl_WorkGroupSize.x == 8) {
+    [[unroll]] for (uint step = 4; step > 0; step /= 2) x = max(x, subgroupShuffleXor(x, step));
+    return x;
+  }
+  float largest = lowest_float;
+  [[unroll]] for (uint i = 0; i < gl_WorkGroupSize.x; i += 2)
+    largest = max(largest, max(subgroupBroadcast(x, i), subgroupBroadcast(x, i + 1)));
+  return largest;
 }
 
 #else

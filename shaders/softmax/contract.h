@@ -19,6 +19,20 @@
   CONSTANT(2, bool, accumulate, false)
 FT_CONTRACT(softmax_apply)
 
+#define softmax_rows_TENSORS(TENSOR)                                                               \
+  TENSOR(F32, x)  /* x, or y */                                                                    \
+  TENSOR(F32, dy) /* of the gradient */                                                            \
+  TENSOR(F32, y)  /* y, or dx */
+#define softmax_rows_SCALARS(SCALAR)                                                               \
+  SCALAR(uint, rows)                                                                               \
+  SCALAR(uint, columns)
+#define softmax_rows_own_CONSTANTS(CONSTANT)                                                       \
+  CONSTANT(3, bool, gradient, false)                                                               \
+  CONSTANT(4, bool, accumulate, false)
+#define softmax_rows_CONSTANTS(CONSTANT)                                                           \
+  ft_row_CONSTANTS(CONSTANT) softmax_rows_own_CONSTANTS(CONSTANT)
+FT_CONTRACT(softmax_rows)
+
 #define softmax_stats_TENSORS(TENSOR)                                                              \
   TENSOR(F32, x)                                                                                   \
   TENSOR(F32, x_sum)                                                                               \
