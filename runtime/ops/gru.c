@@ -22,6 +22,8 @@ typedef struct gru_plan {
   const char *kernel;
   uint32_t workgroup, subgroup, rows, units, held, slices;
   bool resident; /* an invocation's weights fit into its registers */
+  bool uniform;  /* by uniform addresses, for which of these numbers only `rows` counts */
+  uint32_t blocks;
 } gru_plan;
 
 static uint32_t divide_up(uint32_t a, uint32_t b) {
@@ -35,16 +37,35 @@ static uint32_t shared_bytes(const gru_plan *p, uint32_t hidden, uint32_t length
   return (uint32_t)sizeof(float) * (vector + p->slices * outputs + hidden);
 }
 
+/* By uniform addresses a team has blocks of a pair of units for each lane, and as many rows as keep
+ * its sums in registers, but no more than half of a small batch. */
+static bool plan_uniform(const filtra_device *dev, bool forward, int64_t batch, int64_t width,
+                         gru_plan *p) {
+  enum { MANY = 16 }; /* lanes of drivers that have 32 registers */
+  const uint32_t lanes = ft_uniform_lanes(ft_caps_of(dev));
+  if (!lanes || width % (2 * (int64_t)lanes) != 0) return false;
+  const uint32_t half = divide_up((uint32_t)batch, 2), most = lanes >= MANY ? 4 : 2;
+  *p = (gru_plan){.kernel = forward ? "gru/forward_uniform" : "gru/backward_uniform",
+                  .workgroup = lanes,
+                  .subgroup = lanes,
+                  .rows = half < most ? half : most,
+                  .uniform = true,
+                  .blocks = width % (4 * (int64_t)lanes) == 0 ? 2 : 1};
+  return true;
+}
+
 /* On CPU drivers a subgroup takes as many rows as make loading weights cheap. On GPUs a workgroup
  * has one invocation per hidden unit, or several if there are few units; it takes more than one row
  * only if the weights exceed the nearest cache and there are enough rows. */
-static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch, int64_t width) {
+static gru_plan make_plan(const filtra_device *dev, bool forward, int64_t batch, int64_t width,
+                          bool in_pairs) {
   enum { MOST_UNITS = 256, CPU_ROWS = 8, MOST_HELD = 3, LEAST_SLICE = 16, GPU_BLOCK = 8 };
   enum { MOST_RESIDENT = 64 }; /* numbers */
   const ft_caps *caps = ft_caps_of(dev);
   uint32_t hidden = (uint32_t)width, wide = 3 * hidden;
   uint32_t length = forward ? hidden : wide, outputs = forward ? wide : hidden;
   gru_plan p = {.slices = 1};
+  if (in_pairs && plan_uniform(dev, forward, batch, width, &p)) return p;
   uint32_t block = GPU_BLOCK, rows;
   uint32_t lanes = caps->info.subgroup_size;
   if (caps->cpu && ft_caps_runs(caps, lanes, lanes)) {
@@ -94,9 +115,13 @@ static void emit_steps(filtra_graph *g, const struct gru *c, const gru_plan *pla
                                              .slices = plan->slices,
                                              .keep = c->inner != NULL,
                                              .resident = plan->resident};
+  const struct ft_gru_uniform_constants uniform = {.hidden = (uint32_t)width,
+                                                   .rows = plan->rows,
+                                                   .keep = c->inner != NULL,
+                                                   .blocks = plan->blocks};
   call.kernel = plan->kernel;
-  call.constants = &constants;
-  call.constant_count = FT_CONSTANT_COUNT(gru);
+  call.constants = plan->uniform ? (const void *)&uniform : &constants;
+  call.constant_count = plan->uniform ? FT_CONSTANT_COUNT(gru_uniform) : FT_CONSTANT_COUNT(gru);
   call.workgroup = plan->workgroup;
   call.subgroup = plan->subgroup;
   call.groups[0] = divide_up((uint32_t)batch, plan->rows);
@@ -105,15 +130,28 @@ static void emit_steps(filtra_graph *g, const struct gru *c, const gru_plan *pla
   ft_record_call(g, &call);
 }
 
+/* A copy of w_hh as the plan's kernel reads it. For uniform addresses, of each block of columns the
+ * even ones come first. */
+static filtra_tensor *arranged(filtra_graph *g, filtra_tensor *w, bool transposed,
+                               const gru_plan *plan) {
+  const int lines = transposed ? 1 : 0, columns = 1 - lines;
+  const int64_t line = w->stride[lines], column = w->stride[columns], lanes = plan->subgroup;
+  const int64_t plain[] = {w->shape[lines], w->shape[columns]}, stride[] = {line, column};
+  const int64_t blocks[] = {plain[0], plan->uniform ? plain[1] / (2 * lanes) : 0, 2, lanes};
+  const int64_t apart[] = {line, 2 * lanes * column, column, 2 * column};
+  const int ndim = plan->uniform ? 4 : 2;
+  const int64_t *shape = plan->uniform ? blocks : plain;
+  filtra_tensor *to = ft_tensor_new(g, "arranged w_hh", FILTRA_F32, ndim, shape);
+  if (!to) return NULL;
+  ft_emit_copy(g, ft_tensor_view(g, w, ndim, shape, plan->uniform ? apart : stride), to, false);
+  return to;
+}
+
 static void emit_forward(filtra_graph *g, const struct gru *c) {
   int64_t batch = c->y->shape[0], n = c->y->shape[1], width = c->y->shape[2];
-  filtra_tensor *weights =
-      ft_tensor_new(g, "transposed w_hh", FILTRA_F32, 2, (int64_t[]){width, 3 * width});
+  const gru_plan plan = make_plan(ft_graph_device(g), true, batch, width, ft_begins_at(c->b_hh, 8));
+  const filtra_tensor *weights = arranged(g, c->w_hh, true, &plan);
   if (!weights) return;
-  const int64_t *stride = c->w_hh->stride;
-  ft_emit_copy(g, ft_tensor_view(g, c->w_hh, 2, weights->shape, (int64_t[]){stride[1], stride[0]}),
-               weights, false);
-  gru_plan plan = make_plan(ft_graph_device(g), true, batch, width);
   const ft_access_mode kept = FT_ACCESS_READ | (c->inner ? FT_ACCESS_WRITE : 0);
   uint32_t steps = steps_per_dispatch(batch, width), end;
   for (uint32_t first = 0; first < n; first = end) {
@@ -132,16 +170,19 @@ static void emit_forward(filtra_graph *g, const struct gru *c) {
 static void emit_backward(filtra_graph *g, const struct gru *c, filtra_tensor *dinputs) {
   int64_t batch = c->y->shape[0], n = c->y->shape[1], width = c->y->shape[2];
   filtra_tensor *carry = ft_tensor_new(g, "gru carry", FILTRA_F32, 2, (int64_t[]){batch, width});
-  gru_plan plan = make_plan(ft_graph_device(g), false, batch, width);
+  const filtra_tensor *dh = ft_grad(g, c->y);
+  const bool in_pairs = ft_begins_at(dh, 8) && (!dinputs || ft_begins_at(dinputs, 8));
+  const gru_plan plan = make_plan(ft_graph_device(g), false, batch, width, in_pairs);
+  const filtra_tensor *weights = plan.uniform ? arranged(g, c->w_hh, false, &plan) : c->w_hh;
   uint32_t steps = steps_per_dispatch(batch, width), first;
-  for (uint32_t end = (uint32_t)n; carry && end > 0; end = first) {
+  for (uint32_t end = (uint32_t)n; carry && weights && end > 0; end = first) {
     first = end > steps ? end - steps : 0;
     bool later = end < n;
     emit_steps(g, c, &plan,
                (ft_kernel_call){
                    .label = "gru.backward",
-                   FT_ARGUMENTS(gru_backward, .dh = FT_READ(ft_grad(g, c->y)), .h = FT_READ(c->y),
-                                .weights = FT_READ(c->w_hh), .gates = FT_UPDATE(c->gates),
+                   FT_ARGUMENTS(gru_backward, .dh = FT_READ(dh), .h = FT_READ(c->y),
+                                .weights = FT_READ(weights), .gates = FT_UPDATE(c->gates),
                                 .inner = FT_UPDATE(c->inner), .dinputs = FT_TARGET(dinputs, later),
                                 .carry = FT_TARGET(carry, later), .batch = (uint32_t)batch,
                                 .n = (uint32_t)n, .first = first, .end = end)},

@@ -18,6 +18,13 @@
   gru_step_CONSTANTS(CONSTANT) gru_keep_CONSTANTS(CONSTANT) gru_resident_CONSTANTS(CONSTANT)
 FT_DECLARE_CONSTANTS(gru)
 
+#define gru_uniform_CONSTANTS(CONSTANT)                                                            \
+  CONSTANT(1, uint, hidden, 1)                                                                     \
+  CONSTANT(2, uint, rows, 1)                                                                       \
+  CONSTANT(3, bool, keep, false)                                                                   \
+  CONSTANT(4, uint, blocks, 1) /* backward: of units, whose sums are made together */
+FT_DECLARE_CONSTANTS(gru_uniform)
+
 #define gru_backward_TENSORS(TENSOR)                                                               \
   TENSOR(F32, dh)      /* [batch, n, hidden], from outside */                                      \
   TENSOR(F32, h)       /* [batch, n, hidden] */                                                    \
@@ -33,6 +40,7 @@ FT_DECLARE_CONSTANTS(gru)
   SCALAR(uint, end)
 FT_DECLARE_ARGUMENTS(gru_backward)
 FT_KERNEL(gru_backward, gru_backward, gru)
+FT_KERNEL(gru_backward_uniform, gru_backward, gru_uniform)
 
 #define gru_forward_TENSORS(TENSOR)                                                                \
   TENSOR(F32, gates)   /* [batch, n, 3 hidden]: W_i x + b_i; replaced by r, z and n when kept */   \
@@ -47,5 +55,6 @@ FT_KERNEL(gru_backward, gru_backward, gru)
   SCALAR(uint, end)
 FT_DECLARE_ARGUMENTS(gru_forward)
 FT_KERNEL(gru_forward, gru_forward, gru)
+FT_KERNEL(gru_forward_uniform, gru_forward, gru_uniform)
 
 #endif

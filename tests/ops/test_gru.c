@@ -105,6 +105,7 @@ TEST(test_small_device) {
 /* Many dispatches each way; the state is carried from one to the next. */
 TEST(test_long) {
   check(test_device(), (struct shape){2, 1500, 3, 5}, ALL);
+  check(test_device(), (struct shape){3, 600, 3, 32}, ALL); /* whole blocks of units */
   check(test_device(), (struct shape){1, 256, 3, 5}, ALL);
   check(test_device(), (struct shape){3, 257, 3, 5}, ALL);
   owned_device *device = test_open_device("subgroup=0");
@@ -115,7 +116,8 @@ TEST(test_long) {
 TEST(test_single_gradients) {
   check(test_device(), (struct shape){2, 300, 4, 7}, 0);
   for (int kept = 0; kept < INPUTS; kept++)
-    check(test_device(), (struct shape){3, 9, 4, 7}, 1u << kept);
+    for (int64_t hidden = 7; hidden <= 32; hidden += 25)
+      check(test_device(), (struct shape){3, 9, 4, hidden}, 1u << kept);
 }
 
 /* Two layers with the same weights: gradients accumulate. */
