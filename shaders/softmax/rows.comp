@@ -32,8 +32,8 @@ void load(uint start) {
 
 void normalize() {
   float m = lowest_float, s = 0;
-  [[unroll]] for (uint i = 0; i < HELD; i++) m = has(i) ? max(m, x[i]) : m;
-  m = team_max(m);
+  [[unroll]] for (uint i = 0; i < HELD; i++) m = has(i) && x[i] > m ? x[i] : m;
+  m = team_max(m); // no NaN, but their exponentials are
   [[unroll]] for (uint i = 0; i < HELD; i++) {
     x[i] = exp(x[i] - m);
     s += has(i) ? x[i] : 0;
