@@ -1,14 +1,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "common/types.glsl"
+#include "common/nan.glsl"
 #include "reduce/contract.h"
 
 // The largest element along the middle axis of [outer, n, inner], cut into parts as in axis.comp,
 // and its index: the first of equal ones. A NaN counts as larger than any number.
 FT_CONSTANTS(reduce_largest)
 FT_ARGUMENTS(reduce_largest)
-
-bool is_nan(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 
 // Whether the element x at `index` replaces the best so far.
 bool goes_before(float x, uint index, float best, uint best_index) {

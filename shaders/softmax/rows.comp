@@ -5,6 +5,7 @@
 //@variant uniform -DFILTRA_ROW_UNIFORM=1
 #include "common/types.glsl"
 #include "common/elements.glsl"
+#include "common/nan.glsl"
 #include "common/reduce.glsl"
 #include "common/each.glsl"
 #include "common/row.glsl"
@@ -33,9 +34,9 @@ void load(uint start) {
 void normalize() {
   float m = lowest_float, s = 0;
   [[unroll]] for (uint i = 0; i < HELD; i++) m = has(i) && x[i] > m ? x[i] : m;
-  m = team_max(m); // no NaN, but their exponentials are
+  m = team_max(m);
   [[unroll]] for (uint i = 0; i < HELD; i++) {
-    x[i] = exp(x[i] - m);
+    x[i] = is_nan(x[i]) ? x[i] : exp(x[i] - m);
     s += has(i) ? x[i] : 0;
   }
   s = team_sum(s);
