@@ -43,7 +43,7 @@ static bool plan_uniform(const filtra_device *dev, bool forward, int64_t batch, 
                          gru_plan *p) {
   enum { MANY = 16 }; /* lanes of drivers that have 32 registers */
   const uint32_t lanes = ft_uniform_lanes(ft_caps_of(dev));
-  if (!lanes || width % (2 * (int64_t)lanes) != 0) return false;
+  if (!lanes || width % (2 * (int64_t)lanes) != 0 || width % GRU_TOGETHER != 0) return false;
   const uint32_t half = divide_up((uint32_t)batch, 2), most = lanes >= MANY ? 4 : 2;
   *p = (gru_plan){.kernel = forward ? "gru/forward_uniform" : "gru/backward_uniform",
                   .workgroup = lanes,

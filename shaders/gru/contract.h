@@ -18,6 +18,7 @@
   gru_step_CONSTANTS(CONSTANT) gru_keep_CONSTANTS(CONSTANT) gru_resident_CONSTANTS(CONSTANT)
 FT_DECLARE_CONSTANTS(gru)
 
+#define GRU_TOGETHER 16 /* lines of weights that are loaded together: a divisor of their number */
 #define gru_uniform_CONSTANTS(CONSTANT)                                                            \
   CONSTANT(1, uint, hidden, 1)                                                                     \
   CONSTANT(2, uint, rows, 1)                                                                       \

@@ -12,7 +12,7 @@
 FT_CONSTANTS(gru_uniform)
 
 const uint LANES = gl_WorkGroupSize.x, BLOCK = 2 * LANES, WIDE = 3 * hidden;
-const uint TOGETHER = 16; // lines of weights whose loads are in flight
+const uint TOGETHER = GRU_TOGETHER;
 
 uint entry_of(uint row, uint batch) { return min(gl_WorkGroupID.x * rows + row, batch - 1); }
 bool has_row(uint row, uint batch) { return gl_WorkGroupID.x * rows + row < batch; }
