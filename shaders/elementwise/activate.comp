@@ -17,7 +17,7 @@ void main() {
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
     const vec4 x = load_quad(WHOLE, false, p.x, quad, p.count);
-    vec4 r;
+    precise vec4 r;
     [[unroll]] for (uint j = 0; j < 4; j++)
       r[j] = gradient ? activate_derivative(activation, x[j]) : activate(activation, x[j]);
     if (gradient) r *= load_quad(WHOLE, false, p.dy, quad, p.count);

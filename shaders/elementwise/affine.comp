@@ -15,7 +15,7 @@ void main() {
   if (quad >= quads) return;
   const uint step = gl_NumWorkGroups.x * gl_WorkGroupSize.x;
   do {
-    vec4 r = p.scale * load_quad(WHOLE, false, p.x, quad, p.count) + p.offset;
+    precise vec4 r = p.scale * load_quad(WHOLE, false, p.x, quad, p.count) + p.offset;
     if (accumulate) r += load_quad(WHOLE, false, p.y, quad, p.count);
     store_quad(WHOLE, false, p.y, quad, p.count, r);
     quad += step;

@@ -31,11 +31,12 @@ void main() {
     find(i, ia, ib);
     if (WHOLE) {
       F32x4 y = by_fours(p.y);
-      vec4 r = combine(group(p.a, ia, (REPEATED & 1) != 0), group(p.b, ib, (REPEATED & 2) != 0));
+      const vec4 a = group(p.a, ia, (REPEATED & 1) != 0), b = group(p.b, ib, (REPEATED & 2) != 0);
+      precise vec4 r = combine(a, b);
       if (accumulate) r += y.v[i];
       y.v[i] = r;
     } else {
-      float r = combine(vec4(p.a.v[ia]), vec4(p.b.v[ib])).x;
+      precise float r = combine(vec4(p.a.v[ia]), vec4(p.b.v[ib])).x;
       if (accumulate) r += p.y.v[i];
       p.y.v[i] = r;
     }

@@ -39,25 +39,27 @@ Group activated(const uint activation, const bool derivative, Group x) {
 vec4 row_sum(vec4 x, float scale, float offset);
 #endif
 
+// Precise, so that no driver merges steps or sums them in another order: the bits of single calls.
 Group combine(const uint number, const uint step, Group a, Group b) {
-  const uint operation = field(step, FUSED_OPERATION, 4);
-  const uint activation = field(step, FUSED_ACTIVATION, 4), first = field(step, FUSED_NUMBER, 3);
-  if (operation == STEP_ADD) return a + b;
-  if (operation == STEP_MULTIPLY) return a * b;
-  if (operation == STEP_SUBTRACT) return a - b;
-  if (operation == STEP_DIVIDE) return a / b;
-  if (operation == STEP_MINUS_PRODUCT) return -(a * b);
-  if (operation == STEP_AFFINE) return p.number[first] * a + p.number[first + 1];
-  if (operation == STEP_SCALE) return p.number[first] * a;
-  if (operation == STEP_COPY) return a;
+  const uint operation = field(step, FUSED_OPERATION, 4), first = field(step, FUSED_NUMBER, 3);
+  precise Group y = a; // STEP_COPY
+  if (operation == STEP_ADD) y = a + b;
+  if (operation == STEP_MULTIPLY) y = a * b;
+  if (operation == STEP_SUBTRACT) y = a - b;
+  if (operation == STEP_DIVIDE) y = a / b;
+  if (operation == STEP_MINUS_PRODUCT) y = -(a * b);
+  if (operation == STEP_AFFINE) y = p.number[first] * a + p.number[first + 1];
+  if (operation == STEP_SCALE) y = p.number[first] * a;
 #if ROWS
-  if (operation == STEP_SUM) return row_sum(a, 1, 0);
-  if (operation == STEP_SUM_AFFINE) return row_sum(a, p.number[first], p.number[first + 1]);
+  if (operation == STEP_SUM) y = row_sum(a, 1, 0);
+  if (operation == STEP_SUM_AFFINE) y = row_sum(a, p.number[first], p.number[first + 1]);
 #endif
-  if ((ACTIVATIONS >> number & 1) == 0) return a;
   const bool derivative = operation == STEP_DERIVATIVE;
-  const Group y = activated(activation, derivative, a);
-  return derivative ? y * b : y;
+  if ((ACTIVATIONS >> number & 1) != 0 && (derivative || operation == STEP_ACTIVATE)) {
+    y = activated(field(step, FUSED_ACTIVATION, 4), derivative, a);
+    if (derivative) y = y * b;
+  }
+  return y;
 }
 
 // Where tensor `number`, counted inputs first, has the element at these coordinates.

@@ -36,14 +36,14 @@ vec4 sum_of(uint at, uint part, uint parts) {
 }
 
 void put(uint to, vec4 sum) {
-  sum = sum * p.scale + p.offset;
+  precise vec4 r = sum * p.scale + p.offset;
   if (FOURS == AXIS_ACROSS) {
     F32x4 y = by_fours(p.y);
-    if (accumulate) sum += y.v[to];
-    y.v[to] = sum;
+    if (accumulate) r += y.v[to];
+    y.v[to] = r;
   } else {
-    if (accumulate) sum.x += p.y.v[to];
-    p.y.v[to] = sum.x;
+    if (accumulate) r.x += p.y.v[to];
+    p.y.v[to] = r.x;
   }
 }
 

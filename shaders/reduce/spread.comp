@@ -18,11 +18,11 @@ void main() {
     find(i, from, same);
     if (WHOLE) {
       F32x4 dx = by_fours(p.dx);
-      vec4 r = p.scale * (REPEATED ? vec4(p.dy.v[from]) : by_fours(p.dy).v[from]);
+      precise vec4 r = p.scale * (REPEATED ? vec4(p.dy.v[from]) : by_fours(p.dy).v[from]);
       if (accumulate) r += dx.v[i];
       dx.v[i] = r;
     } else {
-      float r = p.scale * p.dy.v[from];
+      precise float r = p.scale * p.dy.v[from];
       if (accumulate) r += p.dx.v[i];
       p.dx.v[i] = r;
     }

@@ -64,7 +64,7 @@ static outcome fused, alone;
 static void check(const example *e) {
   run(e->gpu ? "class=discrete,fusion=on" : "fusion=on", e, &fused);
   run(e->gpu ? "class=discrete,fusion=off" : "fusion=off", e, &alone);
-  /* Within a kernel a GPU's driver may fuse multiplications with additions. */
+  /* A GPU's driver may compile an activation otherwise within another kernel. */
   const bool exact = ft_caps_of(test_device())->for_cpu;
   for (int i = 0; i < RESULTS; i++)
     if (exact ? memcmp(fused.numbers[i], alone.numbers[i], sizeof fused.numbers[i])
@@ -179,6 +179,18 @@ static void build_heads(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, fil
   out[1] = filtra_permute(g, filtra_multiply(g, w, w), (int[]){0, 2, 1, 3});
 }
 
+/* Sums of products, which drivers would sum in another order: GFSA's filter of a matrix. */
+static void build_filter(filtra_graph *g, filtra_tensor *x, filtra_tensor *z, filtra_tensor **out) {
+  const int64_t shape[] = {1, 1, x->shape[2], x->shape[3]};
+  filtra_tensor *a = filtra_softmax(g, x, 3),
+                *square = filtra_activate(g, x, FILTRA_ACTIVATION_SIN);
+  filtra_tensor *one = filtra_softmax(g, filtra_constant(g, 4, shape, 1), 3);
+  filtra_tensor *own = filtra_multiply(g, z, one), *w = filtra_affine(g, z, 0.013f, 0);
+  out[0] = filtra_add(g, filtra_affine(g, a, -1, 0), filtra_affine(g, square, 2, 0));
+  filtra_tensor *h = filtra_add(g, filtra_multiply(g, z, a), filtra_multiply(g, w, out[0]));
+  out[1] = filtra_add(g, h, own);
+}
+
 static const filtra_activation ACTIVATIONS[] = {
     FILTRA_ACTIVATION_RELU,    FILTRA_ACTIVATION_GELU,       FILTRA_ACTIVATION_SIN,
     FILTRA_ACTIVATION_TANH,    FILTRA_ACTIVATION_SOFTPLUS,   FILTRA_ACTIVATION_SOFTPLUS5,
@@ -222,6 +234,12 @@ TEST(test_repeated_axes) {
       if (set >> k & 1) e.other[k] = 1;
     check(&e);
   }
+}
+
+TEST(test_order) {
+  check(&(example){"filter", {2, 2, 12, 12}, {1, 2, 1, 1}, build_filter});
+  check(&(example){"filter, one head", {3, 1, 7, 9}, {1, 1, 1, 1}, build_filter});
+  check(&(example){"filter of blocks", {1, 2, 4, 64}, {1, 2, 1, 1}, build_filter});
 }
 
 TEST(test_sums) {
