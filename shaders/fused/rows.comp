@@ -26,7 +26,8 @@ vec4 row_sum(vec4 x, float scale, float offset) {
     sum += term.x;
     if (WHOLE) [[unroll]] for (uint c = 1; c < 4; c++) sum += term[c];
   }
-  return vec4(sum * scale + offset);
+  precise float y = sum * scale + offset;
+  return vec4(y);
 }
 
 void main() {
