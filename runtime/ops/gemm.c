@@ -493,9 +493,9 @@ static void emit_gemm(filtra_graph *g, const ft_gemm *p, const ft_gemm_plan *pla
                       ((uint32_t)p->activation << GEMM_ACTIVATION_SHIFT);
   uint32_t down = (uint32_t)ft_ceil_div(p->m, plan->tile_m);
   uint32_t across = (uint32_t)ft_ceil_div(p->n, plan->tile_n);
-  /* A single row or column of tiles has one order, and is one kernel. */
-  const bool across_first =
-      plan->s64 && p->m > p->n && down > 1 && across > 1 && down <= FT_MOST_GROUPS;
+  /* Tiles that run together share rows of the larger operand. A single row or column of tiles has
+   * one order, and is one kernel. */
+  const bool across_first = p->m > p->n && down > 1 && across > 1 && down <= FT_MOST_GROUPS;
   if (across_first) shape |= GEMM_ACROSS_FIRST;
   const bool whole_tiles = p->m % plan->tile_m == 0 && p->n % plan->tile_n == 0;
   if (plan->s64 && whole_tiles) shape |= GEMM_WHOLE_TILES;

@@ -21,13 +21,13 @@
   VALUE(GEMM_K_TAIL, 64)  /* some part of K is no multiple of the kernel's step */                 \
   VALUE(GEMM_PACKED_A, 128)                                                                        \
   VALUE(GEMM_PACKED_B, 256)                                                                        \
-  VALUE(GEMM_NARROW_C, 512) /* C and z have A's 16-bit type */                                     \
+  VALUE(GEMM_NARROW_C, 512)      /* C and z have A's 16-bit type */                                \
+  VALUE(GEMM_ACROSS_FIRST, 1024) /* tiles side by side follow each other, not those below */       \
   VALUE(GEMM_ROW_SUMS, 2048)                                                                       \
   VALUE(GEMM_ADD_ROW_SUMS, 4096)
 /* More of s64 and s64_uniform. */
 #define gemm_s64_VALUES(VALUE)                                                                     \
-  VALUE(GEMM_ACROSS_FIRST, 1024) /* tiles side by side follow each other, not those below */       \
-  VALUE(GEMM_WHOLE_TILES, 8192)  /* C is a whole number of tiles: stores need no masks of lanes */
+  VALUE(GEMM_WHOLE_TILES, 8192) /* C is a whole number of tiles: stores need no masks of lanes */
 /* Bits of EPILOGUE, with the activation above them. */
 #define gemm_epilogue_VALUES(VALUE)                                                                \
   VALUE(GEMM_ACCUMULATE, 1)                                                                        \

@@ -47,6 +47,9 @@ float load_operand(F32 t, uint i) { return load_one(NARROW_ELEMENTS, t, i); }
 // x + 1/2 keeps farther from whole numbers than rounding reaches.
 uint quotient(uint x, uint y) { return uint((float(x) + 0.5) / float(y)); }
 
+// The tile of C that this workgroup computes: its row and its column.
+uvec2 tile_of_c() { return shape(GEMM_ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy; }
+
 // Workgroup z computes entry z % batches of part z / batches.
 Place place(uint z) {
   Place at = Place(0, 0, 0, 0, p.k, 0);

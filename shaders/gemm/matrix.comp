@@ -177,7 +177,8 @@ void store_row_sums(uint m0, uint t, vec4 own[LOADS_A]) {
 
 void main() {
   const uint t = gl_LocalInvocationID.x;
-  const uint m0 = gl_WorkGroupID.x * TILE_M, n0 = gl_WorkGroupID.y * TILE_N;
+  const uvec2 tile = tile_of_c();
+  const uint m0 = tile.x * TILE_M, n0 = tile.y * TILE_N;
   const uint part_m = gl_SubgroupID / ACROSS * PART_M, part_n = gl_SubgroupID % ACROSS * PART_N;
   Place at = place(gl_WorkGroupID.z);
   Operand a = Operand(uvec2(p.a), at.a, p.lda, m0, p.m, TILE_M, 0, !shape(GEMM_TRANSPOSED_A),
@@ -194,7 +195,7 @@ void main() {
     if (loads(t + i * INVOCATIONS, BLOCKS_B))
       next_b[i] = load_block(b, t + i * INVOCATIONS, k, at.k_end);
   // Workgroups of the first columns sum the rows of A, a part in each invocation.
-  const bool sums_rows = shape(GEMM_ROW_SUMS) && gl_WorkGroupID.y == 0;
+  const bool sums_rows = shape(GEMM_ROW_SUMS) && tile.y == 0;
   vec4 row_sum[LOADS_A];
   [[unroll]] for (uint i = 0; i < LOADS_A; i++) row_sum[i] = vec4(0);
   Sums sum[ROWS * COLUMNS];

@@ -6,8 +6,8 @@
 #include "gemm/gemm.glsl"
 
 void main() {
-  uint m = gl_WorkGroupID.x;
-  uint n = gl_WorkGroupID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uvec2 tile = tile_of_c();
+  uint m = tile.x, n = tile.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (n >= p.n) return;
   Place at = place(gl_WorkGroupID.z);
   uint a_step = shape(GEMM_TRANSPOSED_A) ? p.lda : 1, b_step = shape(GEMM_TRANSPOSED_B) ? 1 : p.ldb;

@@ -15,9 +15,6 @@ const uint ACROSS = 2 * WIDTH;         // columns of one pair of every lane
 
 vec2 sum[ROWS * PAIRS]; // for every row and pair: columns n and n + 1
 
-// The tile of C that this workgroup computes: its row and its column.
-uvec2 tile_of_c() { return shape(GEMM_ACROSS_FIRST) ? gl_WorkGroupID.yx : gl_WorkGroupID.xy; }
-
 uint column(uint n, uint j) { return n + j * ACROSS; }
 
 // Elements i and i + 1, in one row; the second is there if `both`. Of wide tensors it always is,

@@ -146,7 +146,8 @@ void store_row_sums(uint m0, uint t, vec4 own[LINES_A]) {
 
 void main() {
   uint t = gl_LocalInvocationID.x, tx = t % ACROSS, ty = t / ACROSS, down = INVOCATIONS / ACROSS;
-  uint m0 = gl_WorkGroupID.x * TILE_M, n0 = gl_WorkGroupID.y * TILE_N;
+  uvec2 tile = tile_of_c();
+  uint m0 = tile.x * TILE_M, n0 = tile.y * TILE_N;
   Place at = place(gl_WorkGroupID.z);
   Operand a = Operand(p.a, at.a, p.lda, m0, p.m, QUADS_M,
                       !shape(GEMM_TRANSPOSED_A), shape(GEMM_WIDE_A));
@@ -154,7 +155,7 @@ void main() {
                       shape(GEMM_TRANSPOSED_B), shape(GEMM_WIDE_B));
 
   // Workgroups of the first columns sum the rows of A, a part in each invocation.
-  const bool sums_rows = shape(GEMM_ROW_SUMS) && gl_WorkGroupID.y == 0;
+  const bool sums_rows = shape(GEMM_ROW_SUMS) && tile.y == 0;
   vec4 row_sum[LINES_A];
   [[unroll]] for (uint i = 0; i < LINES_A; i++) row_sum[i] = vec4(0);
   vec4 sum[ROWS][COLUMNS / 4];
