@@ -8,16 +8,6 @@
 
 enum { MAX_BLOCKS = 4096, MAX_LOOPS = 512, MAX_OPERANDS = 6, TOKENS = 32, MAX_HOPS = 16 };
 
-/* Multiply-adds of 16-bit numbers, summed in F32, that a matrix unit makes for each instruction
- * that its processor can issue meanwhile: the vendors' peak TFLOPS by 2, processors and clock.
- *   RX 7900 XTX      122.8 on 96 x 2 SIMDs at 2.5 GHz: 128, so v_wmma takes 32 clocks
- *   RTX A6000        154.8 on 84 x 4 partitions at 1.8 GHz: 128
- *   GeForce RTX 3090  71 on 82 x 4 partitions at 1.695 GHz: 64; its 142 are of sums in F16,
- *                    which nothing here makes. Turing's RTX 6000 and RTX 2080 Ti differ as these do
- *   Arc A770         137.6 on 512 vector engines at 2.1 GHz: 64
- * NVK's device stands for both kinds of cards, so its loops are counted at both rates. */
-enum { RDNA3_RATE = 128, NVIDIA_RATE = 128, DG2_RATE = 64 };
-
 typedef enum kind { OTHER, GLOBAL_LOAD, SHARED_LOAD, BARRIER } kind;
 
 typedef struct operand {
@@ -31,6 +21,7 @@ typedef struct instruction {
   double multiply_adds;           /* a line that issues two instructions counts as two */
   double counts;                  /* instructions, as multiply_adds counts them */
   double slots, matrix;           /* of issue: all that it takes, and of these a matrix unit's */
+  double shared_bytes;            /* that a lane reads from shared memory */
   operand operands[MAX_OPERANDS]; /* the result first */
   int operand_count;
   bool adds, compares; /* integers: what counts a loop's iterations */
@@ -54,6 +45,7 @@ typedef struct program {
   int labels[MAX_BLOCKS];  /* RADV, ANV: the block where a label stands, -1: not yet seen */
   int edges[MAX_LOOPS][2]; /* backward, from and to */
   int edge_count;
+  double matrix_rate;
   uint32_t *predecessors; /* NVK: pairs of block and predecessor */
   size_t predecessor_count;
   bool failed;
@@ -146,11 +138,10 @@ static bool contains(const char *at, const char *end, const char *text) {
   return found && found < end;
 }
 
-/* A multiplication of matrices: its m n k multiply-adds, of which the unit makes `rate` while its
- * processor could issue another instruction. */
-static void count_matrix(instruction *i, long m, long n, long k, long rate) {
+/* A multiplication of matrices: its m n k multiply-adds. */
+static void count_matrix(const program *p, instruction *i, long m, long n, long k) {
   if (m > 0 && n > 0 && k > 0)
-    i->matrix = i->slots = i->counts = i->multiply_adds = (double)(m * n * k) / (double)rate;
+    i->matrix = i->slots = i->counts = i->multiply_adds = (double)(m * n * k) / p->matrix_rate;
 }
 
 /* ---- RADV: a mnemonic behind a tab, its encoding behind a semicolon ---- */
@@ -170,6 +161,16 @@ static kind kind_radv(const char *op) {
     if (begins(op, global[i])) return GLOBAL_LOAD;
   if (begins(op, "ds_load") || begins(op, "ds_read")) return SHARED_LOAD;
   return begins(op, "s_barrier") && !begins(op, "s_barrier_wait") ? BARRIER : OTHER;
+}
+
+/* Of a load from shared memory: ds_load_b128, ds_read2_b32, ds_load_2addr_stride64_b64. */
+static double shared_bytes_radv(const char *op, const char *end) {
+  const char *bits = op;
+  while (bits < end && !(*bits == '_' && strchr("bui", bits[1]) && isdigit((unsigned char)bits[2])))
+    bits++;
+  if (bits == end) return 0;
+  const bool twice = contains(op, bits, "2addr") || contains(op, bits, "read2");
+  return (double)strtol(bits + 2, NULL, 10) / 8 * (twice ? 2 : 1);
 }
 
 /* From RDNA 4 on each counter has an instruction of its own, or two share one. */
@@ -207,12 +208,13 @@ static void read_line_radv(program *p, const char *line, const char *end) {
   for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
     i.hint |= begins(op, hints[k]);
   i.multiply_adds = is_multiply_add_radv(op);
-  if (begins(op, "v_wmma_")) { /* v_wmma_f32_16x16x16_f16; RDNA 3, of which RDNA 4 makes twice */
+  if (i.kind == SHARED_LOAD) i.shared_bytes = shared_bytes_radv(op, end);
+  if (begins(op, "v_wmma_")) { /* v_wmma_f32_16x16x16_f16 */
     const char *m = strchr(op + strlen("v_wmma_"), '_'), *n = m ? strchr(m, 'x') : NULL;
     const char *k = n ? strchr(n + 1, 'x') : NULL;
     if (k && k < end)
-      count_matrix(&i, strtol(m + 1, NULL, 10), strtol(n + 1, NULL, 10), strtol(k + 1, NULL, 10),
-                   RDNA3_RATE);
+      count_matrix(p, &i, strtol(m + 1, NULL, 10), strtol(n + 1, NULL, 10),
+                   strtol(k + 1, NULL, 10));
   }
   if (begins(op, "v_dual_")) {
     const char *second = strstr(op, ":: ");
@@ -248,9 +250,10 @@ static void read_tokens_anv(instruction *i, const char *at, const char *end) {
 static void read_message_anv(instruction *i, const char *at, const char *end) {
   if (contains(at, end, "barrier msg"))
     i->kind = BARRIER;
-  else if (contains(at, end, "slm MsgDesc: ( load"))
+  else if (contains(at, end, "slm MsgDesc: ( load")) {
     i->kind = SHARED_LOAD;
-  else if (contains(at, end, "ugm MsgDesc: ( load"))
+    i->shared_bytes = (double)(number_behind(at, end, ", d") * number_behind(at, end, ", V")) / 8;
+  } else if (contains(at, end, "ugm MsgDesc: ( load"))
     i->kind = GLOBAL_LOAD;
   read_tokens_anv(i, at, end);
 }
@@ -274,8 +277,8 @@ static void read_line_anv(program *p, const char *line, const char *end) {
   i.multiply_adds = begins(op, "mad(") || begins(op, "mac(");
   if (begins(op, "dpas.")) { /* dpas.8x8(8): depth, in pairs of 16-bit numbers; rows; columns */
     const char *rows = op + strcspn(op, "x(");
-    count_matrix(&i, strtol(rows + 1, NULL, 10), strtol(paren + 1, NULL, 10),
-                 2 * strtol(op + strlen("dpas."), NULL, 10), DG2_RATE);
+    count_matrix(p, &i, strtol(rows + 1, NULL, 10), strtol(paren + 1, NULL, 10),
+                 2 * strtol(op + strlen("dpas."), NULL, 10));
   }
   read_tokens_anv(&i, op, end);
   i.adds = begins(op, "add(") && !contains(op, end, ">F");
@@ -322,10 +325,14 @@ static void read_line_nvk(program *p, const char *line, const char *end) {
   i.hint = begins(op, "nop");
   i.multiply_adds = begins(op, "ffma") || begins(op, "hfma2");
   if (begins(op, "hmma.m"))
-    count_matrix(&i, number_behind(op, end, "hmma.m"), number_behind(op, end, "n"),
-                 number_behind(op, end, "k"), NVIDIA_RATE);
+    count_matrix(p, &i, number_behind(op, end, "hmma.m"), number_behind(op, end, "n"),
+                 number_behind(op, end, "k"));
   if (begins(op, "ld.global")) i.kind = GLOBAL_LOAD;
-  if (begins(op, "ld.shared")) i.kind = SHARED_LOAD;
+  if (begins(op, "ld.shared") || begins(op, "ldsm.")) i.kind = SHARED_LOAD;
+  if (begins(op, "ld.shared"))
+    i.shared_bytes = (double)number_behind(op, end, ".b") / 8;
+  else if (i.kind == SHARED_LOAD) /* ldsm.16.m8n8.x4: a register of each matrix */
+    i.shared_bytes = 4.0 * (double)number_behind(op, end, ".x");
   if (begins(op, "bar.sync")) i.kind = BARRIER;
   long token = number_behind(comment, end, "wr:");
   if (i.kind == GLOBAL_LOAD || i.kind == SHARED_LOAD) i.token = (int)token;
@@ -501,6 +508,7 @@ static void count(const program *p, const loop *hot, hot_loop *out) {
       out->matrix += runs * i->matrix;
       out->global_loads += runs * (i->kind == GLOBAL_LOAD);
       out->shared_loads += runs * (i->kind == SHARED_LOAD);
+      out->shared_bytes += runs * i->shared_bytes;
       out->barriers += runs * (i->kind == BARRIER);
       if (drains(&t, i)) out->drains += runs;
       issue(&t, i);
@@ -531,13 +539,13 @@ static void find_hot(program *p, hot_loop *out) {
   }
 }
 
-int assembly_hot_loop(const char *text, hot_loop *out) {
+int assembly_hot_loop(const char *text, double matrix_rate, hot_loop *out) {
   static program p;
   const bool nvk = begins(text, "block"), radv = begins(text, "BB0");
   void (*read_line)(program *, const char *, const char *) = nvk    ? read_line_nvk
                                                              : radv ? read_line_radv
                                                                     : read_line_anv;
-  p = (program){0};
+  p = (program){.matrix_rate = matrix_rate};
   memset(p.labels, -1, sizeof p.labels);
   add_block(&p);
   if (nvk) p.block_count = 0;

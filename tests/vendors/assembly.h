@@ -11,12 +11,14 @@ typedef struct hot_loop {
   double slots;                       /* to issue them in; a dual issue takes one */
   double matrix; /* of all three, those of matrix units: as many as one keeps others waiting */
   double shared_loads, global_loads; /* however wide */
+  double shared_bytes;               /* that a lane reads from shared memory */
   double drains;                     /* waits behind which no load is under way */
   double barriers;
   double in_flight; /* most global loads under way at once */
 } hot_loop;
 
-/** Whether the text was understood. */
-int assembly_hot_loop(const char *text, hot_loop *out);
+/** Whether the text was understood. matrix_rate: multiply-adds of 16-bit numbers that a matrix unit
+ * makes for each instruction that could be issued meanwhile. */
+int assembly_hot_loop(const char *text, double matrix_rate, hot_loop *out);
 
 #endif

@@ -8,9 +8,11 @@
  * those that are more than 5 % worse, and exits with 1 (77: there is no such device, or the record
  * is another driver's). */
 #include "vendors/assembly.h"
+#include "vendors/chip.h"
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "gemm/contract.h"
 #include "gpu/internal.h"
 #include "graph/program.h"
 #include "nn/mixer.h"
@@ -63,6 +65,8 @@ enum {
   FLIGHT,
   DRAINS,
   SYNCS,
+  MEMORY,
+  WORKGROUPS,
   REGISTERS,
   SPILLS,
   OCCUPANCY,
@@ -70,9 +74,10 @@ enum {
 };
 static const quantity KERNEL[KERNEL_COLUMNS] = {
     [SHARE] = {"multiply-adds %", true, 1}, [MATRIX] = {"matrix %", true, 1},
-    [HALF_RATE] = {"half rate %", true, 1}, [SHARED] = {"shared", false, 1},
+    [HALF_RATE] = {"half rate %", true, 1}, [SHARED] = {"shared bytes", false, 2},
     [GLOBAL] = {"global", false, 1},        [FLIGHT] = {"in flight", true, 1},
     [DRAINS] = {"drains %", false, 1},      [SYNCS] = {"barriers", false, 1},
+    [MEMORY] = {"memory %", false, 0},      [WORKGROUPS] = {"workgroups", true, 0},
     [REGISTERS] = {"registers", false, 0},  [SPILLS] = {"spills", false, 0},
     [OCCUPANCY] = {"occupancy", true, 1},
 };
@@ -89,10 +94,20 @@ typedef struct table {
   size_t count, capacity;
 } table;
 
+/* A call of a kernel for products, of which it computes `entries`. */
+typedef struct product {
+  size_t pipeline;
+  tiled_product tiles;
+  double entries, work;
+} product;
+
 typedef struct gate {
   filtra_device *device;
+  const chip *chip;
   char *record; /* what the tables were; NULL: not compared */
   int worse;
+  product *products; /* of a shape's steps */
+  size_t product_count, product_capacity;
 } gate;
 
 static int refuse(const char *what) {
@@ -118,12 +133,16 @@ static double work_of(const ft_recorded_call *c) {
   return c->bytes + c->flops / 20.0;
 }
 
+/* The numbers that a product's kernel is given. */
+enum { M, N, K, CHUNK = 17 };
+static const uint32_t *numbers_of(const ft_recorded_call *c) {
+  return (const uint32_t *)(const void *)(c->push + sizeof(uint64_t) * c->arg_count);
+}
+
 /* FLOPs of a product whose tiles stand over; those of its parts along k are useful. */
 static double executed(const ft_recorded_call *c) {
-  enum { M, N, TILE_ROWS = 2, TILE_COLUMNS, TILE_ACROSS = 5 };
-  const uint32_t *size =
-      (const uint32_t *)(const void *)(c->push + sizeof(uint64_t) * c->arg_count);
-  const uint32_t *spec = c->key.spec;
+  enum { TILE_ROWS = 2, TILE_COLUMNS, TILE_ACROSS = 5 };
+  const uint32_t *size = numbers_of(c), *spec = c->key.spec;
   if (strcmp(c->key.kernel, "gemm/tiled")) return c->flops;
   double rows = (double)c->key.workgroup / spec[TILE_ACROSS] * spec[TILE_ROWS];
   double columns = (double)spec[TILE_ACROSS] * spec[TILE_COLUMNS];
@@ -179,12 +198,50 @@ static void add_loop(row *r, const hot_loop *l, bool half_rate, double work) {
   if (l->matrix > 0 && half_rate)
     weigh(r, HALF_RATE, 200 * l->matrix / (l->slots + l->matrix), work);
   if (l->multiply_adds > 0) {
-    weigh(r, SHARED, 100 * l->shared_loads / l->multiply_adds, work);
+    weigh(r, SHARED, l->shared_bytes / l->multiply_adds, work);
     weigh(r, GLOBAL, 100 * l->global_loads / l->multiply_adds, work);
   }
   if (l->global_loads > 0) weigh(r, FLIGHT, l->in_flight, work);
   if (loads > 0) weigh(r, DRAINS, 100 * l->drains / loads, work);
   weigh(r, SYNCS, l->barriers, work);
+}
+
+static void add_product(gate *gt, const ft_recorded_call *c, size_t pipeline) {
+  enum { SHAPE };
+  const uint32_t *size = numbers_of(c), shape = c->key.spec[SHAPE];
+  const uint32_t bytes = strpbrk(c->key.kernel, ".") ? 2 : 4; /* gemm/tiled.f16 */
+  const bool across_first = shape & GEMM_ACROSS_FIRST;
+  if (strncmp(c->key.kernel, "gemm/", 5) || !strcmp(c->key.kernel, "gemm/pack")) return;
+  if (FT_GROW(gt->products, gt->product_count, gt->product_capacity)) abort();
+  gt->products[gt->product_count++] =
+      (product){.pipeline = pipeline,
+                .tiles = {.m = size[M],
+                          .n = size[N],
+                          .k = size[CHUNK] < size[K] ? size[CHUNK] : size[K],
+                          .down = c->groups[across_first],
+                          .across = c->groups[!across_first],
+                          .bytes = bytes,
+                          .bytes_of_c = shape & GEMM_NARROW_C ? 2 : 4,
+                          .across_first = across_first},
+                .entries = c->groups[2],
+                .work = work_of(c)};
+}
+
+/* How long a pipeline's products wait for memory, as a share of their time at the chip's peak, if
+ * so many workgroups run at once on each of its processors. */
+static void weigh_products(row *r, const gate *gt, size_t pipeline, double workgroups) {
+  const double CACHED = 0.8; /* of the last cache: it holds other things, too */
+  const chip *c = gt->chip;
+  const bool matrices = !strncmp(r->name, "gemm/matrix", strlen("gemm/matrix"));
+  for (size_t i = 0; i < gt->product_count; i++) {
+    const product *p = &gt->products[i];
+    const tiled_product *t = &p->tiles;
+    if (p->pipeline != pipeline) continue;
+    const double bytes = product_traffic(t, workgroups * c->processors, CACHED * c->cache);
+    const double flops = 2.0 * t->m * t->n * t->k;
+    const double peak = matrices ? c->matrix_flops : c->flops;
+    weigh(r, MEMORY, 100 * bytes / c->bandwidth * peak / flops, p->work);
+  }
 }
 
 /* Of a kernel's variants the mean by work, of registers, spills and occupancy the worst. */
@@ -193,7 +250,9 @@ static filtra_status judge_pipeline(gate *gt, size_t index, double work, table *
   uint32_t count;
   char *text;
   hot_loop loop;
-  row *r = row_of(kernels, ft_pipeline_key(gt->device, index)->kernel);
+  double workgroups = 0;
+  const ft_kernel_key *key = ft_pipeline_key(gt->device, index);
+  row *r = row_of(kernels, key->kernel);
   r->work += work;
   FT_TRY(ft_pipeline_statistics(gt->device, index, executables, &count));
   for (uint32_t i = 0; i < count; i++) {
@@ -201,9 +260,13 @@ static filtra_status judge_pipeline(gate *gt, size_t index, double work, table *
     worst(r, REGISTERS, e->registers);
     worst(r, SPILLS, e->spills);
     worst(r, OCCUPANCY, e->occupancy);
+    const double subgroups = ceil(key->workgroup / (double)e->subgroup);
+    workgroups = chip_workgroups(gt->chip, e->occupancy, subgroups, e->shared);
+    worst(r, WORKGROUPS, workgroups);
   }
+  weigh_products(r, gt, index, workgroups);
   FT_TRY(ft_pipeline_assembly(gt->device, index, &text));
-  bool understood = assembly_hot_loop(text, &loop);
+  bool understood = assembly_hot_loop(text, gt->chip->matrix_rate, &loop);
   free(text);
   if (!understood)
     return ft_fail(FILTRA_ERROR_UNSUPPORTED, "%s: its assembly is in no known form", r->name);
@@ -216,7 +279,7 @@ static filtra_status judge_pipelines(gate *gt, const double *work, table *kernel
   for (size_t i = 0; i < ft_pipeline_count(gt->device); i++)
     if (work[i] > 0) FT_TRY(judge_pipeline(gt, i, work[i], kernels));
   for (size_t i = 0; i < kernels->count; i++)
-    for (int k = SHARE; k <= SYNCS; k++)
+    for (int k = SHARE; k <= MEMORY; k++)
       if (kernels->rows[i].of[k] > 0)
         kernels->rows[i].value[k] = kernels->rows[i].sum[k] / kernels->rows[i].of[k];
   return FILTRA_OK;
@@ -255,8 +318,11 @@ static filtra_status add_step(gate *gt, const struct shape *s, const char *name,
   if (!status) {
     const filtra_graph *g = trainer->graphs[0]->graph;
     judge_step(g, name, steps);
-    for (size_t i = 0; i < g->plan->call_count; i++)
-      work[index_of(gt->device, g->program->pipelines[i])] += work_of(g->plan->calls[i].call);
+    for (size_t i = 0; i < g->plan->call_count; i++) {
+      const size_t pipeline = index_of(gt->device, g->program->pipelines[i]);
+      work[pipeline] += work_of(g->plan->calls[i].call);
+      add_product(gt, g->plan->calls[i].call, pipeline);
+    }
   }
   filtra_trainer_destroy(&trainer);
   filtra_model_destroy(&model);
@@ -331,11 +397,14 @@ static void print_table(gate *gt, const char *section, const char *what, table *
   printf("\n");
 }
 
-/* Matrix units are used without a self-test, since nothing runs. */
+/* Matrix units are used without a self-test, since nothing runs. Of Intel's not: its compiler
+ * spills in these kernels, so that filtra tune would not choose them. */
 static filtra_status open_device(bool matrices, filtra_device **device) {
+  enum { INTEL = 0x8086 };
   const filtra_device_options options = {.cache_dir = "", .caps = matrices ? "matrix=force" : ""};
   FT_TRY(ft_device_open_compiler(&options, device));
-  if (matrices || !(*device)->caps.matrix) return FILTRA_OK;
+  if (matrices || !(*device)->caps.matrix || filtra_device_get_info(*device)->vendor_id == INTEL)
+    return FILTRA_OK;
   filtra_device_close(device);
   return open_device(true, device);
 }
@@ -347,6 +416,7 @@ static filtra_status judge_shape(gate *gt, const char *name, const struct shape 
   char section[120];
   filtra_status status = FILTRA_OK;
   memset(work, 0, sizeof work);
+  gt->product_count = 0;
   for (size_t m = 0; m < filtra_mixer_count() && !status; m++) {
     const char *mixer = ft_mixer_at(m)->name;
     char quoted[64];
@@ -384,6 +454,11 @@ int main(int argc, char **argv) {
   gate gt = {0};
   char heading[400];
   if (argc < 2 || argc > 3) return 2;
+  gt.chip = chip_named(argv[1]);
+  if (!gt.chip) {
+    fprintf(stderr, "vendor_loops: chip.c does not list %s\n", argv[1]);
+    return 1;
+  }
   if (open_device(false, &gt.device)) {
     refuse(argv[1]);
     return NO_DRIVER;
@@ -404,6 +479,7 @@ int main(int argc, char **argv) {
   printf("%s", heading + 1);
   for (size_t i = 0; i < FT_COUNT(SHAPES); i++)
     if (judge_shape(&gt, argv[1], &SHAPES[i])) return refuse(SHAPES[i].name);
+  free(gt.products);
   free(gt.record);
   filtra_device_close(&gt.device);
   return gt.worse > 0;

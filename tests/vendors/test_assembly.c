@@ -4,14 +4,17 @@
 
 #include "support/harness.h"
 
+enum { RATE = 128 };
+
 static void expect(const char *text, hot_loop want) {
   hot_loop got;
-  assert_true(assembly_hot_loop(text, &got));
+  assert_true(assembly_hot_loop(text, RATE, &got));
   assert_int_equal((int)got.instructions, (int)want.instructions);
   assert_int_equal((int)got.slots, (int)want.slots);
   assert_int_equal((int)got.multiply_adds, (int)want.multiply_adds);
   assert_int_equal((int)got.matrix, (int)want.matrix);
   assert_int_equal((int)got.shared_loads, (int)want.shared_loads);
+  assert_int_equal((int)got.shared_bytes, (int)want.shared_bytes);
   assert_int_equal((int)got.global_loads, (int)want.global_loads);
   assert_int_equal((int)got.drains, (int)want.drains);
   assert_int_equal((int)got.barriers, (int)want.barriers);
@@ -49,6 +52,7 @@ TEST(radv) {
                     .slots = 5 + 8 * 9 + 1,
                     .multiply_adds = 32,
                     .shared_loads = 8,
+                    .shared_bytes = 8 * 16,
                     .global_loads = 2,
                     .drains = 9,
                     .barriers = 1,
@@ -78,6 +82,7 @@ TEST(anv) {
                     .slots = 4 + 4 * 4 + 1,
                     .multiply_adds = 2,
                     .shared_loads = 4,
+                    .shared_bytes = 4 * 16,
                     .global_loads = 2,
                     .drains = 5,
                     .in_flight = 2});
@@ -114,10 +119,25 @@ TEST(nvk) {
                     .slots = 3 + 2 + 4 * 5,
                     .multiply_adds = 1,
                     .shared_loads = 4,
+                    .shared_bytes = 4 * 16,
                     .global_loads = 2,
                     .drains = 5,
                     .barriers = 1,
                     .in_flight = 2});
+}
+
+/* Widths of loads from shared memory. */
+TEST(shared_bytes) {
+  static const struct {
+    const char *op;
+    double bytes;
+  } loads[] = {{"ds_load_b32 v1, v2", 4},       {"ds_load_2addr_b32 v[4:5], v1", 8},
+               {"ds_read2st64_b64 v[4:7]", 16}, {"ds_load_2addr_stride64_b32 v[4:5]", 8},
+               {"ds_read_u16 v1, v2", 2},       {"ds_load_b96 v[1:3], v4", 12}};
+  (void)state;
+  for (size_t i = 0; i < FT_COUNT(loads); i++)
+    assert_int_equal((int)shared_bytes_radv(loads[i].op, loads[i].op + strlen(loads[i].op)),
+                     (int)loads[i].bytes);
 }
 
 /* A matrix unit's instruction counts as many others as it takes the time of. */
@@ -133,20 +153,27 @@ TEST(matrices) {
       "dpas.8x8(8)     g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1Q $9.src };\n"
       "dpas.8x4(16)    g56<1>F   g56<1,1,0>F g20<1,1,0>HF g88<1,1,0>HF { align1 1H $9.src };\n"
       "mad(8)          g48<1>F   g48<1,1,0>F g30<1,1,0>F g3<1,1,1>F { align1 1Q @1 };\n",
-      (hot_loop){.instructions = 32 + 1, .slots = 32 + 1, .multiply_adds = 32 + 1, .matrix = 32});
+      (hot_loop){.instructions = 16 + 1, .slots = 16 + 1, .multiply_adds = 16 + 1, .matrix = 16});
   expect("block.u 0 L1 [] -> {\n"
          "      r84..88   = hmma.m16n8k16.f32 r12..16 r88..90 r84..88     // delay=15 wr:1\n"
          "      r84..88   = hmma.m16n8k8.f32 r12..14 r88 r84..88          // delay=15 wr:1\n"
+         "      r60..64   = ldsm.16.m8n8.x4 [r55]                         // delay=1 wr:0\n"
+         "      r28..30   = ldsm.16.m8n8.x2.trans [r37+0x740]             // delay=1 wr:1\n"
          "              exit                                              // delay=1\n"
          "} -> []\n",
-         (hot_loop){.instructions = 24 + 1, .slots = 24 + 1, .multiply_adds = 24, .matrix = 24});
+         (hot_loop){.instructions = 24 + 3,
+                    .slots = 24 + 3,
+                    .multiply_adds = 24,
+                    .matrix = 24,
+                    .shared_loads = 2,
+                    .shared_bytes = 16 + 8});
 }
 
 TEST(no_assembly) {
   hot_loop none;
   (void)state;
-  assert_false(assembly_hot_loop("", &none));
-  assert_false(assembly_hot_loop("no text that anybody knows\n", &none));
+  assert_false(assembly_hot_loop("", RATE, &none));
+  assert_false(assembly_hot_loop("no text that anybody knows\n", RATE, &none));
 }
 
 TEST_MAIN(NULL, NULL)
