@@ -15,6 +15,9 @@ typedef struct device_facts {
   VkPhysicalDeviceVulkan11Properties v11;
   VkPhysicalDeviceVulkan12Properties v12;
   VkPhysicalDeviceVulkan13Properties v13;
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia; /* these three as extensions are there */
+  VkPhysicalDeviceShaderCoreProperties2AMD amd;
+  VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm;
   ft_features features;
   VkPhysicalDeviceMemoryProperties memory;
   VkExtensionProperties *extensions;
@@ -40,6 +43,19 @@ static bool has_extension(const void *device, const char *name) {
   return false;
 }
 
+/* Asks how many processors there are, too, which only vendors' extensions tell. */
+static void link_processors(device_facts *facts) {
+  facts->nvidia.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV;
+  facts->amd.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD;
+  facts->arm.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM;
+  if (has_extension(facts, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME))
+    facts->v13.pNext = &facts->nvidia;
+  else if (has_extension(facts, VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME))
+    facts->v13.pNext = &facts->amd;
+  else if (has_extension(facts, VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME))
+    facts->v13.pNext = &facts->arm;
+}
+
 static filtra_status ask(const ft_instance *instance, VkPhysicalDevice physical,
                          device_facts *facts) {
   facts->properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
@@ -55,8 +71,9 @@ static filtra_status ask(const ft_instance *instance, VkPhysicalDevice physical,
   facts->properties.pNext = &facts->v11;
   facts->v11.pNext = &facts->v12;
   facts->v12.pNext = &facts->v13;
-  instance->vk.vkGetPhysicalDeviceProperties2(physical, &facts->properties);
   FT_TRY(ask_extensions(instance, physical, facts));
+  link_processors(facts);
+  instance->vk.vkGetPhysicalDeviceProperties2(physical, &facts->properties);
   ft_features_link(&facts->features, has_extension, facts);
   instance->vk.vkGetPhysicalDeviceFeatures2(physical, &facts->features.core);
   return FILTRA_OK;
@@ -126,6 +143,8 @@ static void measure_limits(const device_facts *facts, ft_caps *caps) {
   for (int i = 0; i < 3; i++)
     caps->max_groups[i] = limits->maxComputeWorkGroupCount[i];
   caps->max_push_bytes = limits->maxPushConstantsSize;
+  caps->processors =
+      facts->nvidia.shaderSMCount + facts->amd.activeComputeUnitCount + facts->arm.shaderCoreCount;
 }
 
 static void measure_subgroups(const device_facts *facts, ft_caps *caps) {
@@ -270,6 +289,12 @@ const ft_constants *ft_constants_of(const ft_caps *caps) {
                                    .slowest_flops = 2e10,
                                    .slowest_bytes = 5e9};
   return caps->cpu ? &cpu : &gpu;
+}
+
+uint32_t ft_busy_groups(const ft_caps *caps) {
+  enum { EACH = 2 }; /* so that one computes while another waits */
+  return caps->cpu || !caps->processors ? ft_constants_of(caps)->product_groups
+                                        : EACH * caps->processors;
 }
 
 double ft_submission_seconds(bool cpu) {

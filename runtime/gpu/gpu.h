@@ -58,6 +58,7 @@ typedef struct ft_caps {
   bool portability;   /* VK_KHR_portability_subset is available and must be enabled */
   uint32_t max_groups[3];
   uint32_t max_push_bytes;
+  uint32_t processors;   /* of a GPU: compute units, SMs or shader cores; 0: unknown */
   uint64_t memory_limit; /* bytes that one handle may allocate; 0: no limit set by Filtra */
   uint32_t queue_family;
   double timestamp_ns;     /* nanoseconds per tick; 0 without timestamps */
@@ -82,7 +83,7 @@ typedef struct ft_constants {
   uint32_t row_numbers;    /* numbers of a row that an invocation keeps in registers */
   uint32_t sum_groups;     /* workgroups that write partial sums; 0: few, in their own kernel */
   uint32_t column_sums;    /* columns that an invocation sums at a time */
-  uint32_t product_groups; /* workgroups with which a matrix product keeps the device busy */
+  uint32_t product_groups; /* ft_busy_groups of a device whose processors are not known */
   int32_t product_cache;   /* bytes of its operands that stay in a cache; 0: unknown */
   uint32_t product_chunk;  /* least length of its inner dimension that is worth splitting off */
   uint32_t matrix_tile;    /* most sums of a subgroup's tile that drivers compile in seconds */
@@ -92,6 +93,8 @@ typedef struct ft_constants {
   double slowest_flops, slowest_bytes;
 } ft_constants;
 const ft_constants *ft_constants_of(const ft_caps *caps);
+/** Workgroups with which a matrix product keeps the device busy. */
+uint32_t ft_busy_groups(const ft_caps *caps);
 
 /** Whether a kernel with that many invocations per workgroup may require subgroups of exactly
  * `size`. */

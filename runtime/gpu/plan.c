@@ -36,6 +36,7 @@ typedef enum key_index {
   PUSH_CONSTANTS,
   ALLOCATION,
   MEMORY,
+  PROCESSORS,
   SUBMISSION_MS,
   GEMM,
   ATTENTION,
@@ -90,6 +91,11 @@ const ft_cap_key ft_cap_keys[KEYS] = {
                          "largest single allocation, in bytes"),
     [MEMORY] = LIMIT("memory", info.memory_bytes, 1 << 20,
                      "device memory, in bytes; what is beyond fails"),
+    [PROCESSORS] = {.name = "processors",
+                    .kind = FT_CAP_NUMBER,
+                    .high = 65535,
+                    .meaning = "plan as for so many compute units, SMs or shader cores; 0: as for "
+                               "96"},
     [SUBMISSION_MS] = {.name = "submission_ms",
                        .kind = FT_CAP_NUMBER,
                        .high = 10000,
@@ -322,6 +328,7 @@ static void apply(ft_caps *caps, const setting *s) {
   if (s[CLASS].set) apply_class(caps, (filtra_device_class)s[CLASS].value);
   if (s[REGISTERS].set) caps->few_registers = s[REGISTERS].value == FEW;
   caps->fuses = !s[FUSION].set || s[FUSION].value;
+  if (s[PROCESSORS].set) caps->processors = (uint32_t)s[PROCESSORS].value;
   if (s[SUBMISSION_MS].set) caps->submission_seconds = (double)s[SUBMISSION_MS].value * 1e-3;
   info->subgroup_arithmetic = caps->subgroup;
   caps->matrix = caps->matrix && info->fp16 && info->int64 && caps->storage16 &&
@@ -411,6 +418,8 @@ char *ft_caps_profile(const ft_caps *caps) {
       value = get(caps, key);
     else if (i == SUBGROUP_SIZE)
       value = caps->info.subgroup_size;
+    else if (i == PROCESSORS && caps->processors)
+      value = caps->processors;
     else if (i == CLASS && caps->info.device_class <= FILTRA_DEVICE_CPU)
       name = key->names[caps->info.device_class];
     else if (i == REGISTERS)

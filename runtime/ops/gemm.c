@@ -238,7 +238,7 @@ static double tiled_cost(const filtra_device *dev, const ft_gemm *p, const ft_co
   const double rows = c->value[TILED_ROWS], columns = c->value[TILED_COLUMNS];
   const int64_t tiles = ft_gemm_tiles(p, &plan);
   const int64_t most = ft_gemm_splittable(p) ? p->k / constants->product_chunk : 1;
-  const double full = (double)constants->product_groups * FULL_WORKGROUP;
+  const double full = (double)ft_busy_groups(ft_caps_of(dev)) * FULL_WORKGROUP;
   const double lanes = (double)tiles * (double)(most > 1 ? most : 1) * plan.workgroup;
   const double loads =
       2 * (rows + columns) / 4 / (rows * columns) + 8 * (1.0 / plan.tile_m + 1.0 / plan.tile_n) / 4;

@@ -73,7 +73,7 @@ static double cost(const filtra_device *dev, const ft_gemm *p, const ft_gemm_pla
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
   const double tiles = (double)ft_gemm_tiles(p, plan);
   const double most = ft_gemm_splittable(p) ? (double)p->k / constants->product_chunk : 1;
-  const double groups = tiles * (most > 1 ? most : 1), full = constants->product_groups;
+  const double groups = tiles * (most > 1 ? most : 1), full = ft_busy_groups(ft_caps_of(dev));
   const double loads =
       8 * (1.0 / v[ROWS] + 1.0 / v[COLUMNS]) + 8 * (1.0 / plan->tile_m + 1.0 / plan->tile_n);
   return tiles * plan->tile_m * plan->tile_n * (1 + loads) * (groups < full ? full / groups : 1);

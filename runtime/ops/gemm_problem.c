@@ -32,7 +32,7 @@ static int64_t cached_parts(const ft_constants *constants, const ft_gemm *p) {
 int64_t ft_gemm_parts(const filtra_device *dev, const ft_gemm *p, const ft_gemm_plan *plan) {
   const ft_constants *constants = ft_constants_of(ft_caps_of(dev));
   const int64_t tiles = ft_gemm_tiles(p, plan);
-  int64_t parts = ft_ceil_div(constants->product_groups, tiles);
+  int64_t parts = ft_ceil_div(ft_busy_groups(ft_caps_of(dev)), tiles);
   int64_t most = p->k / constants->product_chunk;
   if (parts > most) parts = most;
   const int64_t cached = tiles > ft_gemm_batches(p) ? cached_parts(constants, p) : 1;

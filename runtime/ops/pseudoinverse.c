@@ -28,7 +28,7 @@ bool ft_pseudoinverse_pays(const filtra_graph *g, const filtra_tensor *a) {
 }
 
 static uint32_t groups_of(const filtra_graph *g, const struct pseudoinverse *c) {
-  const uint32_t busy = ft_constants_of(ft_caps_of(ft_graph_device(g)))->product_groups;
+  const uint32_t busy = ft_busy_groups(ft_caps_of(ft_graph_device(g)));
   return c->count < busy ? (uint32_t)c->count : busy;
 }
 

@@ -100,6 +100,18 @@ TEST(test_class) {
   assert_true(caps.timestamp_ns == 0.0 && caps.submission_seconds == 0.1);
 }
 
+/* Products keep two workgroups for each processor busy; CPU drivers have none. */
+TEST(test_processors) {
+  ft_caps caps = with("class=discrete,processors=10");
+  owned char *profile = ft_caps_profile(&caps);
+  assert_int_equal(ft_busy_groups(&caps), 20);
+  assert_non_null(strstr(profile, "\nprocessors = 10\n"));
+  caps = with("class=discrete,processors=0");
+  assert_int_equal(ft_busy_groups(&caps), 192);
+  caps = with("class=cpu,processors=10");
+  assert_int_equal(ft_busy_groups(&caps), 32);
+}
+
 /* The last item counts, and each is held against the device rather than against those before. */
 TEST(test_order) {
   assert_true(with("int64=0,int64=1").info.int64);

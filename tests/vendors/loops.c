@@ -401,7 +401,10 @@ static void print_table(gate *gt, const char *section, const char *what, table *
  * spills in these kernels, so that filtra tune would not choose them. */
 static filtra_status open_device(bool matrices, filtra_device **device) {
   enum { INTEL = 0x8086 };
-  const filtra_device_options options = {.cache_dir = "", .caps = matrices ? "matrix=force" : ""};
+  const char *const caps = getenv("FILTRA_CAPS"); /* devices.sh */
+  char both[80];
+  snprintf(both, sizeof both, "%s,matrix=force", caps ? caps : "");
+  const filtra_device_options options = {.cache_dir = "", .caps = matrices ? both : caps};
   FT_TRY(ft_device_open_compiler(&options, device));
   if (matrices || !(*device)->caps.matrix || filtra_device_get_info(*device)->vendor_id == INTEL)
     return FILTRA_OK;
