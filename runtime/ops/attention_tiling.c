@@ -116,6 +116,21 @@ static ft_configuration standard_uniform(const filtra_device *dev, const ft_atte
                                         : (ft_configuration){{4, 2, 4}};
 }
 
+/* Rows of an invocation in the forward kernel where registers are many. Eight read 1.6 bytes of
+ * shared memory for a multiply-add, four 2.1, but halve the workgroups. They leave no registers
+ * with p-LaT, wide heads and 16-bit numbers, and on AMD's GCN, whose subgroups have 64 lanes, room
+ * for one subgroup on a SIMD unit. Nor are they taken for narrow heads, of which NVIDIA's compiler
+ * has most loads in flight. */
+static uint32_t forward_rows(const filtra_device *dev, const ft_attention_problem *p,
+                             uint32_t across) {
+  const ft_caps *caps = ft_caps_of(dev);
+  const int64_t rows = 8 * 128 / across;
+  const int64_t tiles = (p->queries + rows - 1) / rows * p->batches * p->heads;
+  const bool fits = p->type == FILTRA_F32 && p->op != FT_PROBLEM_PLAPLACIAN && across == 16 &&
+                    !has_wide_heads(p) && caps->subgroup_least < 64;
+  return fits && tiles >= ft_busy_groups(caps) ? 8 : 4;
+}
+
 static ft_configuration standard(const filtra_device *dev, const ft_attention_problem *p) {
   const ft_caps *caps = ft_caps_of(dev);
   if (caps->attention_style >= FT_STYLE_SUBGROUP) return (ft_configuration){{lane_rows(p)}};
@@ -141,7 +156,7 @@ static ft_configuration standard(const filtra_device *dev, const ft_attention_pr
   if (caps->for_cpu) return (ft_configuration){{128, 2, 2, 2, across, 1}};
   /* For heads of up to 32 columns, one unrolled pass has so many loads in flight that NVIDIA's
    * compiler spills: on an H100, 8 steps took 1.4 times as long as 4. */
-  return (ft_configuration){{128, 4, 4, 4, across, across == 8 ? 4 : 8}};
+  return (ft_configuration){{128, forward_rows(dev, p, across), 4, 4, across, across == 8 ? 4 : 8}};
 }
 
 static bool usable(const filtra_device *dev, const ft_tuning_question *q,
