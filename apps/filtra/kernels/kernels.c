@@ -475,15 +475,20 @@ static int print(const kernels_arguments *a, const survey *s) {
 }
 
 /* Adds attention's kernels on matrix units through a second device handle that forces them: nothing
- * runs, so no self-test is needed. docs/compilers.md covers those of products. */
+ * runs, so no self-test is needed. docs/compilers.md covers those of products. Capabilities that
+ * were given hold here, too; where they say when to use matrix units, that is what is shown. */
 static filtra_status add_matrices(survey *s, const kernels_arguments *a) {
   survey trusting = *s;
   filtra_device_options options = a->device;
-  if (!ft_caps_of(s->device)->matrix || options.caps || getenv("FILTRA_CAPS") || a->candidates)
+  const char *given = options.caps ? options.caps : getenv("FILTRA_CAPS");
+  if (!ft_caps_of(s->device)->matrix || (given && strstr(given, "matrix")) || a->candidates)
     return FILTRA_OK;
-  options.caps = "matrix=force";
-  FT_TRY(ft_device_open_compiler(&options, &trusting.device));
-  filtra_status status = FILTRA_OK;
+  char *caps = ft_format("%s%smatrix=force", given ? given : "", given && *given ? "," : "");
+  if (!caps) return FILTRA_ERROR_HOST_MEMORY;
+  options.caps = caps;
+  filtra_status status = ft_device_open_compiler(&options, &trusting.device);
+  free(caps);
+  FT_TRY(status);
   for (filtra_dtype dtype = FILTRA_F16; dtype <= FILTRA_BF16 && !status; dtype++)
     if (ft_attention_matrix_there(trusting.device, dtype))
       status = ask_for_attention(&trusting, dtype);
