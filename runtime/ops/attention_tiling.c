@@ -123,9 +123,9 @@ static ft_configuration standard_uniform(const filtra_device *dev, const ft_atte
  * has most loads in flight. */
 static uint32_t forward_rows(const filtra_device *dev, const ft_attention_problem *p,
                              uint32_t across) {
+  enum { TILE = 8 * 128 / 16 }; /* rows of a workgroup of 128 invocations, 16 side by side */
   const ft_caps *caps = ft_caps_of(dev);
-  const int64_t rows = 8 * 128 / across;
-  const int64_t tiles = (p->queries + rows - 1) / rows * p->batches * p->heads;
+  const int64_t tiles = (p->queries + TILE - 1) / TILE * p->batches * p->heads;
   const bool fits = p->type == FILTRA_F32 && p->op != FT_PROBLEM_PLAPLACIAN && across == 16 &&
                     !has_wide_heads(p) && caps->subgroup_least < 64;
   return fits && tiles >= ft_busy_groups(caps) ? 8 : 4;

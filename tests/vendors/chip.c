@@ -10,8 +10,8 @@
 
 /* Cards: RX 7900 XTX, RX Vega 64, RX 6900 XT, RX 9070 XT; Arc A770, B580; Quadro RTX 6000, RTX
  * A6000, GeForce RTX 4090. The processors of RDNA are pairs of compute units. The rate of a matrix
- * unit is that of the card's peak by 2, SIMDs and clock; GeForce cards make half as many
- * (loops.c). */
+ * unit follows from the peak, SIMDs and clock; NVIDIA's is that of its workstation cards. GeForce
+ * cards, and so the peak given for the RTX 4090, make half as many, for sums in F32. */
 static const chip CHIPS[] = {
     {"AMD RDNA3 (navi31)", 128, 48, 4, 64, 128 * KIB, 96 * MIB, 960e9, 61.4e12, 122.8e12},
     {"AMD GCN5 (vega10)", 0, 64, 4, 40, 64 * KIB, 4 * MIB, 484e9, 12.7e12, 0},
@@ -106,11 +106,11 @@ double product_traffic(const tiled_product *p, double together, double cache_byt
              .room = cache_bytes};
   c.blocks = calloc((size_t)(p->down + p->across) * slices, sizeof *c.blocks);
   bool *used = calloc(p->down + p->across, sizeof *used);
+  if (!c.blocks || !used) abort();
   const uint32_t step = together < 1 ? 1 : together > tiles ? tiles : (uint32_t)together;
-  for (uint32_t i = 0; c.blocks && used && i < tiles; i += step)
+  for (uint32_t i = 0; i < tiles; i += step)
     run_together(&c, p, i, i + step < tiles ? i + step : tiles, slices, used);
-  const bool done = c.blocks && used;
   free(c.blocks);
   free(used);
-  return done ? c.missed + (double)p->m * p->n * p->bytes_of_c : -1;
+  return c.missed + (double)p->m * p->n * p->bytes_of_c;
 }

@@ -32,8 +32,8 @@ typedef struct tiled_product {
 } tiled_product;
 
 /** Bytes that pass between memory and a cache of that size which keeps what was used last, if
- * `together` workgroups run side by side, in step along k; each starts when all before have ended.
- * Negative: no memory. */
+ * `together` workgroups run side by side, in step along k, and all end before the next ones start.
+ */
 double product_traffic(const tiled_product *p, double together, double cache);
 
 #endif

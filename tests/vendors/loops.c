@@ -94,11 +94,11 @@ typedef struct table {
   size_t count, capacity;
 } table;
 
-/* A call of a kernel for products, of which it computes `entries`. */
+/* A call of a kernel for products; each of its batch entries and parts of k is one. */
 typedef struct product {
   size_t pipeline;
   tiled_product tiles;
-  double entries, work;
+  double work;
 } product;
 
 typedef struct gate {
@@ -133,21 +133,20 @@ static double work_of(const ft_recorded_call *c) {
   return c->bytes + c->flops / 20.0;
 }
 
-/* The numbers that a product's kernel is given. */
-enum { M, N, K, CHUNK = 17 };
-static const uint32_t *numbers_of(const ft_recorded_call *c) {
-  return (const uint32_t *)(const void *)(c->push + sizeof(uint64_t) * c->arg_count);
+/* What a product's kernel is given. */
+static const struct ft_gemm_scalars *scalars_of(const ft_recorded_call *c) {
+  return (const struct ft_gemm_scalars *)(const void *)(c->push + sizeof(uint64_t) * c->arg_count);
 }
 
 /* FLOPs of a product whose tiles stand over; those of its parts along k are useful. */
 static double executed(const ft_recorded_call *c) {
-  enum { TILE_ROWS = 2, TILE_COLUMNS, TILE_ACROSS = 5 };
-  const uint32_t *size = numbers_of(c), *spec = c->key.spec;
+  const struct ft_gemm_scalars *size = scalars_of(c);
+  const struct ft_gemm_tiled_constants *tile = (const void *)c->key.spec;
   if (strcmp(c->key.kernel, "gemm/tiled")) return c->flops;
-  double rows = (double)c->key.workgroup / spec[TILE_ACROSS] * spec[TILE_ROWS];
-  double columns = (double)spec[TILE_ACROSS] * spec[TILE_COLUMNS];
-  return c->flops * ceil(size[M] / rows) * rows * ceil(size[N] / columns) * columns /
-         ((double)size[M] * size[N]);
+  double rows = (double)c->key.workgroup / tile->ACROSS * tile->ROWS;
+  double columns = (double)tile->ACROSS * tile->COLUMNS;
+  return c->flops * ceil(size->m / rows) * rows * ceil(size->n / columns) * columns /
+         ((double)size->m * size->n);
 }
 
 static void judge_step(const filtra_graph *g, const char *mixer, table *steps) {
@@ -207,23 +206,21 @@ static void add_loop(row *r, const hot_loop *l, bool half_rate, double work) {
 }
 
 static void add_product(gate *gt, const ft_recorded_call *c, size_t pipeline) {
-  enum { SHAPE };
-  const uint32_t *size = numbers_of(c), shape = c->key.spec[SHAPE];
-  const uint32_t bytes = strpbrk(c->key.kernel, ".") ? 2 : 4; /* gemm/tiled.f16 */
-  const bool across_first = shape & GEMM_ACROSS_FIRST;
-  if (strncmp(c->key.kernel, "gemm/", 5) || !strcmp(c->key.kernel, "gemm/pack")) return;
+  if (strncmp(c->key.kernel, "gemm/", 5)) return;
+  const struct ft_gemm_scalars *size = scalars_of(c);
+  const struct ft_gemm_constants *constants = (const void *)c->key.spec;
+  const bool across_first = constants->SHAPE & GEMM_ACROSS_FIRST;
   if (FT_GROW(gt->products, gt->product_count, gt->product_capacity)) abort();
   gt->products[gt->product_count++] =
       (product){.pipeline = pipeline,
-                .tiles = {.m = size[M],
-                          .n = size[N],
-                          .k = size[CHUNK] < size[K] ? size[CHUNK] : size[K],
+                .tiles = {.m = size->m,
+                          .n = size->n,
+                          .k = size->chunk < size->k ? size->chunk : size->k,
                           .down = c->groups[across_first],
                           .across = c->groups[!across_first],
-                          .bytes = bytes,
-                          .bytes_of_c = shape & GEMM_NARROW_C ? 2 : 4,
+                          .bytes = strchr(c->key.kernel, '.') ? 2 : 4, /* gemm/tiled.f16 */
+                          .bytes_of_c = constants->SHAPE & GEMM_NARROW_C ? 2 : 4,
                           .across_first = across_first},
-                .entries = c->groups[2],
                 .work = work_of(c)};
 }
 
